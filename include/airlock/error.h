@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Errors of libairlock.
+ *
+ *   struct airlock_error err = {0};
+ *   if (airlock_job_prepare(settings, &job, &err) < 0)
+ *           fprintf(stderr, "%s (%s)\n", err.message, airlock_code_slug(err.code));
+ *
+ * Every function that can fail returns a negative `enum airlock_code` and fills the caller's
+ * struct; nothing is allocated, so out of memory is an error like any other. `err` may be NULL.
+ */
+#ifndef AIRLOCK_ERROR_H
+#define AIRLOCK_ERROR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum airlock_code {
+	AIRLOCK_OK = 0,
+	AIRLOCK_ERR_USAGE = -1,	      /* the caller's words are wrong: an unknown option, a missing argument */
+	AIRLOCK_ERR_INVALID = -2,     /* a value, file or path that cannot be used as it is */
+	AIRLOCK_ERR_NOT_FOUND = -3,   /* a named thing does not exist */
+	AIRLOCK_ERR_UNAVAILABLE = -4, /* this machine cannot give the isolation that was asked for */
+	AIRLOCK_ERR_INIT_FAILED = -5, /* setting the sandbox up failed */
+	AIRLOCK_ERR_BLOCKED = -6,     /* the policy forbids it: op is the action, subject the resource */
+	AIRLOCK_ERR_DENIED = -7,      /* a person, or nobody there to ask, said no */
+	AIRLOCK_ERR_TIMEOUT = -8,     /* the time limit ran out */
+	AIRLOCK_ERR_CONFLICT = -9,    /* somebody else changed the same path */
+	AIRLOCK_ERR_BUSY = -10,	      /* another airlock holds the lock */
+	AIRLOCK_ERR_LIMIT = -11,      /* too large, too many, or a limit that cannot be enforced */
+	AIRLOCK_ERR_CORRUPT = -12,    /* a file of our own is damaged */
+	AIRLOCK_ERR_IO = -13,	      /* the system refused a call */
+	AIRLOCK_ERR_INTERNAL = -14,   /* a bug, or out of memory */
+};
+
+struct airlock_error {
+	int code;	    /* enum airlock_code */
+	int errnum;	    /* errno of the call that failed, 0 when none did */
+	char op[32];	    /* what was tried: "openat2", "parse", "exec" */
+	char subject[1024]; /* what it was tried on: a path, a key, a file:line:column */
+	char message[1536]; /* one sentence for a person; names the subject */
+	char hint[512];	    /* the way out, or "" */
+};
+
+/* The word of CONTRACT for a code ("not_found"), and the exit status `airlock run` gives it. */
+const char *airlock_code_slug(int code);
+int airlock_code_exit_status(int code);
+/* JSON-RPC error code for servers. */
+int airlock_code_jsonrpc(int code);
+/* What such an error means in general, one sentence. */
+const char *airlock_code_meaning(int code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

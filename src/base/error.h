@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Making errors: one expression, where the subject is known.
+ *
+ *   return base_error(err, AIRLOCK_ERR_INVALID, "parse", "3:4", "expected a value after '='");
+ *   return base_errno(err, AIRLOCK_ERR_IO, errno, "openat", path);
+ *   return base_hint(err, "run `airlock doctor`"), rc;
+ *
+ * The first error wins: a filled struct is never overwritten on the way up.
+ */
+#pragma once
+
+#include "airlock/error.h"
+#include "base/macros.h"
+
+/* Fills err (when not NULL and still empty) and returns code. op and subject may be NULL. */
+int base_error(struct airlock_error *err, int code, const char *op, const char *subject, const char *fmt, ...)
+	AL_PRINTF(5, 6);
+
+/* The same from an errno value: message is "<op> <subject>: <strerror>". errnum may be given negative. */
+int base_errno(struct airlock_error *err, int code, int errnum, const char *op, const char *subject);
+
+int base_oom(struct airlock_error *err);
+
+/* Sets the hint of a filled error that has none yet; returns err->code (or AIRLOCK_ERR_INTERNAL when err is NULL). */
+int base_hint(struct airlock_error *err, const char *fmt, ...) AL_PRINTF(2, 3);
+
+void base_error_clear(struct airlock_error *err);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Writing JSON, nothing else: the run path must not load a JSON library to print one object.
+ *
+ *   struct json j = json_begin(&buf);
+ *   json_open_object(&j, NULL);
+ *     json_string(&j, "run", id);
+ *     json_open_array(&j, "files"); json_string(&j, NULL, "x"); json_close(&j);
+ *   json_close(&j);
+ *
+ * key is NULL inside arrays and for the outermost value. Strings are made valid UTF-8 (U+FFFD for bad bytes).
+ */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+#define JSON_MAX_DEPTH 16
+
+struct json {
+	struct buf *out;
+	int depth;
+	char close[JSON_MAX_DEPTH]; /* the bracket that ends each open level */
+	bool first[JSON_MAX_DEPTH + 1];
+	bool pretty;
+};
+
+struct json json_begin(struct buf *out, bool pretty);
+void json_open_object(struct json *j, const char *key);
+void json_open_array(struct json *j, const char *key);
+void json_close(struct json *j);
+void json_string(struct json *j, const char *key, const char *value); /* NULL → null */
+void json_stringn(struct json *j, const char *key, const char *value, size_t n);
+void json_int(struct json *j, const char *key, int64_t value);
+void json_ms(struct json *j, const char *key, int64_t microseconds); /* 12.345 */
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+/* path as text, and key_base64 with the exact bytes beside it when it is not UTF-8. */
+void json_path(struct json *j, const char *key, const char *path);
+/* {"code","message","op","subject","hint"} or null when err is NULL or empty. */
+struct airlock_error;
+void json_error(struct json *j, const char *key, const struct airlock_error *err);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "tests.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/error.h"
+
+static void durations_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		int64_t ms;
+	} rows[] = {
+		{"90s", 0, 90000},
+		{"5m", 0, 300000},
+		{"1h", 0, 3600000},
+		{"none", 0, TEXT_NONE},
+		{"30", 0, 30000},
+		{"500ms", 0, 500},
+		{"1.5s", 0, 1500},
+		{"0", -ERANGE, 0},
+		{"0.0001s", -ERANGE, 0},
+		{"", -EINVAL, 0},
+		{"-1s", -EINVAL, 0},
+		{"5x", -EINVAL, 0},
+		{"1.s", -EINVAL, 0},
+		{"99999999999999999999", -ERANGE, 0},
+		{"9223372036854775807", -ERANGE, 0},
+		{" 1s", -EINVAL, 0},
+		{"1 s", -EINVAL, 0},
+		{"1000d", -ERANGE, 0},
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
+		int64_t ms = 0;
+		assert_int_equal(text_parse_duration_ms(rows[i].text, &ms), rows[i].rc);
+		assert_int_equal(ms, rows[i].ms);
+	}
+}
+
+static void sizes_are_read(void **state)
+{
+	int64_t n = 0;
+	assert_int_equal(text_parse_size("512M", &n), 0);
+	assert_int_equal(n, INT64_C(512) << 20);
+	assert_int_equal(text_parse_size("2GiB", &n), 0);
+	assert_int_equal(n, INT64_C(2) << 30);
+	assert_int_equal(text_parse_size("0", &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(text_parse_size("1.5K", &n), 0);
+	assert_int_equal(n, 1536);
+	assert_int_equal(text_parse_size("8388608T", &n), -ERANGE);
+	assert_int_equal(text_parse_size("12Q", &n), -EINVAL);
+	assert_int_equal(text_parse_size("M", &n), -EINVAL);
+}
+
+static void paths_are_normalised(void **state)
+{
+	static const char *const rows[][3] = {
+		{"/a/b", "c", "/a/b/c"},	  {"/a/b", "../c", "/a/c"}, {"/", "..", "/"},
+		{NULL, "//x///y/./z/", "/x/y/z"}, {"/a", "/q", "/q"},	    {"/a", "", "/a"},
+		{"/a", "../../..", "/"},	  {"/a", "...", "/a/..."},
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
+		_cleanup_free_ char *p = path_normalize(rows[i][0], rows[i][1]);
+		assert_string_equal(p, rows[i][2]);
+		assert_true(path_is_normal(p));
+	}
+	assert_false(path_is_normal("a"));
+	assert_false(path_is_normal("/a/"));
+	assert_false(path_is_normal("/a//b"));
+	assert_false(path_is_normal("/a/../b"));
+	assert_true(path_is_beneath("/a/b", "/a"));
+	assert_true(path_is_beneath("/a", "/a"));
+	assert_true(path_is_beneath("/a", "/"));
+	assert_false(path_is_beneath("/ab", "/a"));
+	assert_string_equal(path_rest("/a/b/c", "/a"), "b/c");
+	assert_string_equal(path_rest("/a", "/"), "a");
+}
+
+static void parents_sort_before_children(void **state)
+{
+	assert_true(path_compare("/a", "/a/b") < 0);
+	assert_true(path_compare("/a/b", "/a!") <
+		    0); /* '!' is below '/' in bytes, yet the child goes with its parent */
+	assert_true(path_compare("/a/b", "/ab") < 0);
+	assert_true(path_compare("/", "/a") < 0);
+	assert_int_equal(path_compare("/a", "/a"), 0);
+}
+
+static void hostile_text_is_inert(void **state)
+{
+	struct buf b = BUF_INIT;
+	static const char text[] = "a\033[31m\n\\\xff\xe2\x80\xae z\x7f";
+	text_add_escaped(&b, text, sizeof text - 1);
+	assert_string_equal(buf_str(&b), "a\\x1b[31m\\n\\\\\\xff\\u{202e} z\\x7f");
+	buf_done(&b);
+}
+
+static void utf8_is_checked_strictly(void **state)
+{
+	assert_true(text_is_utf8("h\xc3\xa9\xf0\x9f\x98\x80", 7));
+	assert_false(text_is_utf8("\xc0\x80", 2));	   /* overlong */
+	assert_false(text_is_utf8("\xed\xa0\x80", 3));	   /* surrogate */
+	assert_false(text_is_utf8("\xf4\x90\x80\x80", 4)); /* beyond U+10FFFF */
+	assert_false(text_is_utf8("\xe2\x82", 2));	   /* cut short */
+	struct buf b = BUF_INIT;
+	text_add_utf8(&b, "a\xe2\x82z", 4);
+	assert_string_equal(buf_str(&b), "a\xef\xbf\xbd\xef\xbf\xbdz");
+	buf_done(&b);
+}
+
+static void json_is_written(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct json j = json_begin(&b, false);
+	json_open_object(&j, NULL);
+	json_string(&j, "a\"b", "x\n\x01\\");
+	json_open_array(&j, "l");
+	json_int(&j, NULL, -3);
+	json_bool(&j, NULL, true);
+	json_null(&j, NULL);
+	json_open_object(&j, NULL);
+	json_close(&j);
+	json_close(&j);
+	json_ms(&j, "t", 12345);
+	json_path(&j, "path", "\xff");
+	json_close(&j);
+	assert_string_equal(buf_str(&b), "{\"a\\\"b\":\"x\\n\\u0001\\\\\",\"l\":[-3,true,null,{}],\"t\":12.345,"
+					 "\"path\":\"\xef\xbf\xbd\",\"path_base64\":\"/w==\"}");
+	buf_done(&b);
+}
+
+static void slips_find_their_word(void **state)
+{
+	static const char *const words[] = {"strict", "moderate", "permissive", NULL};
+	assert_string_equal(text_nearest("moderat", words), "moderate");
+	assert_string_equal(text_nearest("strikt", words), "strict");
+	assert_string_equal(text_nearest("perm", words), "permissive");
+	assert_null(text_nearest("xyz", words));
+}
+
+static void shell_words_are_quoted(void **state)
+{
+	struct buf b = BUF_INIT;
+	text_add_shell_word(&b, "a b'c");
+	text_add_shell_word(&b, "");
+	text_add_shell_word(&b, "/x-1");
+	assert_string_equal(buf_str(&b), "'a b'\\''c'''/x-1");
+	buf_done(&b);
+}
+
+static void the_first_error_wins(void **state)
+{
+	struct airlock_error err = {0};
+	assert_int_equal(base_error(&err, AIRLOCK_ERR_DENIED, "ask", "x", "no %d", 1), AIRLOCK_ERR_DENIED);
+	assert_int_equal(base_errno(&err, AIRLOCK_ERR_IO, ENOENT, "open", "/y"), AIRLOCK_ERR_IO);
+	assert_int_equal(err.code, AIRLOCK_ERR_DENIED);
+	assert_string_equal(err.message, "no 1");
+	assert_int_equal(err.errnum, 0);
+	base_hint(&err, "first");
+	base_hint(&err, "second");
+	assert_string_equal(err.hint, "first");
+}
+
+static void every_code_has_its_row(void **state)
+{
+	static const struct {
+		int code;
+		const char *slug;
+		int status;
+	} rows[] = {
+		{AIRLOCK_ERR_USAGE, "usage", 2},
+		{AIRLOCK_ERR_INVALID, "invalid", 125},
+		{AIRLOCK_ERR_NOT_FOUND, "not_found", 125},
+		{AIRLOCK_ERR_UNAVAILABLE, "unavailable", 125},
+		{AIRLOCK_ERR_INIT_FAILED, "init_failed", 125},
+		{AIRLOCK_ERR_BLOCKED, "blocked", 125},
+		{AIRLOCK_ERR_DENIED, "denied", 125},
+		{AIRLOCK_ERR_TIMEOUT, "timeout", 124},
+		{AIRLOCK_ERR_CONFLICT, "conflict", 3},
+		{AIRLOCK_ERR_BUSY, "busy", 125},
+		{AIRLOCK_ERR_LIMIT, "limit", 125},
+		{AIRLOCK_ERR_CORRUPT, "corrupt", 125},
+		{AIRLOCK_ERR_IO, "io", 125},
+		{AIRLOCK_ERR_INTERNAL, "internal", 125},
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
+		assert_string_equal(airlock_code_slug(rows[i].code), rows[i].slug);
+		assert_int_equal(airlock_code_exit_status(rows[i].code), rows[i].status);
+		assert_true(airlock_code_jsonrpc(rows[i].code) <= -32000);
+		assert_true(strlen(airlock_code_meaning(rows[i].code)) > 10);
+	}
+}
+
+static void long_subjects_keep_both_ends(void **state)
+{
+	struct airlock_error err = {0};
+	char path[3000];
+	memset(path, 'x', sizeof path);
+	memcpy(path, "/head", 5);
+	memcpy(path + sizeof path - 6, "/tail", 6);
+	base_errno(&err, AIRLOCK_ERR_IO, ENAMETOOLONG, "open", path);
+	assert_memory_equal(err.subject, "/head", 5);
+	assert_string_equal(err.subject + strlen(err.subject) - 5, "/tail");
+	assert_non_null(strstr(err.subject, "..."));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(durations_are_read),	  cmocka_unit_test(sizes_are_read),
+		cmocka_unit_test(paths_are_normalised),	  cmocka_unit_test(parents_sort_before_children),
+		cmocka_unit_test(hostile_text_is_inert),  cmocka_unit_test(utf8_is_checked_strictly),
+		cmocka_unit_test(json_is_written),	  cmocka_unit_test(slips_find_their_word),
+		cmocka_unit_test(shell_words_are_quoted), cmocka_unit_test(the_first_error_wins),
+		cmocka_unit_test(every_code_has_its_row), cmocka_unit_test(long_subjects_keep_both_ends),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
