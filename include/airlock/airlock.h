@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* libairlock: run a command where it cannot hurt you, and be told exactly what happened.
+ *
+ *   struct airlock_error err = {0};
+ *   struct airlock_settings *s = airlock_settings_new();
+ *   struct airlock_job *job = NULL;
+ *   struct airlock_run *run = NULL;
+ *
+ *   airlock_settings_set_environ(s, environ, &err);
+ *   airlock_settings_set(s, "profile", "strict", "my program", &err);
+ *   airlock_settings_set_command(s, "make test", &err);
+ *   if (airlock_job_prepare(s, &job, &err) < 0 ||          config → policy → plan; nothing has run
+ *       airlock_run_start(job, NULL, &run, &err) < 0)      asks, then starts
+ *           …err.message, err.hint…
+ *   while (airlock_run_dispatch(run, -1) > 0)              or poll airlock_run_fd() in your own loop
+ *           ;
+ *   puts(airlock_run_result_json(run));
+ *   airlock_run_free(run); airlock_job_free(job); airlock_settings_free(s);
+ *
+ * The library starts no threads, has no mutable globals, never prints, never exits and installs no signal handler.
+ * One object is used by one thread at a time; different objects by different threads at once.
+ * Every `const char *` handed out lives as long as the object it came from. Functions that fail return a negative
+ * enum airlock_code and fill `err` (which may be NULL).
+ */
+#ifndef AIRLOCK_H
+#define AIRLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <airlock/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+const char *airlock_version(void); /* "0.1.0" */
+
+/* ── Settings: what the caller asks for ───────────────────────────────────────────────────────────── */
+
+struct airlock_settings;
+
+struct airlock_settings *airlock_settings_new(void); /* NULL: out of memory */
+void airlock_settings_free(struct airlock_settings *s);
+
+/* The caller's environment: AIRLOCK_* twins of the options, HOME, XDG_*, PATH, and what the command may inherit. Copied. */
+int airlock_settings_set_environ(struct airlock_settings *s, char *const *envp, struct airlock_error *err);
+
+/* One option by its long name ("timeout", "ro", "network"); flags take "true" or "false". Options that repeat append.
+ * origin is told wherever the value is shown ("--timeout"). Unknown names: AIRLOCK_ERR_USAGE. Values are checked in
+ * airlock_job_prepare, together with everything else. */
+int airlock_settings_set(struct airlock_settings *s, const char *name, const char *value, const char *origin,
+			 struct airlock_error *err);
+
+/* Exactly one of these for a run: a program with its arguments, or a shell command line. Copied. */
+int airlock_settings_set_argv(struct airlock_settings *s, const char *const *argv, struct airlock_error *err);
+int airlock_settings_set_command(struct airlock_settings *s, const char *command, struct airlock_error *err);
+
+/* The options there are, for parsers, help, completions and manuals: one table for all of them. */
+enum airlock_option_kind { AIRLOCK_OPTION_FLAG, AIRLOCK_OPTION_VALUE, AIRLOCK_OPTION_LIST };
+struct airlock_option {
+	const char *name; /* "working-dir" */
+	char letter;	  /* 'C', or 0 */
+	enum airlock_option_kind kind;
+	const char *value_name; /* "DIR"; NULL for flags */
+	const char *help;	/* one line */
+	const char *values;	/* the words it takes, separated by spaces ("strict moderate permissive"), or NULL */
+	const char *completes;	/* "dir", "file", "path" or NULL: for shell completion */
+	const char *implies;	/* "changes=hold" for shorthands, or NULL */
+};
+/* The table; ends with name == NULL. The environment twin of "working-dir" is AIRLOCK_WORKING_DIR; twins of list
+ * options separate their items with ':' (AIRLOCK_ENV: with newlines). */
+const struct airlock_option *airlock_options(void);
+
+/* ── Jobs: exactly what would be done ─────────────────────────────────────────────────────────────── */
+
+struct airlock_job;
+
+/* Reads the configuration, finds the project, makes the plan, checks everything. Runs nothing, asks nothing,
+ * changes nothing but airlock's own state directory. */
+int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err);
+void airlock_job_free(struct airlock_job *job);
+
+/* The plan for people, or as the JSON of CONTRACT `explain`. Ends with a newline. */
+const char *airlock_job_explain(struct airlock_job *job);
+const char *airlock_job_explain_json(struct airlock_job *job);
+
+/* Sentences the person should see before the run (untrusted project settings left out, links that changed…). */
+size_t airlock_job_warning_count(const struct airlock_job *job);
+const char *airlock_job_warning(const struct airlock_job *job, size_t i);
+
+/* ── Questions ────────────────────────────────────────────────────────────────────────────────────── */
+
+enum airlock_answer { AIRLOCK_DENY, AIRLOCK_ALLOW_ONCE };
+
+struct airlock_question {
+	const char *text;	    /* inert: safe to print; may have several lines, the last is the question itself */
+	const char *command;	    /* the exact bytes that will run, as one shell line */
+	const char *const *reasons; /* "network", "allow-write", "unsandboxed"; NULL-terminated */
+	int one_time_only;	    /* only Allow and Deny may be offered */
+	const char *grant_hint;	    /* the option that would answer it without asking */
+};
+
+/* ── Runs ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct airlock_run;
+
+struct airlock_io {
+	/* Descriptors of the caller that output is relayed to and input taken from, or -1. The command never gets them:
+	 * it has pipes of ours, or a pty of ours. Borrowed; never closed, never made non-blocking. */
+	int stdin_fd, stdout_fd, stderr_fd;
+	/* With the "pty" option: a terminal of the caller whose window size is copied, or -1. */
+	int terminal_fd;
+	/* Called once when the run needs permission; NULL denies. Not called with the "yes" option. */
+	enum airlock_answer (*ask)(const struct airlock_question *q, void *data);
+	void *data;
+};
+
+/* Starts the job's command. io may be NULL: no input, output only in the result. A job is started once. */
+int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, struct airlock_run **ret,
+		      struct airlock_error *err);
+
+/* Readable when dispatch has something to do. Owned by the run. */
+int airlock_run_fd(const struct airlock_run *run);
+
+/* Handles what is ready, waiting at most timeout_ms (-1: for ever, 0: not at all).
+ * 1: still running; 0: over, the result is complete and every process of it is dead and waited for. */
+int airlock_run_dispatch(struct airlock_run *run, int timeout_ms);
+
+/* Sends a signal to the command (SIGINT, SIGTERM, …), as a terminal would. SIGKILL ends the whole run at once. */
+int airlock_run_signal(struct airlock_run *run, int signal);
+
+/* The caller's terminal changed its size (pty). */
+void airlock_run_resize(struct airlock_run *run);
+
+/* Kills whatever still runs, waits for it and frees everything. */
+void airlock_run_free(struct airlock_run *run);
+
+/* ── Results; only once dispatch has returned 0 ───────────────────────────────────────────────────── */
+
+enum airlock_status { AIRLOCK_EXITED, AIRLOCK_SIGNALED, AIRLOCK_TIMED_OUT, AIRLOCK_FAILED };
+
+const char *airlock_run_id(const struct airlock_run *run);
+enum airlock_status airlock_run_status(const struct airlock_run *run);
+int airlock_run_exit_code(const struct airlock_run *run); /* as `airlock run` exits: own, 128+N, 124, 125, 126, 127 */
+const struct airlock_error *airlock_run_error(const struct airlock_run *run); /* code 0 when none */
+const char *airlock_run_result_json(struct airlock_run *run); /* CONTRACT's object; ends with a newline */
+const char *airlock_run_result_text(struct airlock_run *run); /* for a model: stdout, stderr, `Exit code: N` */
+
+/* The result object for a run that could not start: the same shape with status "error". Free with airlock_free. */
+char *airlock_failure_json(const struct airlock_error *err);
+
+/* ── The rest of the command line's needs ─────────────────────────────────────────────────────────── */
+
+/* Every configured value with its source, for people or as JSON; like a job it needs the environment and options.
+ * The text is the caller's: airlock_free. */
+int airlock_config_show(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
+int airlock_config_check(const struct airlock_settings *s, const char *file, struct airlock_error *err);
+/* The files that are read, lowest precedence first, one a line, with "(missing)" or "(not trusted)" where so. */
+int airlock_config_paths(const struct airlock_settings *s, char **ret_text, struct airlock_error *err);
+/* Trusts DIR's .airlock.toml as it is now (NULL: the project found from here). ret_dir: what was trusted. */
+int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err);
+
+/* Searches the project's symlinks anew. Text lists the roots. progress may be NULL. */
+int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
+			 void *data, char **ret_text, struct airlock_error *err);
+
+int airlock_playground_path(const struct airlock_settings *s, char **ret_path, struct airlock_error *err);
+int airlock_playground_size(const struct airlock_settings *s, uint64_t *ret_bytes, uint64_t *ret_entries,
+			    struct airlock_error *err);
+int airlock_playground_clear(const struct airlock_settings *s, uint64_t *ret_entries, struct airlock_error *err);
+
+/* Real probes of this machine. ok: the default profile can be had. */
+struct airlock_doctor;
+struct airlock_check {
+	const char *name;	 /* "user namespaces" */
+	const char *status;	 /* "ok", "degraded", "failed" */
+	const char *detail;	 /* what was tried and what came of it */
+	const char *consequence; /* what does not work because of it, or "" */
+	const char *fix;	 /* what to do about it, or "" */
+};
+int airlock_doctor_examine(const struct airlock_settings *s, struct airlock_doctor **ret, struct airlock_error *err);
+int airlock_doctor_ok(const struct airlock_doctor *d);
+size_t airlock_doctor_count(const struct airlock_doctor *d);
+const struct airlock_check *airlock_doctor_check(const struct airlock_doctor *d, size_t i);
+const char *airlock_doctor_json(struct airlock_doctor *d);
+void airlock_doctor_free(struct airlock_doctor *d);
+
+/* {"error": {…}} and a newline. */
+char *airlock_error_json(const struct airlock_error *err);
+void airlock_free(void *p); /* for every text above that is the caller's */
+
+/* Helpers a front-end needs to show things safely. Owned by the caller. */
+char *airlock_text_inert(const char *bytes, size_t len); /* control and deceptive characters escaped */
+const char *airlock_text_nearest(const char *word,
+				 const char *const *candidates); /* did you mean; NULL: nothing near */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

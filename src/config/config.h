@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Files, environment and options → one policy, every value remembering who set it.
+ *
+ *   struct config *c = NULL;
+ *   if (config_load(&inputs, &c, err) < 0) return ...;
+ *   use c->policy, c->backend …; config_free(c);
+ *
+ * Precedence, lowest first: built-in profile, system file, user file, project file, environment, options.
+ * An untrusted project file may only tighten (I10): what would loosen is left out, noted in `values` with
+ * ignored = true and in `warnings`.
+ */
+#pragma once
+
+#include "policy/policy.h"
+
+/* One word from outside the files: an option or its environment twin. key is the option's long name without dashes. */
+struct config_setting {
+	const char *key;    /* "timeout" */
+	const char *value;  /* "90s"; "true" for flags */
+	const char *origin; /* "--timeout" or "AIRLOCK_TIMEOUT" */
+};
+
+struct config_inputs {
+	const char *home;	 /* absolute, normal */
+	const char *cwd;	 /* what relative paths of options are relative to; absolute, normal */
+	const char *system_file; /* NULL: none. A missing file is no error */
+	const char *user_file;
+	bool user_file_required;	       /* --config FILE: then a missing one is AIRLOCK_ERR_NOT_FOUND */
+	const char *project_dir;	       /* its .airlock.toml is read; NULL: none */
+	const char *trust_dir;		       /* where trust is remembered */
+	const struct config_setting *settings; /* ascending precedence: environment first, then options */
+	size_t n_settings;
+	const char *const *argv;   /* the command, for [[commands]]; NULL: none */
+	const char *shell_command; /* or the -c string */
+};
+
+struct config_value {
+	char *key;    /* "sandbox.backend", "profiles.moderate.timeout" */
+	char *value;  /* as TOML text */
+	char *source; /* "file:line", "--option", "AIRLOCK_X" or "built-in" */
+	bool ignored; /* came from an untrusted project and would have loosened */
+};
+
+enum config_fallback { CONFIG_FALLBACK_REFUSE, CONFIG_FALLBACK_ASK, CONFIG_FALLBACK_WARN };
+
+struct config {
+	bool enabled; /* sandbox.enabled, or --no-sandbox */
+	char *enabled_source;
+	char *backend; /* "auto", "native", "bubblewrap", "landlock", "seatbelt", "passthrough" */
+	char *backend_source;
+	enum config_fallback fallback;
+	char *shell;		     /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
+	int64_t max_output;	     /* bytes per stream in the result */
+	struct policy policy;	     /* of the active profile, with command rules and options folded in */
+	struct config_value *values; /* every value in force, sorted by key; the ignored ones after those that hold */
+	size_t n_values;
+	struct strs warnings; /* sentences for a person */
+};
+
+int config_load(const struct config_inputs *in, struct config **ret, struct airlock_error *err);
+void config_free(struct config *c);
+
+/* Is this one file right? Syntax, keys, types, values; the error says where. */
+int config_check_file(const char *path, const char *home, struct airlock_error *err);
+
+/* Trust by content: remembers the hash of DIR/.airlock.toml; an edit needs trust again. */
+int config_trust(const char *trust_dir, const char *project_dir, struct airlock_error *err);
+int config_is_trusted(const char *trust_dir, const char *project_dir, const char *content, size_t len, bool *ret,
+		      struct airlock_error *err);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a sandbox may see and do: plain data.
+ *
+ *   struct policy p = POLICY_INIT;
+ *   policy_apply_builtin(&p, "moderate", "/home/u", err);     start from a built-in profile
+ *   policy_add_path(&p, POLICY_READ, "/opt/sdk", "~/.config/airlock/config.toml:4", err);
+ *   policy_done(&p);
+ *
+ * Paths: the most specific rule decides about a path; of two rules for the same path the later one does.
+ * A path no rule covers is not visible.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/text.h"
+
+enum policy_access {
+	POLICY_HIDE,  /* not there, or there and empty */
+	POLICY_TMPFS, /* a private, empty, writable directory */
+	POLICY_READ,  /* the host's, read-only */
+	POLICY_WRITE, /* the host's, writable: a root */
+};
+
+struct policy_path {
+	char *path; /* absolute and normal; may not exist */
+	enum policy_access access;
+	char *origin; /* who asked: "built-in: moderate", "file:line", "--ro", "AIRLOCK_HIDE" */
+};
+
+enum policy_network {
+	POLICY_NETWORK_OFF,    /* off; a run may ask for it */
+	POLICY_NETWORK_ASK,    /* every run asks for it */
+	POLICY_NETWORK_REFUSE, /* off, and asking is refused */
+};
+
+enum policy_changes { /* from loosest to tightest but for DISCARD, which is neither */
+		      POLICY_CHANGES_DIRECT,
+		      POLICY_CHANGES_APPLY,
+		      POLICY_CHANGES_ASK,
+		      POLICY_CHANGES_HOLD,
+		      POLICY_CHANGES_DISCARD,
+};
+
+/* One limit; TEXT_NONE is no limit. `asked` when a person named it for this run: then it must be enforceable. */
+struct policy_limit {
+	int64_t value;
+	bool asked;
+};
+
+struct policy {
+	char *profile;
+	struct policy_path *paths;
+	size_t n_paths, cap_paths;
+	enum policy_network network;
+	bool network_wanted; /* --network */
+	enum policy_changes changes;
+	bool changes_asked; /* somebody chose the mode, it is not the profile's */
+	bool nested, share_pid, new_session;
+	struct policy_limit timeout_ms, memory, pids, file_size;
+	bool env_inherit;
+	struct strs env_allow,
+		env_deny; /* patterns as of fnmatch(3), on names; a name that is allowed is never removed by deny of an earlier source */
+	struct strs env_set; /* NAME=VALUE, or NAME to pass the caller's */
+};
+#define POLICY_INIT                                                                                                    \
+	{                                                                                                              \
+		0                                                                                                      \
+	}
+
+void policy_done(struct policy *p);
+int policy_copy(const struct policy *from, struct policy *ret, struct airlock_error *err);
+
+/* True for "strict", "moderate", "permissive". */
+bool policy_is_builtin(const char *name);
+/* NULL-terminated. */
+const char *const *policy_builtin_names(void);
+
+/* Fills an empty policy with a built-in profile exactly as docs/design says. home is absolute and normal. */
+int policy_apply_builtin(struct policy *p, const char *name, const char *home, struct airlock_error *err);
+
+/* path must be absolute and normal already (AIRLOCK_ERR_INVALID otherwise). Copies both strings. */
+int policy_add_path(struct policy *p, enum policy_access access, const char *path, const char *origin,
+		    struct airlock_error *err);
+
+/* The rule that decides about path (most specific, then latest), or NULL. */
+const struct policy_path *policy_rule_for(const struct policy *p, const char *path);
+
+/* Contradictions and impossible values: AIRLOCK_ERR_INVALID. */
+int policy_validate(const struct policy *p, struct airlock_error *err);
+
+/* Does the command's environment keep this variable? Pure. */
+bool policy_keeps_env(const struct policy *p, const char *name);
+
+/* "~" and "~/x" → home; other paths must be absolute. The result is normal. Fails with AIRLOCK_ERR_INVALID. */
+int policy_expand_path(const char *text, const char *home, char **ret, struct airlock_error *err);
+
+const char *policy_access_name(enum policy_access a);	/* "hide" "tmpfs" "read" "write" */
+const char *policy_network_name(enum policy_network n); /* "off" "ask" "refuse" */
+const char *policy_changes_name(enum policy_changes c); /* "apply" … */
+int policy_parse_network(const char *s, enum policy_network *ret);
+int policy_parse_changes(const char *s, enum policy_changes *ret);
