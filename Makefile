@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A thin front: meson and ninja build, tools/ does the rest. "make help" lists the targets.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DEPS ?= build run docs test
+FUZZ_SECONDS ?= 60
+
+.PHONY: all deps demo check unit clang asan asan-build install bench fuzz format lint clean help
+
+all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
+	ninja -C $(BUILD)
+	ln -sfn cli/airlock $(BUILD)/airlock
+
+deps: ## install the missing Debian packages (apt, with sudo when not root)
+	tools/deps $(DEPS)
+
+demo: all ## show airlock at work on a sample project
+	tools/demo $(BUILD)/airlock
+
+check: ## every test, as continuous integration runs them
+	BUILD=$(BUILD) tools/check
+
+unit: all ## only the unit tests
+	meson test -C $(BUILD) --print-errorlogs
+
+clang: $(BUILD)-clang/build.ninja ## build with clang
+	ninja -C $(BUILD)-clang
+
+asan: asan-build ## unit tests under the address and undefined-behaviour sanitizers
+	meson test -C $(BUILD)-asan --print-errorlogs
+
+asan-build: $(BUILD)-asan/build.ninja
+	ninja -C $(BUILD)-asan
+
+install: all ## install to $(DESTDIR)$(PREFIX)
+	meson configure $(BUILD) --prefix=$(PREFIX)
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+bench: all ## the tables of bench/
+	bench/run $(BUILD)/airlock
+
+fuzz: $(BUILD)-fuzz/build.ninja ## run each libFuzzer target for $(FUZZ_SECONDS) seconds
+	ninja -C $(BUILD)-fuzz
+	tools/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+format: ## lay out the C files as .clang-format says
+	tools/lint --fix
+
+lint: ## layout of the C files, shellcheck, syntax of the Python files
+	tools/lint
+
+clean: ## remove every build directory
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD)
+
+$(BUILD)-clang/build.ninja:
+	CC=clang meson setup $(BUILD)-clang
+
+$(BUILD)-asan/build.ninja:
+	meson setup -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all $(BUILD)-asan
+
+$(BUILD)-fuzz/build.ninja:
+	CC=clang meson setup -Dfuzz=true -Dtests=false $(BUILD)-fuzz
