@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The first process of a sandbox: pid 1 where there is a pid namespace, a subreaper where there is none.
+ *
+ * Theory of operation. The backend (bubblewrap, or nobody for passthrough) has made the namespaces and mounts, then
+ * executes this program. It starts the command when the supervisor says so, reaps, forwards signals, watches limits no
+ * kernel mechanism enforces here, and reports the command's true status over a socket only it and the supervisor hold.
+ * When the command ends it exits, and the kernel ends everything else in the pid namespace with it.
+ *
+ * | namespaces | uid          | capabilities | root            | cwd |
+ * | the plan's | the caller's | none         | the sandbox's   | any |
+ *
+ * The command is hostile and shares uid and /proc with this process, therefore: not dumpable (no ptrace, no /proc/1/fd,
+ * environ, exe or mem), nothing in argv or environment, every descriptor but its own closed, all signals blocked.
+ * Freestanding: no libc, no allocation, no locks. job.h has the protocol.
+ */
+#include "child/job.h"
+#include "child/raw_calls.h"
+#include "child/watch.h"
+
+#include <asm/ioctls.h>
+#include <asm/poll.h>
+#include <asm/signal.h>
+#include <linux/close_range.h>
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/keyctl.h>
+#include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/resource.h>
+#include <linux/socket.h>
+#include <linux/time_types.h>
+#include <linux/wait.h>
+
+#define SOCK_CLOEXEC_FLAG O_CLOEXEC
+#define MSG_NOSIGNAL_FLAG 0x4000
+#define SCM_RIGHTS_TYPE 1
+#define WATCH_INTERVAL_MS 10
+
+struct state {
+	struct child_job *job;
+	int payload; /* pid of the command, 0 before it started */
+	int is_pid1;
+	int signal_fd;
+	int error_fd;	   /* the command's child writes {stage, errno} here when it cannot exec; CLOEXEC */
+	unsigned reported; /* bits of enum child_limit already told */
+};
+
+struct failure {
+	int32_t stage, errnum;
+};
+
+/* The compiler may call these for plain assignments. */
+void *memset(void *p, int c, size_t n);
+void *memcpy(void *d, const void *s, size_t n);
+
+void *memset(void *p, int c, size_t n)
+{
+	for (volatile char *q = p; n--; q++)
+		*q = (char)c;
+	return p;
+}
+
+void *memcpy(void *d, const void *s, size_t n)
+{
+	volatile char *to = d;
+	const volatile char *from = s;
+	while (n--)
+		*to++ = *from++;
+	return d;
+}
+
+static void tell(uint32_t type, int32_t a, int32_t b)
+{
+	struct child_message m = {.type = type, .a = a, .b = b};
+	(void)r_write(CHILD_FD_CONTROL, &m, sizeof m);
+}
+
+__attribute__((noreturn)) static void give_up(int stage, long errnum)
+{
+	tell(CHILD_FAILED, stage, (int32_t)-errnum);
+	r_exit(1);
+}
+
+/* ── The job ── */
+
+/* The supervisor wrote offsets; the mapping is private, so they become pointers in place. */
+static char **strings_of(struct child_job *job, uint32_t offset)
+{
+	int64_t *slot = (int64_t *)((char *)job + offset);
+	for (int64_t *s = slot; *s; s++)
+		*s += (int64_t)(intptr_t)job;
+	return (char **)slot;
+}
+
+static struct child_job *map_job(void)
+{
+	struct child_job head;
+	if (r_read(CHILD_FD_JOB, &head, sizeof head) != (long)sizeof head || head.magic != CHILD_JOB_MAGIC)
+		give_up(CHILD_STAGE_SETUP, -EINVAL);
+	long p = raw_call6(__NR_mmap, 0, (long)head.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, CHILD_FD_JOB, 0);
+	if (p < 0 && p > -4096)
+		give_up(CHILD_STAGE_SETUP, p);
+	(void)r_close(CHILD_FD_JOB);
+	return (struct child_job *)p;
+}
+
+/* ── Setting up ── */
+
+static void set_limit(int resource, int64_t value)
+{
+	if (value == CHILD_NONE)
+		return;
+	struct {
+		uint64_t soft, hard;
+	} want = {(uint64_t)value, (uint64_t)value}, have;
+	/* Never above what is already there: raising needs a capability we do not have. */
+	if (raw_call4(__NR_prlimit64, 0, resource, 0, &have) == 0 && have.hard < want.hard)
+		want.soft = want.hard = have.hard;
+	long rc = raw_call4(__NR_prlimit64, 0, resource, &want, 0);
+	if (rc < 0)
+		give_up(CHILD_STAGE_SETUP, rc);
+}
+
+static void set_limits(const struct child_job *job)
+{
+	set_limit(RLIMIT_DATA, job->max_data);
+	set_limit(RLIMIT_NPROC, job->max_processes);
+	set_limit(RLIMIT_FSIZE, job->max_file_size);
+	/* One byte, not zero: zero still starts a core_pattern pipe handler on the host, one never dumps anything. */
+	set_limit(RLIMIT_CORE, 1);
+}
+
+static void block_signals(struct state *st)
+{
+	uint64_t all = ~0ull, chld = 1ull << (SIGCHLD - 1);
+	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all);
+	st->signal_fd = (int)raw_call4(__NR_signalfd4, -1, &chld, sizeof chld, O_CLOEXEC | O_NONBLOCK);
+	if (st->signal_fd < 0)
+		give_up(CHILD_STAGE_SETUP, st->signal_fd);
+}
+
+/* Waits for one message; the end of the socket is the supervisor's death. */
+static struct child_message hear(void)
+{
+	struct child_message m;
+	long n;
+	do
+		n = r_read(CHILD_FD_CONTROL, &m, sizeof m);
+	while (n == -EINTR);
+	if (n != (long)sizeof m)
+		r_exit(1);
+	return m;
+}
+
+/* ── The terminal ── */
+
+/* Passes the master to the supervisor; the message itself is CHILD_TTY. */
+static long send_master(int master)
+{
+	struct child_message m = {.type = CHILD_TTY};
+	struct {
+		uint64_t len; /* struct cmsghdr, as the kernel lays it out on 64-bit machines */
+		int level, type;
+		int fd, pad;
+	} control = {.len = 16 + sizeof(int), .level = 1 /* SOL_SOCKET */, .type = SCM_RIGHTS_TYPE, .fd = master};
+	struct {
+		void *base;
+		uint64_t len;
+	} iov = {&m, sizeof m};
+	struct {
+		void *name;
+		int namelen, pad;
+		void *iov;
+		uint64_t iovlen;
+		void *control;
+		uint64_t controllen;
+		int flags, pad2;
+	} msg = {.iov = &iov, .iovlen = 1, .control = &control, .controllen = sizeof control};
+	return raw_call3(__NR_sendmsg, CHILD_FD_CONTROL, &msg, MSG_NOSIGNAL_FLAG);
+}
+
+/* A pty of the sandbox's own devpts, so that its name resolves inside. Returns the slave. */
+static int open_terminal(const struct child_job *job)
+{
+	long master = r_open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (master < 0)
+		give_up(CHILD_STAGE_TTY, master);
+	int unlock = 0;
+	long rc = r_ioctl((int)master, TIOCSPTLCK, &unlock);
+	if (rc < 0)
+		give_up(CHILD_STAGE_TTY, rc);
+	long slave = raw_call3(__NR_ioctl, master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0)
+		give_up(CHILD_STAGE_TTY, slave);
+	struct {
+		uint16_t row, col, x, y;
+	} size = {job->rows, job->columns, 0, 0};
+	if (job->rows)
+		(void)r_ioctl((int)slave, TIOCSWINSZ, &size);
+	rc = send_master((int)master);
+	if (rc < 0)
+		give_up(CHILD_STAGE_TTY, rc);
+	(void)r_close((int)master);
+	return (int)slave;
+}
+
+/* ── The command ── */
+
+static size_t length(const char *s)
+{
+	size_t n = 0;
+	while (s[n])
+		n++;
+	return n;
+}
+
+static int has_slash(const char *s)
+{
+	for (; *s; s++)
+		if (*s == '/')
+			return 1;
+	return 0;
+}
+
+/* A file without a known format is a shell script to every shell and to execvp(3). */
+static long exec_file(const char *file, char **argv, char **envp)
+{
+	long rc = raw_call3(__NR_execve, file, argv, envp);
+	if (rc != -ENOEXEC)
+		return rc;
+	/* The slot before argv[0] is the job's own: the supervisor leaves one free for the shell's name. */
+	argv[0] = (char *)file;
+	argv[-1] = (char *)"/bin/sh";
+	return raw_call3(__NR_execve, "/bin/sh", argv - 1, envp);
+}
+
+/* execvpe(3) without libc. The error is the most telling one: not permitted beats not found. */
+static long exec_search(struct child_job *job, char **argv, char **envp)
+{
+	const char *name = argv[0];
+	if (has_slash(name) || !*name)
+		return *name ? exec_file(name, argv, envp) : -ENOENT;
+	const char *p = job->path ? (const char *)job + job->path : "/usr/local/bin:/usr/bin:/bin";
+	long verdict = -ENOENT;
+	size_t name_len = length(name);
+	char file[PATH_MAX];
+	for (;;) {
+		size_t n = 0;
+		while (p[n] && p[n] != ':')
+			n++;
+		if (n + 1 + name_len < sizeof file) {
+			memcpy(file, p, n);
+			size_t at = n;
+			if (n)
+				file[at++] = '/';
+			memcpy(file + at, name, name_len + 1);
+			long rc = exec_file(file, argv, envp);
+			if (rc != -ENOENT && rc != -ENOTDIR)
+				verdict = rc;
+			if (rc != -ENOENT && rc != -ENOTDIR && rc != -EACCES && rc != -ELOOP && rc != -ENAMETOOLONG)
+				return rc;
+		}
+		if (!p[n])
+			return verdict;
+		p += n + 1;
+	}
+}
+
+__attribute__((noreturn)) static void fail_start(int error_fd, int stage, long rc)
+{
+	struct failure f = {stage, (int32_t)-rc};
+	(void)r_write(error_fd, &f, sizeof f);
+	r_exit(127);
+}
+
+/* In the command's process, between clone and exec. */
+__attribute__((noreturn)) static void become_command(struct state *st, char **argv, char **envp, int tty)
+{
+	struct child_job *job = st->job;
+	if (job->flags & CHILD_NEW_SESSION)
+		(void)raw_call0(__NR_setsid);
+	if (tty >= 0) {
+		long rc = raw_call3(__NR_ioctl, tty, TIOCSCTTY, 0);
+		for (int fd = 0; fd < 3 && rc >= 0; fd++)
+			rc = r_dup3(tty, fd, 0);
+		if (rc < 0)
+			fail_start(st->error_fd, CHILD_STAGE_TTY, rc);
+	}
+	long rc = raw_call1(__NR_chdir, (const char *)job + job->cwd);
+	if (rc < 0)
+		fail_start(st->error_fd, CHILD_STAGE_CHDIR, rc);
+	uint64_t none = 0;
+	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none);
+	(void)raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+	rc = exec_search(job, argv, envp);
+	fail_start(st->error_fd, CHILD_STAGE_EXEC, rc);
+}
+
+static void start_command(struct state *st)
+{
+	int pipe_fds[2];
+	long rc = raw_call2(__NR_pipe2, pipe_fds, O_CLOEXEC);
+	if (rc < 0)
+		give_up(CHILD_STAGE_SETUP, rc);
+	char **argv = strings_of(st->job, st->job->argv), **envp = strings_of(st->job, st->job->envp);
+	int tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1;
+	st->error_fd = pipe_fds[1];
+	rc = raw_call5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
+	if (rc < 0)
+		give_up(CHILD_STAGE_SETUP, rc);
+	if (rc == 0)
+		become_command(st, argv, envp, tty);
+	st->payload = (int)rc;
+	(void)r_close(pipe_fds[1]);
+	struct failure f;
+	long n;
+	do
+		n = r_read(pipe_fds[0], &f, sizeof f);
+	while (n == -EINTR);
+	(void)r_close(pipe_fds[0]);
+	if (n == (long)sizeof f)
+		give_up(f.stage, -f.errnum);
+	tell(CHILD_STARTED, 0, 0);
+	/* The command has its own copies; while we held the write ends the supervisor would never see their end. */
+	if (tty >= 0)
+		(void)r_close(tty);
+	int null = (int)r_open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd < 3; fd++)
+		(void)(null >= 0 ? r_dup3(null, fd, O_CLOEXEC) : r_close(fd));
+	if (null > 2)
+		(void)r_close(null);
+}
+
+/* ── Until it ends ── */
+
+struct raw_rusage {
+	int64_t user_s, user_us, system_s, system_us, max_rss_kb, other[13];
+};
+
+static void report_end(int status)
+{
+	struct raw_rusage ru;
+	memset(&ru, 0, sizeof ru);
+	(void)raw_call2(__NR_getrusage, -1 /* RUSAGE_CHILDREN */, &ru);
+	struct child_message m = {.type = CHILD_EXITED, .a = status};
+	m.cpu_us = (ru.user_s + ru.system_s) * 1000000 + ru.user_us + ru.system_us;
+	m.max_rss_kb = ru.max_rss_kb;
+	(void)r_write(CHILD_FD_CONTROL, &m, sizeof m);
+}
+
+/* Everything that can be waited for. Returns 1 when the command itself was among it. */
+static int reap(struct state *st, int *ret_status)
+{
+	int found = 0, status;
+	for (;;) {
+		long pid = raw_call4(__NR_wait4, -1, &status, WNOHANG, 0);
+		if (pid <= 0)
+			return found;
+		if (pid == st->payload) {
+			*ret_status = status;
+			found = 1;
+		}
+	}
+}
+
+static void signal_all(const struct state *st, int sig)
+{
+	if (st->is_pid1)
+		(void)r_kill(-1, sig);
+	else
+		watch_signal_descendants((int)r_getpid(), sig);
+}
+
+/* Without a pid namespace nobody ends the rest for us: kill and reap until nothing is left. */
+static void end_the_rest(const struct state *st)
+{
+	if (st->is_pid1)
+		return;
+	for (int round = 0; round < 2000; round++) {
+		watch_signal_descendants((int)r_getpid(), SIGKILL);
+		int status = 0;
+		long pid;
+		while ((pid = raw_call4(__NR_wait4, -1, &status, WNOHANG, 0)) > 0)
+			;
+		if (pid == -ECHILD)
+			return;
+		struct __kernel_timespec ms = {0, 1000000};
+		(void)raw_call2(__NR_nanosleep, &ms, 0);
+	}
+}
+
+static void handle_control(struct state *st)
+{
+	struct child_message m = hear();
+	if (m.type != CHILD_SIGNAL)
+		return;
+	if (m.b == CHILD_SCOPE_ALL)
+		signal_all(st, m.a);
+	else if (st->job->flags & CHILD_NEW_SESSION)
+		(void)r_kill(-st->payload, m.a);
+	else
+		(void)r_kill(st->payload, m.a);
+}
+
+static void report_limit(struct state *st, unsigned limit)
+{
+	if (st->reported & 1u << limit)
+		return;
+	st->reported |= 1u << limit;
+	tell(CHILD_LIMIT, (int32_t)limit, 0);
+}
+
+static void look_at_limits(struct state *st)
+{
+	struct watch_totals t = watch_measure(st->is_pid1 ? 0 : (int)r_getpid(), st->job->watch_memory);
+	if (st->job->watch_processes != CHILD_NONE && t.processes >= st->job->watch_processes)
+		report_limit(st, CHILD_LIMIT_PROCESSES);
+	if (st->job->watch_memory != CHILD_NONE && t.memory > st->job->watch_memory) {
+		report_limit(st, CHILD_LIMIT_MEMORY);
+		signal_all(st, SIGKILL);
+	}
+}
+
+__attribute__((noreturn)) static void supervise(struct state *st)
+{
+	int watching = st->job->watch_memory != CHILD_NONE || st->job->watch_processes != CHILD_NONE;
+	struct {
+		int fd;
+		short events, revents;
+	} fds[] = {{st->signal_fd, POLLIN, 0}, {CHILD_FD_CONTROL, POLLIN, 0}};
+	for (;;) {
+		struct __kernel_timespec interval = {0, WATCH_INTERVAL_MS * 1000000};
+		(void)raw_call5(__NR_ppoll, fds, 2, watching ? &interval : 0, 0, 0);
+		if (fds[0].revents) {
+			char drop[128];
+			while (r_read(st->signal_fd, drop, sizeof drop) > 0)
+				;
+		}
+		int status = 0;
+		if (reap(st, &status)) {
+			report_end(status);
+			end_the_rest(st);
+			r_exit(0);
+		}
+		if (fds[1].revents)
+			handle_control(st);
+		if (watching)
+			look_at_limits(st);
+	}
+}
+
+__attribute__((noreturn, used)) void child_main(void);
+__attribute__((noreturn, used)) void child_main(void)
+{
+	struct state st = {.is_pid1 = r_getpid() == 1};
+	(void)r_prctl(PR_SET_DUMPABLE, 0);
+	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-init");
+	if (!st.is_pid1)
+		(void)r_prctl(PR_SET_CHILD_SUBREAPER, 1);
+	(void)r_close_from(CHILD_FD_SELF);
+	block_signals(&st);
+	st.job = map_job();
+	/* The caller's session keyring holds its Kerberos and file-system keys; ours is new and empty. */
+	(void)raw_call2(__NR_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
+	tell(CHILD_HELLO, 0, 0);
+	while (hear().type != CHILD_GO)
+		;
+	set_limits(st.job);
+	start_command(&st);
+	supervise(&st);
+}
+
+#if defined(__x86_64__)
+__asm__(".globl _start\n_start:\n\txor %ebp,%ebp\n\tand $-16,%rsp\n\tcall child_main\n\thlt\n");
+#elif defined(__aarch64__)
+__asm__(".globl _start\n_start:\n\tmov x29,#0\n\tmov x30,#0\n\tbl child_main\n\tbrk #0\n");
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the supervisor and the sandbox's first process say to each other.
+ *
+ * The first process (src/child/init.c) finds three descriptors beside 0, 1, 2:
+ *   CHILD_FD_CONTROL  a SOCK_SEQPACKET socket to the supervisor
+ *   CHILD_FD_JOB      a sealed memory file: struct child_job and the strings behind it
+ *   CHILD_FD_SELF     its own program, closed at once
+ * Its argv and environment are empty, because /proc/1/cmdline and environ can be read from inside.
+ *
+ *   first process                      supervisor
+ *   HELLO ───────────────────────────► learns its pid from the socket's credentials, opens a pidfd,
+ *                                      puts it in its cgroup
+ *         ◄─────────────────────────── GO
+ *   TTY (with the pty's master) ─────►   only with CHILD_PTY
+ *   STARTED or FAILED ───────────────►
+ *         ◄─────────────────────────── SIGNAL …
+ *   LIMIT ───────────────────────────►   a watched limit was passed
+ *   EXITED ──────────────────────────►
+ *
+ * The end of the socket means that the supervisor is gone: the first process dies, and everything with it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define CHILD_FD_CONTROL 3
+#define CHILD_FD_JOB 4
+#define CHILD_FD_SELF 5
+#define CHILD_FD_FIRST_FREE 6
+
+#define CHILD_JOB_MAGIC 0x6b6c7261u
+#define CHILD_NONE (-1)
+
+enum {
+	CHILD_PTY = 1 << 0,	    /* give the command a terminal made in its own devpts */
+	CHILD_NEW_SESSION = 1 << 1, /* setsid before exec */
+};
+
+struct child_job {
+	uint32_t magic, size, flags;
+	uint32_t cwd;	     /* offsets of NUL-terminated strings from the start of the job */
+	uint32_t argv, envp; /* offsets of arrays of 64-bit offsets, ended by 0 */
+	uint32_t path;	     /* the command's PATH; 0: none */
+	uint32_t reserved;
+	int64_t max_data, max_processes, max_file_size; /* rlimits set inside; CHILD_NONE: leave */
+	int64_t watch_memory, watch_processes;		/* totals to watch by looking; CHILD_NONE: do not */
+	uint16_t rows, columns;				/* of the terminal; 0: leave */
+	uint32_t reserved2;
+};
+
+enum child_message_type {
+	CHILD_HELLO = 1,
+	CHILD_GO,
+	CHILD_TTY,
+	CHILD_STARTED,
+	CHILD_FAILED, /* a = enum child_stage, b = errno */
+	CHILD_SIGNAL, /* a = signal, b = enum child_scope */
+	CHILD_LIMIT,  /* a = enum child_limit */
+	CHILD_EXITED, /* a = wait status; cpu_us, max_rss_kb */
+};
+
+enum child_stage { CHILD_STAGE_SETUP = 1, CHILD_STAGE_TTY, CHILD_STAGE_CHDIR, CHILD_STAGE_EXEC };
+enum child_scope { CHILD_SCOPE_COMMAND, CHILD_SCOPE_ALL };
+enum child_limit { CHILD_LIMIT_MEMORY = 1, CHILD_LIMIT_PROCESSES };
+
+struct child_message {
+	uint32_t type;
+	int32_t a, b;
+	uint32_t reserved;
+	int64_t cpu_us, max_rss_kb;
+};

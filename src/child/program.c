@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs in the supervisor, before anything is spawned. */
+#include "child/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+#define MAX_JOB_BYTES (64u << 20)
+
+static int write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+	while (len > 0) {
+		ssize_t n = write(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A CLOEXEC memory file with this content that nobody can change any more. Older kernels do not know `flag`. */
+static int sealed_memory(const char *name, unsigned flag, const void *data, size_t len)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | flag);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	int rc = write_all(fd, data, len);
+	if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		rc = -errno;
+	if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		(void)close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+int child_program_fd(void)
+{
+	return sealed_memory("airlock-init", MFD_EXEC, child_init_bytes, child_init_size);
+}
+
+struct layout {
+	char *base;
+	size_t at;
+};
+
+static uint32_t put_string(struct layout *l, const char *s)
+{
+	size_t n = strlen(s) + 1, at = l->at;
+	if (l->base)
+		memcpy(l->base + at, s, n);
+	l->at += n;
+	return (uint32_t)at;
+}
+
+static size_t count(const char *const *v)
+{
+	size_t n = 0;
+	while (v[n])
+		n++;
+	return n;
+}
+
+/* One free slot before the array (see exec_file in init.c), the offsets, a zero. */
+static uint32_t put_strings(struct layout *l, const char *const *v)
+{
+	l->at = (l->at + 7) & ~(size_t)7;
+	size_t n = count(v), slots = l->at + sizeof(int64_t);
+	l->at = slots + (n + 1) * sizeof(int64_t);
+	for (size_t i = 0; i < n; i++) {
+		int64_t offset = put_string(l, v[i]);
+		if (l->base)
+			memcpy(l->base + slots + i * sizeof offset, &offset, sizeof offset);
+	}
+	return (uint32_t)slots;
+}
+
+static const char *path_value(const char *const *envp)
+{
+	for (; *envp; envp++)
+		if (strncmp(*envp, "PATH=", 5) == 0)
+			return *envp + 5;
+	return NULL;
+}
+
+/* Run twice: without a base it only measures. */
+static void lay_out(struct layout *l, const struct child_job_spec *spec, struct child_job *head)
+{
+	const char *path = path_value(spec->envp);
+	l->at = sizeof *head;
+	head->cwd = put_string(l, spec->cwd);
+	head->path = path ? put_string(l, path) : 0;
+	head->argv = put_strings(l, spec->argv);
+	head->envp = put_strings(l, spec->envp);
+	head->size = (uint32_t)l->at;
+	head->magic = CHILD_JOB_MAGIC;
+}
+
+int child_job_fd(const struct child_job_spec *spec)
+{
+	struct child_job head = spec->head;
+	struct layout l = {0};
+	lay_out(&l, spec, &head);
+	if (l.at > MAX_JOB_BYTES)
+		return -E2BIG;
+	l.base = calloc(1, l.at);
+	if (!l.base)
+		return -ENOMEM;
+	lay_out(&l, spec, &head);
+	memcpy(l.base, &head, sizeof head);
+	int fd = sealed_memory("airlock-job", MFD_NOEXEC_SEAL, l.base, l.at);
+	free(l.base);
+	return fd;
+}

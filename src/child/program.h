@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The first process's program as a sealed memory file, and the job it is given. */
+#pragma once
+
+#include "child/job.h"
+
+extern const unsigned char child_init_bytes[];
+extern const unsigned long child_init_size;
+
+/* What goes into a job; everything is copied. */
+struct child_job_spec {
+	struct child_job head; /* flags, limits, terminal size; offsets are filled in */
+	const char *cwd;
+	const char *const *argv, *const *envp;
+};
+
+/* The program in a memory file, executable through /proc/self/fd: nothing on disk to find, replace or chmod.
+ * Returns a CLOEXEC descriptor or -errno. */
+int child_program_fd(void);
+
+/* The job in a sealed memory file. Returns a CLOEXEC descriptor, or -errno (-E2BIG beyond 64 MiB). */
+int child_job_fd(const struct child_job_spec *spec);
