@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# What every .bats file starts with:
+#
+#   load ../helpers
+#
+#   @test "a command's exit status is airlock's own" {
+#       run_airlock run -c 'exit 7'
+#       assert_status 7
+#   }
+#
+# Before each test: HOME, the XDG directories and the project $PROJECT are new and empty, the project is the current
+# directory, and no AIRLOCK_ variable is set. After run_airlock: $status, $stdout, $stderr; $RAW_STDOUT and $RAW_STDERR
+# are the files behind them, for bytes that a shell variable cannot hold. Every assert_ shows them when it fails.
+#
+# A file with a setup() of its own calls `default_setup` in it first.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	default_setup
+}
+
+default_setup() {
+	make_home "$BATS_TEST_TMPDIR/home"
+	make_project "$HOME/project"
+	unset "${!AIRLOCK_@}" TMPDIR
+	AIRLOCK=$BATS_AIRLOCK
+}
+
+# The variables of the test run itself, out of the way of those that airlock reads.
+BATS_AIRLOCK=${AIRLOCK:-${BATS_AIRLOCK:?set AIRLOCK to the airlock to test, or use tools/check}}
+TEST_BACKENDS=${AIRLOCK_TEST_BACKENDS:-${TEST_BACKENDS:-bubblewrap}}
+export BATS_AIRLOCK TEST_BACKENDS
+
+# make_home DIR: a new home with its XDG directories, as after a login
+make_home() {
+	export HOME=$1
+	export XDG_CONFIG_HOME=$HOME/.config XDG_DATA_HOME=$HOME/.local/share XDG_STATE_HOME=$HOME/.local/state
+	export XDG_CACHE_HOME=$HOME/.cache XDG_RUNTIME_DIR=$1.run
+	mkdir -p "$XDG_CONFIG_HOME" "$XDG_DATA_HOME" "$XDG_STATE_HOME" "$XDG_CACHE_HOME"
+	mkdir -m 0700 "$XDG_RUNTIME_DIR"
+}
+
+# make_project DIR: a project with a file in it; becomes $PROJECT and the current directory
+make_project() {
+	PROJECT=$1
+	mkdir -p "$PROJECT/.git"
+	echo original >"$PROJECT/file"
+	cd "$PROJECT" || return
+}
+
+# write_config TEXT...: the user's configuration, one argument a line
+write_config() {
+	mkdir -p "$XDG_CONFIG_HOME/airlock"
+	printf '%s\n' "$@" >"$XDG_CONFIG_HOME/airlock/config.toml"
+}
+
+# run_airlock ARG...: runs it with empty input, keeps the streams apart
+run_airlock() {
+	run_program "$AIRLOCK" "$@" </dev/null
+}
+
+# run_program PROGRAM ARG...: the same for any program; input is the caller's
+run_program() {
+	RAN=("$@")
+	RAW_STDOUT=$BATS_TEST_TMPDIR/stdout RAW_STDERR=$BATS_TEST_TMPDIR/stderr
+	status=0
+	"$@" >"$RAW_STDOUT" 2>"$RAW_STDERR" || status=$?
+	stdout=$(tr -d '\0' <"$RAW_STDOUT")
+	stderr=$(tr -d '\0' <"$RAW_STDERR")
+}
+
+# each_backend FUNCTION: calls it once for every backend under test, with AIRLOCK_BACKEND set
+each_backend() {
+	local backend
+	for backend in $TEST_BACKENDS; do
+		echo "# with backend $backend"
+		export AIRLOCK_BACKEND=$backend
+		"$@"
+	done
+	unset AIRLOCK_BACKEND
+}
+
+is_root() {
+	[ "$(id -u)" -eq 0 ]
+}
+
+# fail MESSAGE...: ends the test, showing the last run
+fail() {
+	{
+		printf '%s\n' "$@"
+		if [ -n "${RAN+set}" ]; then
+			printf 'ran:   '
+			printf ' %q' "${RAN[@]}"
+			printf '\nstatus: %s\n' "$status"
+			printf 'stdout: %s\nstderr: %s\n' "$stdout" "$stderr"
+		fi
+	} >&2
+	return 1
+}
+
+assert_status() {
+	[ "$status" -eq "$1" ] || fail "expected exit status $1"
+}
+
+# assert_stdout TEXT, assert_stderr TEXT: exactly this, but for newlines at the end
+assert_stdout() {
+	[ "$stdout" = "$1" ] || fail "expected stdout: $1"
+}
+
+assert_stderr() {
+	[ "$stderr" = "$1" ] || fail "expected stderr: $1"
+}
+
+assert_stdout_contains() {
+	[[ $stdout == *"$1"* ]] || fail "expected in stdout: $1"
+}
+
+assert_stderr_contains() {
+	[[ $stderr == *"$1"* ]] || fail "expected in stderr: $1"
+}
+
+refute_stdout_contains() {
+	[[ $stdout != *"$1"* ]] || fail "expected not in stdout: $1"
+}
+
+refute_stderr_contains() {
+	[[ $stderr != *"$1"* ]] || fail "expected not in stderr: $1"
+}
+
+# assert_file FILE TEXT: its content, but for newlines at the end
+assert_file() {
+	[ -f "$1" ] || fail "expected a file: $1"
+	[ "$(cat "$1")" = "$2" ] || fail "expected in $1: $2" "found: $(cat "$1")"
+}
+
+# Also true of a dangling symlink: nothing of that name may be there.
+assert_absent() {
+	if [ -e "$1" ] || [ -L "$1" ]; then fail "expected not to exist: $1"; fi
+}
+
+# json_get KEY...: that value of the JSON object on stdout; list positions are numbers. Strings come bare, everything
+# else as JSON (null, true, 7, ["a"]).
+json_get() {
+	python3 -c '
+import json, sys
+value = json.load(open(sys.argv[1], encoding="utf-8"))
+for key in sys.argv[2:]:
+    value = value[int(key) if isinstance(value, list) else key]
+print(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))' "$RAW_STDOUT" "$@"
+}
+
+# assert_json VALUE KEY...
+assert_json() {
+	local expected=$1 found
+	shift
+	found=$(json_get "$@" 2>&1) || fail "no $* in the JSON on stdout: ${found##*$'\n'}"
+	[ "$found" = "$expected" ] || fail "expected $*: $expected" "found: $found"
+}
+
+# assert_refused CODE: run --json ended with that error code, and with the exit status of airlock's own failures
+assert_refused() {
+	assert_status 125
+	assert_json error status
+	assert_json "$1" error code
+}
