@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* Whole file into buf, at most max bytes (AIRLOCK_ERR_LIMIT beyond). Regular files only: AIRLOCK_ERR_INVALID otherwise;
@@ -23,3 +24,15 @@ int fs_check_private(const char *path, struct airlock_error *err);
 
 /* realpath(3) as an error: AIRLOCK_ERR_NOT_FOUND when missing. */
 int fs_real_path(const char *path, char **ret, struct airlock_error *err);
+
+/* Trees beneath a directory descriptor; name is a single component and may be a file. Symlinks are removed or measured
+ * themselves, never followed; a mount point inside is AIRLOCK_ERR_BUSY when removing and left out when measuring.
+ * Missing: AIRLOCK_ERR_NOT_FOUND. Any depth. */
+
+/* Directories of ours that cannot be read or written are opened up (0700) first. ret_entries (may be NULL) is what was
+ * removed, name included. On failure part of the tree may be gone. */
+int fs_remove_tree_at(int dirfd, const char *name, uint64_t *ret_entries, struct airlock_error *err);
+
+/* Bytes on disk (st_blocks), hard links counted once, and entries with name included. Directories that cannot be read
+ * count as themselves alone; nothing is changed to look into them. */
+int fs_tree_size_at(int dirfd, const char *name, uint64_t *ret_bytes, uint64_t *ret_entries, struct airlock_error *err);

@@ -4,12 +4,20 @@
 
 #include "base/path.h"
 #include "fs/fs.h"
+#include "fs/inodes.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 struct place {
 	char dir[64];
@@ -267,6 +275,268 @@ static void real_paths_have_no_symlinks(void **state)
 	assert_string_equal(real, in(state, "d"));
 }
 
+static bool exists(void **state, const char *name)
+{
+	struct stat st;
+	return fstatat(top(state), name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void make_dir(void **state, const char *name)
+{
+	assert_int_equal(mkdirat(top(state), name, 0755), 0);
+}
+
+static void a_tree_is_removed_and_counted(void **state)
+{
+	uint64_t n = 0;
+	make_dir(state, "t");
+	make_dir(state, "t/a");
+	make_dir(state, "t/a/b");
+	put(top(state), "t/a/b/f", "x");
+	put(top(state), "t/g", "x");
+	put(top(state), "stays", "x");
+	assert_int_equal(mkfifo(in(state, "t/fifo"), 0600), 0);
+	assert_int_equal(fs_remove_tree_at(top(state), "t", &n, NULL), 0);
+	assert_int_equal(n, 6);
+	assert_false(exists(state, "t"));
+	assert_true(exists(state, "stays"));
+	assert_int_equal(fs_remove_tree_at(top(state), "stays", NULL, NULL), 0);
+	assert_false(exists(state, "stays"));
+}
+
+static void symlinks_in_a_tree_are_not_followed(void **state)
+{
+	uint64_t bytes = 0, entries = 0, n = 0;
+	make_dir(state, "outside");
+	put(top(state), "outside/precious", "x");
+	make_dir(state, "t");
+	assert_int_equal(symlinkat("../outside", top(state), "t/rel"), 0);
+	assert_int_equal(symlinkat(in(state, "outside"), top(state), "t/abs"), 0);
+	assert_int_equal(symlinkat("/", top(state), "t/root"), 0);
+	assert_int_equal(fs_tree_size_at(top(state), "t", &bytes, &entries, NULL), 0);
+	assert_int_equal(entries, 4);
+	assert_int_equal(fs_remove_tree_at(top(state), "t", &n, NULL), 0);
+	assert_int_equal(n, 4);
+	assert_true(exists(state, "outside/precious"));
+}
+
+static void a_symlink_as_the_top_is_removed_itself(void **state)
+{
+	make_dir(state, "outside");
+	put(top(state), "outside/precious", "x");
+	assert_int_equal(symlinkat("outside", top(state), "l"), 0);
+	assert_int_equal(fs_remove_tree_at(top(state), "l", NULL, NULL), 0);
+	assert_false(exists(state, "l"));
+	assert_true(exists(state, "outside/precious"));
+}
+
+static void directories_without_permissions_are_removed(void **state)
+{
+	make_dir(state, "t");
+	make_dir(state, "t/a");
+	make_dir(state, "t/a/b");
+	make_dir(state, "t/read-only");
+	put(top(state), "t/a/b/f", "x");
+	put(top(state), "t/read-only/f", "x");
+	assert_int_equal(chmod(in(state, "t/read-only"), 0500), 0);
+	assert_int_equal(chmod(in(state, "t/a/b"), 0400), 0);
+	assert_int_equal(chmod(in(state, "t/a"), 0), 0);
+	assert_int_equal(chmod(in(state, "t"), 0), 0);
+	assert_int_equal(fs_remove_tree_at(top(state), "t", NULL, NULL), 0);
+	assert_false(exists(state, "t"));
+}
+
+/* The parent of an unreadable or unsearchable directory must still be found again. */
+static void measuring_changes_no_permissions(void **state)
+{
+	uint64_t bytes = 0, entries = 0;
+	make_dir(state, "t");
+	make_dir(state, "t/locked");
+	make_dir(state, "t/unsearchable");
+	put(top(state), "t/unsearchable/f", "x");
+	put(top(state), "t/z", "x");
+	assert_int_equal(chmod(in(state, "t/locked"), 0), 0);
+	assert_int_equal(chmod(in(state, "t/unsearchable"), 0400), 0);
+	assert_int_equal(fs_tree_size_at(top(state), "t", &bytes, &entries, NULL), 0);
+	assert_int_equal(entries, geteuid() == 0 ? 5 : 4);
+	assert_int_equal(mode_of(in(state, "t/locked")), 0);
+	assert_int_equal(mode_of(in(state, "t/unsearchable")), 0400);
+}
+
+static void sizes_count_hard_links_once(void **state)
+{
+	uint64_t one = 0, two = 0, entries = 0;
+	static char block[65536];
+	memset(block, 'x', sizeof block - 1);
+	make_dir(state, "t");
+	put(top(state), "t/f", block);
+	assert_int_equal(fs_tree_size_at(top(state), "t", &one, &entries, NULL), 0);
+	assert_int_equal(entries, 2);
+	assert_true(one >= sizeof block - 1);
+	assert_int_equal(linkat(top(state), "t/f", top(state), "t/g", 0), 0);
+	assert_int_equal(fs_tree_size_at(top(state), "t", &two, &entries, NULL), 0);
+	assert_int_equal(entries, 3);
+	assert_int_equal(one, two);
+	assert_int_equal(fs_tree_size_at(top(state), "t", &two, &entries, NULL), 0);
+}
+
+/* Far more levels than descriptors, and a path far longer than PATH_MAX. */
+static void make_deep_tree(int dirfd, int levels)
+{
+	int at = dup(dirfd);
+	for (int i = 0; i < levels; i++) {
+		assert_int_equal(mkdirat(at, "level", 0755), 0);
+		int next = openat(at, "level", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(next >= 0);
+		put(next, "f", "x");
+		(void)close(at);
+		at = next;
+	}
+	(void)close(at);
+}
+
+static void four_thousand_levels_are_no_trouble(void **state)
+{
+	uint64_t bytes = 0, entries = 0, n = 0;
+	make_deep_tree(top(state), 4000);
+	assert_int_equal(fs_tree_size_at(top(state), "level", &bytes, &entries, NULL), 0);
+	assert_int_equal(entries, 8000);
+	assert_int_equal(fs_remove_tree_at(top(state), "level", &n, NULL), 0);
+	assert_int_equal(n, 8000);
+	assert_false(exists(state, "level"));
+}
+
+static void names_may_be_any_bytes(void **state)
+{
+	static const char *const names[] = {"a\nb", "\xff\xfe", " ", "-rf", "\"'$(id)", "..."};
+	uint64_t bytes = 0, entries = 0, n = 0;
+	make_dir(state, "t\n\xff");
+	_cleanup_close_ int fd = openat(top(state), "t\n\xff", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < AL_ARRAY_LEN(names); i++) {
+		assert_int_equal(mkdirat(fd, names[i], 0755), 0);
+		_cleanup_close_ int sub = openat(fd, names[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		put(sub, names[i], "x");
+	}
+	assert_int_equal(fs_tree_size_at(top(state), "t\n\xff", &bytes, &entries, NULL), 0);
+	assert_int_equal(entries, 13);
+	assert_int_equal(fs_remove_tree_at(top(state), "t\n\xff", &n, NULL), 0);
+	assert_int_equal(n, 13);
+}
+
+static void a_missing_tree_is_not_found(void **state)
+{
+	uint64_t bytes = 7, entries = 7;
+	struct airlock_error err = {0};
+	assert_int_equal(fs_remove_tree_at(top(state), "none", &entries, &err), AIRLOCK_ERR_NOT_FOUND);
+	assert_string_equal(err.subject, "none");
+	assert_int_equal(fs_tree_size_at(top(state), "none", &bytes, &entries, NULL), AIRLOCK_ERR_NOT_FOUND);
+	assert_int_equal(bytes, 7);
+	assert_int_equal(entries, 7);
+}
+
+static void only_plain_names_are_taken(void **state)
+{
+	static const char *const names[] = {"", ".", "..", "a/b", "/", "../x"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(names); i++) {
+		uint64_t bytes, entries;
+		assert_int_equal(fs_remove_tree_at(top(state), names[i], NULL, NULL), AIRLOCK_ERR_INVALID);
+		assert_int_equal(fs_tree_size_at(top(state), names[i], &bytes, &entries, NULL), AIRLOCK_ERR_INVALID);
+	}
+}
+
+/* /proc is a mount point on every machine this runs on. */
+static void a_mount_point_is_not_entered(void **state)
+{
+	_cleanup_close_ int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t bytes, entries;
+	assert_int_equal(fs_tree_size_at(root, "proc", &bytes, &entries, NULL), AIRLOCK_ERR_BUSY);
+	assert_int_equal(fs_remove_tree_at(root, "proc", NULL, NULL), AIRLOCK_ERR_BUSY);
+}
+
+/* A bind mount has the device number of what it shows: only the kernel's own check tells them apart. */
+static int remove_tree_with_bind_mount(void **state)
+{
+	struct airlock_error err = {0};
+	if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return -1;
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	/* By name from here: the open descriptor still sees the mounts of before. */
+	if (chdir(in(state, ".")) < 0 || mount("outside", "t/mnt", NULL, MS_BIND, NULL) < 0)
+		return -1;
+	return fs_remove_tree_at(AT_FDCWD, "t", NULL, &err);
+}
+
+static void a_bind_mount_is_not_emptied(void **state)
+{
+	make_dir(state, "outside");
+	put(top(state), "outside/precious", "x");
+	make_dir(state, "t");
+	make_dir(state, "t/mnt");
+	pid_t child = fork();
+	int status = 0;
+	if (child == 0)
+		_exit(remove_tree_with_bind_mount(state) == AIRLOCK_ERR_BUSY ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(exists(state, "outside/precious"));
+	assert_int_equal(status, 0);
+}
+
+static void forbid_openat2(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = AL_ARRAY_LEN(code), .filter = code};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		_exit(2);
+}
+
+static int without_openat2(void **state)
+{
+	_cleanup_close_ int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	forbid_openat2();
+	if (fs_remove_tree_at(root, "proc", NULL, NULL) != AIRLOCK_ERR_BUSY)
+		return 3;
+	if (fs_remove_tree_at(top(state), "link", NULL, NULL) < 0)
+		return 4;
+	return fs_remove_tree_at(top(state), "t", NULL, NULL) < 0 ? 5 : 0;
+}
+
+static void kernels_without_openat2_do_too(void **state)
+{
+	int status = 0;
+	make_dir(state, "outside");
+	put(top(state), "outside/precious", "x");
+	make_dir(state, "t");
+	make_dir(state, "t/a");
+	assert_int_equal(symlinkat("../outside", top(state), "t/a/link"), 0);
+	assert_int_equal(symlinkat("outside", top(state), "link"), 0);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(without_openat2(state));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_false(exists(state, "t"));
+	assert_true(exists(state, "outside/precious"));
+}
+
+static void inodes_are_remembered(void **state)
+{
+	_cleanup_inodes_ struct fs_inodes s = FS_INODES_INIT;
+	assert_false(fs_inodes_has(&s, 1, 1));
+	for (ino_t i = 0; i < 5000; i++)
+		assert_true(fs_inodes_add(&s, i % 3, i));
+	for (ino_t i = 0; i < 5000; i++) {
+		assert_false(fs_inodes_add(&s, i % 3, i));
+		assert_true(fs_inodes_has(&s, i % 3, i));
+		assert_false(fs_inodes_has(&s, i % 3 + 1, i));
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -289,6 +559,20 @@ int main(void)
 		TEST(what_somebody_else_owns_is_not_private),
 		TEST(a_symlink_is_not_private),
 		TEST(real_paths_have_no_symlinks),
+		TEST(a_tree_is_removed_and_counted),
+		TEST(symlinks_in_a_tree_are_not_followed),
+		TEST(a_symlink_as_the_top_is_removed_itself),
+		TEST(directories_without_permissions_are_removed),
+		TEST(measuring_changes_no_permissions),
+		TEST(sizes_count_hard_links_once),
+		TEST(four_thousand_levels_are_no_trouble),
+		TEST(names_may_be_any_bytes),
+		TEST(a_missing_tree_is_not_found),
+		TEST(only_plain_names_are_taken),
+		TEST(a_mount_point_is_not_entered),
+		TEST(a_bind_mount_is_not_emptied),
+		TEST(kernels_without_openat2_do_too),
+		TEST(inodes_are_remembered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
