@@ -66,4 +66,5 @@ $(BUILD)-asan/build.ninja:
 	meson setup -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all $(BUILD)-asan
 
 $(BUILD)-fuzz/build.ninja:
-	CC=clang meson setup -Dfuzz=true -Dtests=false $(BUILD)-fuzz
+	CC=clang meson setup -Dfuzz=true -Dtests=false -Db_lundef=false -Db_sanitize=address,undefined \
+		-Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all' $(BUILD)-fuzz
