@@ -3,6 +3,7 @@
 
 BUILD ?= build
 PREFIX ?= /usr/local
+LIBDIR ?= lib
 DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 
@@ -34,8 +35,9 @@ asan-build: $(BUILD)-asan/build.ninja
 	ninja -C $(BUILD)-asan
 
 install: all ## install to $(DESTDIR)$(PREFIX)
-	meson configure $(BUILD) --prefix=$(PREFIX)
+	meson configure $(BUILD) --prefix=$(PREFIX) --libdir=$(LIBDIR)
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
 bench: all ## the tables of bench/
 	bench/run $(BUILD)/airlock
