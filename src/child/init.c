@@ -139,16 +139,16 @@ static void block_signals(struct state *st)
 		give_up(CHILD_STAGE_SETUP, st->signal_fd);
 }
 
-/* Waits for one message; the end of the socket is the supervisor's death. */
+/* Waits for one message; type 0 is the end of the socket: the supervisor is dead. */
 static struct child_message hear(void)
 {
-	struct child_message m;
+	struct child_message m = {0};
 	long n;
 	do
 		n = r_read(CHILD_FD_CONTROL, &m, sizeof m);
 	while (n == -EINTR);
 	if (n != (long)sizeof m)
-		r_exit(1);
+		m.type = 0;
 	return m;
 }
 
@@ -392,6 +392,10 @@ static void end_the_rest(const struct state *st)
 static void handle_control(struct state *st)
 {
 	struct child_message m = hear();
+	if (m.type == 0) {
+		end_the_rest(st);
+		r_exit(1);
+	}
 	if (m.type != CHILD_SIGNAL)
 		return;
 	if (m.b == CHILD_SCOPE_ALL)
@@ -463,8 +467,8 @@ __attribute__((noreturn, used)) void child_main(void)
 	/* The caller's session keyring holds its Kerberos and file-system keys; ours is new and empty. */
 	(void)raw_call2(__NR_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
 	tell(CHILD_HELLO, 0, 0);
-	while (hear().type != CHILD_GO)
-		;
+	if (hear().type != CHILD_GO)
+		r_exit(1);
 	set_limits(st.job);
 	start_command(&st);
 	supervise(&st);

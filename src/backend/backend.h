@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What every backend can do: say whether it works here, show its command line, start the first process.
+ *
+ * A backend makes the namespaces and mounts of a plan and executes the first process (src/child) in them. Everything
+ * else, limits, output, timeouts, the command's status, is the supervisor's and the same for all of them.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "plan/plan.h"
+
+#include <sys/types.h>
+
+enum backend_grade { BACKEND_NONE, BACKEND_PARTIAL, BACKEND_ENFORCED };
+
+/* What is really in force (I9). */
+struct backend_isolation {
+	enum backend_grade filesystem, processes, syscalls;
+	bool network_blocked; /* only meaningful when filesystem isolation or a network namespace is there */
+	bool network_isolated;
+	bool own_pid_namespace;	 /* killing the first process kills everything */
+	bool own_user_namespace; /* RLIMIT_NPROC counts the sandbox alone */
+};
+
+/* Where things of this machine are; borrowed. */
+struct backend_context {
+	const char *path_env;
+	const char *state_dir;
+	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is taken from there */
+};
+
+/* The descriptors the first process gets; borrowed, CLOEXEC. */
+struct backend_fds {
+	int stdin_fd, stdout_fd, stderr_fd, control_fd, job_fd, program_fd;
+};
+
+struct backend {
+	const char *name;
+	/* 0, or AIRLOCK_ERR_UNAVAILABLE with the reason and the way out. */
+	int (*probe)(const struct backend_context *ctx, struct airlock_error *err);
+	/* The whole command line a person could type for this plan, the command included. */
+	int (*describe)(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,
+			struct airlock_error *err);
+	struct backend_isolation (*isolation)(const struct plan *plan);
+	int (*spawn)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
+		     pid_t *ret_pid, struct airlock_error *err);
+};
+
+extern const struct backend backend_bubblewrap, backend_passthrough;
+
+/* NULL when this build has no such backend. */
+const struct backend *backend_by_name(const char *name);
+/* Sandboxing backends in the order of preference; NULL-terminated. */
+const struct backend *const *backend_preference(void);

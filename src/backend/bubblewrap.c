@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan as bwrap's arguments.
+ *
+ * bwrap gets its arguments through a memory file (--args), so that thousands of mounts fit and nothing of them shows in
+ * /proc; it gets an empty environment; it executes our first process as pid 1 (--as-pid-1), because its own would be
+ * dumpable and could not tell its own failures from the command's. It inherits no terminal: it starts in a session of
+ * its own. Not used: --die-with-parent, which is bound to the thread that started it; the first process ends with the
+ * supervisor's socket instead.
+ */
+#include "backend/spawn.h"
+
+#include "backend/bwrap_probe.h"
+#include "base/path.h"
+#include "fs/fs.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SMALL_TMPFS (INT64_C(1) << 20)
+
+static int find_bwrap(const struct backend_context *ctx, struct bwrap_info *info, struct airlock_error *err)
+{
+	_cleanup_free_ char *cache = path_join(ctx->state_dir, "bubblewrap.probe");
+	if (!cache)
+		return base_oom(err);
+	int rc = bwrap_probe(ctx->path_env, cache, ctx->untrusted_dirs, info, err);
+	if (rc < 0 || info->works)
+		return rc;
+	if (err && err->code == 0)
+		*err = info->why;
+	return AIRLOCK_ERR_UNAVAILABLE;
+}
+
+static int probe(const struct backend_context *ctx, struct airlock_error *err)
+{
+	struct bwrap_info info = {0};
+	return find_bwrap(ctx, &info, err);
+}
+
+static void add2(struct strs *a, const char *option, const char *x)
+{
+	strs_add(a, option);
+	strs_add(a, x);
+}
+
+static void add3(struct strs *a, const char *option, const char *x, const char *y)
+{
+	add2(a, option, x);
+	strs_add(a, y);
+}
+
+static void add_tmpfs(struct strs *a, const struct bwrap_info *info, const char *perms, int64_t size,
+		      const char *target)
+{
+	add2(a, "--perms", perms);
+	if (info->has_size_perms) {
+		strs_add(a, "--size");
+		strs_addf(a, "%" PRId64, size);
+	}
+	add2(a, "--tmpfs", target);
+}
+
+static const char *tmpfs_mode(const char *target)
+{
+	const char *name = path_basename(target);
+	return strcmp(name, "tmp") == 0 || strcmp(name, "shm") == 0 ? "1777" : "0755";
+}
+
+static void add_mount(struct strs *a, const struct bwrap_info *info, const struct plan_mount *m, const char *empty)
+{
+	switch (m->kind) {
+	case PLAN_READ:
+		add3(a, "--ro-bind", m->source, m->target);
+		break;
+	case PLAN_WRITE:
+		add3(a, "--bind", m->source, m->target);
+		break;
+	case PLAN_TMPFS:
+		add_tmpfs(a, info, tmpfs_mode(m->target), m->size, m->target);
+		break;
+	case PLAN_REBUILD:
+	case PLAN_EMPTY_DIR:
+		add_tmpfs(a, info, "0755", SMALL_TMPFS, m->target);
+		break;
+	case PLAN_EMPTY_FILE:
+		add3(a, "--ro-bind", empty, m->target);
+		break;
+	case PLAN_DEV:
+		add2(a, "--dev", m->target);
+		break;
+	case PLAN_PROC:
+		add2(a, "--proc", m->target);
+		break;
+	case PLAN_SYMLINK:
+		add3(a, "--symlink", m->source, m->target);
+		break;
+	case PLAN_DIR:
+		add2(a, "--dir", m->target);
+		break;
+	case PLAN_SEAL:
+		add2(a, "--remount-ro", m->target);
+		break;
+	}
+}
+
+static void add_namespaces(struct strs *a, const struct bwrap_info *info, const struct plan *plan)
+{
+	strs_add(a, "--unshare-user");
+	strs_add(a, "--unshare-ipc");
+	strs_add(a, "--unshare-uts");
+	strs_add(a, "--unshare-cgroup-try");
+	if (plan->namespaces & PLAN_NS_PID) {
+		strs_add(a, "--unshare-pid");
+		strs_add(a, "--as-pid-1");
+	}
+	if (plan->namespaces & PLAN_NS_NET)
+		strs_add(a, "--unshare-net");
+	if (!plan->nested && info->has_disable_userns)
+		strs_add(a, "--disable-userns");
+	add2(a, "--cap-drop", "ALL");
+}
+
+/* Everything between "bwrap" and "--". */
+static int arguments(const struct backend_context *ctx, const struct bwrap_info *info, const struct plan *plan,
+		     struct strs *a, struct airlock_error *err)
+{
+	_cleanup_free_ char *empty = path_join(ctx->state_dir, "empty");
+	if (!empty)
+		return base_oom(err);
+	add_namespaces(a, info, plan);
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		add_mount(a, info, &plan->mounts[i], empty);
+	return a->failed ? base_oom(err) : 0;
+}
+
+static int describe(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,
+		    struct airlock_error *err)
+{
+	struct bwrap_info info = {0};
+	int rc = find_bwrap(ctx, &info, err);
+	if (rc < 0)
+		return rc;
+	strs_add(ret, info.path);
+	rc = arguments(ctx, &info, plan, ret, err);
+	add2(ret, "--chdir", plan->cwd);
+	strs_add(ret, "--");
+	strs_add_all(ret, &plan->argv);
+	return rc < 0 ? rc : ret->failed ? base_oom(err) : 0;
+}
+
+static struct backend_isolation isolation(const struct plan *plan)
+{
+	bool own_pids = plan->namespaces & PLAN_NS_PID;
+	return (struct backend_isolation){
+		.filesystem = BACKEND_ENFORCED,
+		.processes = own_pids && plan->new_session ? BACKEND_ENFORCED : BACKEND_PARTIAL,
+		.syscalls = BACKEND_NONE,
+		.network_isolated = true,
+		.network_blocked = plan->namespaces & PLAN_NS_NET,
+		.own_pid_namespace = own_pids,
+		.own_user_namespace = true,
+	};
+}
+
+/* The arguments, NUL-separated, in a memory file bwrap reads. */
+static int arguments_fd(const struct strs *a, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	for (size_t i = 0; i < a->n; i++)
+		buf_add(&text, a->v[i], strlen(a->v[i]) + 1);
+	if (text.failed)
+		return base_oom(err);
+	_cleanup_close_ int fd = memfd_create("bwrap-args", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len || lseek(fd, 0, SEEK_SET) < 0)
+		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, errno, "memfd_create", "bwrap-args");
+	return TAKE_FD(fd);
+}
+
+/* What hidden files are covered with. Outside the sandbox's view, and never more than empty. */
+static int make_empty_file(const struct backend_context *ctx, const struct plan *plan, struct airlock_error *err)
+{
+	bool needed = false;
+	for (size_t i = 0; i < plan->n_mounts && !needed; i++)
+		needed = plan->mounts[i].kind == PLAN_EMPTY_FILE;
+	_cleanup_free_ char *path = needed ? path_join(ctx->state_dir, "empty") : NULL;
+	struct stat st;
+	if (!needed || (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0))
+		return 0;
+	return path ? fs_write_private_file(path, "", 0, err) : base_oom(err);
+}
+
+static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
+		 pid_t *ret_pid, struct airlock_error *err)
+{
+	struct bwrap_info info = {0};
+	_cleanup_strs_ struct strs args = STRS_INIT;
+	int rc = find_bwrap(ctx, &info, err);
+	if (rc < 0 || (rc = make_empty_file(ctx, plan, err)) < 0 || (rc = arguments(ctx, &info, plan, &args, err)) < 0)
+		return rc;
+	_cleanup_close_ int args_fd = arguments_fd(&args, err);
+	if (args_fd < 0)
+		return args_fd;
+	static const char *const argv[] = {"bwrap", "--args", "6", "--", "/proc/self/fd/5", NULL};
+	return spawn_first_process(info.path, argv, fds, args_fd, plan->new_session, ret_pid, err);
+}
+
+const struct backend backend_bubblewrap = {"bubblewrap", probe, describe, isolation, spawn};

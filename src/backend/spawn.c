@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* posix_spawn(3): it shares memory instead of copying page tables, and does nothing unsafe after clone. */
+#include "backend/spawn.h"
+
+#include "child/job.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+
+#define MAX_FDS 7
+#define SAFE_FD 32 /* above every target, so that placing one never overwrites another */
+
+static int place_fds(posix_spawn_file_actions_t *actions, const int *from, size_t n, int *copies)
+{
+	for (size_t i = 0; i < n; i++) {
+		copies[i] = fcntl(from[i], F_DUPFD_CLOEXEC, SAFE_FD);
+		if (copies[i] < 0)
+			return -errno;
+		int rc = posix_spawn_file_actions_adddup2(actions, copies[i], (int)i);
+		if (rc)
+			return -rc;
+	}
+	return 0;
+}
+
+static int set_attributes(posix_spawnattr_t *attr, bool new_session)
+{
+	sigset_t none, all;
+	sigemptyset(&none);
+	sigfillset(&all);
+	short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+	if (new_session)
+		flags |= POSIX_SPAWN_SETSID;
+	posix_spawnattr_setsigmask(attr, &none);
+	posix_spawnattr_setsigdefault(attr, &all);
+	return -posix_spawnattr_setflags(attr, flags);
+}
+
+int spawn_first_process(const char *file, const char *const *argv, const struct backend_fds *fds, int extra_fd,
+			bool new_session, pid_t *ret_pid, struct airlock_error *err)
+{
+	int from[MAX_FDS] = {fds->stdin_fd, fds->stdout_fd,  fds->stderr_fd, fds->control_fd,
+			     fds->job_fd,   fds->program_fd, extra_fd};
+	_Static_assert(CHILD_FD_CONTROL == 3 && CHILD_FD_JOB == 4 && CHILD_FD_SELF == 5 && CHILD_FD_FIRST_FREE == 6,
+		       "the order of `from` is the numbering of child/job.h");
+	int copies[MAX_FDS] = {-1, -1, -1, -1, -1, -1, -1};
+	char *const no_environment[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	if (posix_spawn_file_actions_init(&actions) != 0)
+		return base_oom(err);
+	if (posix_spawnattr_init(&attr) != 0) {
+		posix_spawn_file_actions_destroy(&actions);
+		return base_oom(err);
+	}
+	int rc = place_fds(&actions, from, extra_fd >= 0 ? MAX_FDS : MAX_FDS - 1, copies);
+	if (rc == 0)
+		rc = set_attributes(&attr, new_session);
+	if (rc == 0)
+		rc = -posix_spawn(ret_pid, file, &actions, &attr, (char *const *)argv, no_environment);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	for (size_t i = 0; i < MAX_FDS; i++)
+		base_closep(&copies[i]);
+	return rc == 0 ? 0 : base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "spawn", file);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "backend/backend.h"
+
+/* Executes file with 0, 1, 2 and the numbered descriptors of child/job.h in place and an empty environment; signals
+ * are reset. extra_fd, when ≥ 0, becomes CHILD_FD_FIRST_FREE. Nothing else is inherited. Safe in threaded programs. */
+int spawn_first_process(const char *file, const char *const *argv, const struct backend_fds *fds, int extra_fd,
+			bool new_session, pid_t *ret_pid, struct airlock_error *err);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/plan.h"
+
+#include "base/path.h"
+#include "plan/environment.h"
+#include "plan/nodes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_mount(struct plan *p, enum plan_mount_kind kind, const struct node *n, struct airlock_error *err)
+{
+	if (p->n_mounts == p->cap_mounts) {
+		size_t cap = p->cap_mounts ? p->cap_mounts * 2 : 64;
+		struct plan_mount *v = realloc(p->mounts, cap * sizeof *v);
+		if (!v)
+			return base_oom(err);
+		p->mounts = v;
+		p->cap_mounts = cap;
+	}
+	bool with_source = n->source && kind != PLAN_SEAL;
+	struct plan_mount m = {.kind = kind,
+			       .source = with_source ? strdup(n->source) : NULL,
+			       .target = strdup(n->path),
+			       .because = strdup(n->because),
+			       .size = n->size};
+	p->mounts[p->n_mounts++] = m;
+	return m.target && m.because && (!with_source || m.source) ? 0 : base_oom(err);
+}
+
+static bool is_root(const struct node *n)
+{
+	return strcmp(n->path, "/") == 0;
+}
+
+/* A hidden thing is replaced by something empty of its own type. */
+static enum plan_mount_kind settled_kind(const struct node *n, const struct plan_world *w)
+{
+	if (n->kind != PLAN_EMPTY_DIR)
+		return n->kind;
+	enum plan_type type = w->type(n->path, w->data);
+	return type == PLAN_DIRECTORY || type == PLAN_MISSING ? PLAN_EMPTY_DIR : PLAN_EMPTY_FILE;
+}
+
+static bool needs_seal(enum plan_mount_kind kind)
+{
+	return kind == PLAN_REBUILD || kind == PLAN_EMPTY_DIR || kind == PLAN_DEV;
+}
+
+static int emit_mounts(struct plan *p, const struct nodes *t, const struct plan_world *w, struct airlock_error *err)
+{
+	bool host_root = t->n > 0 && is_root(&t->v[0]) && t->v[0].kind != PLAN_REBUILD;
+	for (size_t i = 0; i < t->n; i++) {
+		if (is_root(&t->v[i]) && !host_root)
+			continue; /* the sandbox's root starts out empty */
+		if (add_mount(p, settled_kind(&t->v[i], w), &t->v[i], err) < 0)
+			return err ? err->code : AIRLOCK_ERR_INTERNAL;
+	}
+	/* Only once every mount point has been made. */
+	for (size_t i = 0; i < t->n; i++)
+		if (!is_root(&t->v[i]) && needs_seal(settled_kind(&t->v[i], w)) &&
+		    add_mount(p, PLAN_SEAL, &t->v[i], err) < 0)
+			return AIRLOCK_ERR_INTERNAL;
+	struct node root = {.path = (char *)"/", .because = (char *)"always"};
+	return host_root ? 0 : add_mount(p, PLAN_SEAL, &root, err);
+}
+
+static int build_mounts(struct plan *p, const struct plan_inputs *in, struct airlock_error *err)
+{
+	struct nodes t = {0};
+	nodes_collect(&t, in, &p->notes);
+	nodes_make_room(&t, in->world, &p->notes);
+	int rc = t.failed ? base_oom(err) : emit_mounts(p, &t, in->world, err);
+	nodes_done(&t);
+	return rc;
+}
+
+static void copy_scalars(struct plan *p, const struct plan_inputs *in)
+{
+	const struct policy *policy = in->policy;
+	p->timeout_ms = policy->timeout_ms;
+	p->memory = policy->memory;
+	p->pids = policy->pids;
+	p->file_size = policy->file_size;
+	p->new_session = policy->new_session;
+	p->nested = policy->nested;
+	p->network = in->network;
+	p->namespaces = PLAN_NS_USER | PLAN_NS_MOUNT | PLAN_NS_IPC | PLAN_NS_UTS | PLAN_NS_CGROUP;
+	p->namespaces |= policy->share_pid ? 0 : PLAN_NS_PID;
+	p->namespaces |= in->network ? 0 : PLAN_NS_NET;
+}
+
+int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_error *err)
+{
+	struct plan *p = calloc(1, sizeof *p);
+	if (!p)
+		return base_oom(err);
+	copy_scalars(p, in);
+	p->profile = strdup(in->policy->profile);
+	p->cwd = strdup(in->cwd);
+	for (const char *const *a = in->argv; a && *a; a++)
+		strs_add(&p->argv, *a);
+	int rc = p->profile && p->cwd ? build_mounts(p, in, err) : base_oom(err);
+	if (rc == 0) {
+		for (size_t i = 0; i < p->n_mounts; i++)
+			if (p->mounts[i].kind == PLAN_WRITE && strcmp(p->mounts[i].because, "playground") != 0)
+				strs_add(&p->roots, p->mounts[i].target);
+		environment_build(p, in);
+	}
+	if (rc == 0 && (p->argv.failed || p->envp.failed || p->env_kept.failed || p->env_removed.failed ||
+			p->roots.failed || p->notes.failed))
+		rc = base_oom(err);
+	if (rc < 0) {
+		plan_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+void plan_free(struct plan *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_mounts; i++) {
+		free(p->mounts[i].source);
+		free(p->mounts[i].target);
+		free(p->mounts[i].because);
+	}
+	free(p->mounts);
+	free(p->profile);
+	free(p->cwd);
+	strs_done(&p->roots);
+	strs_done(&p->argv);
+	strs_done(&p->envp);
+	strs_done(&p->env_kept);
+	strs_done(&p->env_removed);
+	strs_done(&p->notes);
+	free(p);
+}
+
+static bool leads_to_mount(const struct plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (path_is_beneath(p->mounts[i].target, path))
+			return true;
+	return strcmp(path, "/") == 0;
+}
+
+int plan_locate(const struct plan *p, const char *path, char **ret_host)
+{
+	const struct plan_mount *last = NULL;
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (p->mounts[i].kind != PLAN_SEAL && path_is_beneath(path, p->mounts[i].target))
+			last = &p->mounts[i];
+	if (last && last->kind == PLAN_SYMLINK) {
+		_cleanup_free_ char *dir = path_dirname(last->target);
+		_cleanup_free_ char *to = dir ? path_normalize(dir, last->source) : NULL;
+		const char *rest = path_rest(path, last->target);
+		_cleanup_free_ char *whole = to && *rest ? path_join(to, rest) : to ? strdup(to) : NULL;
+		if (!whole)
+			return -ENOMEM;
+		*ret_host = TAKE_PTR(whole); /* approximately: the host resolves the rest */
+		return 1;
+	}
+	if (!last || (last->kind != PLAN_READ && last->kind != PLAN_WRITE))
+		return leads_to_mount(p, path) ? 0 : -ENOENT;
+	const char *rest = path_rest(path, last->target);
+	*ret_host = *rest ? path_join(last->source, rest) : strdup(last->source);
+	return *ret_host ? 1 : -ENOMEM;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/environment.h"
+
+#include <string.h>
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static const char *lookup(const char *const *environ, const char *name, size_t len)
+{
+	for (; environ && *environ; environ++)
+		if (strncmp(*environ, name, len) == 0 && (*environ)[len] == '=')
+			return *environ + len + 1;
+	return NULL;
+}
+
+static void set(struct strs *envp, const char *name, size_t len, const char *value)
+{
+	for (size_t i = 0; i < envp->n; i++) {
+		if (strncmp(envp->v[i], name, len) == 0 && envp->v[i][len] == '=') {
+			strs_remove_at(envp, i);
+			break;
+		}
+	}
+	strs_addf(envp, "%.*s=%s", (int)len, name, value);
+}
+
+static bool has(const struct strs *envp, const char *name)
+{
+	return lookup((const char *const *)envp->v, name, strlen(name)) != NULL;
+}
+
+static void inherit(struct plan *p, const struct plan_inputs *in)
+{
+	for (const char *const *e = in->environ; e && *e; e++) {
+		size_t len = strcspn(*e, "=");
+		if ((*e)[len] != '=' || len == 0)
+			continue; /* not a variable; no program would find it */
+		char *name = strndup(*e, len);
+		if (name && policy_keeps_env(in->policy, name))
+			strs_add(&p->envp, *e);
+		else
+			strs_add(&p->env_removed, name ? name : "");
+		free(name);
+	}
+}
+
+void environment_build(struct plan *p, const struct plan_inputs *in)
+{
+	inherit(p, in);
+	for (size_t i = 0; i < in->policy->env_set.n; i++) {
+		const char *item = in->policy->env_set.v[i];
+		size_t len = strcspn(item, "=");
+		const char *value = item[len] == '=' ? item + len + 1 : lookup(in->environ, item, len);
+		if (value)
+			set(&p->envp, item, len, value);
+	}
+	set(&p->envp, "PWD", 3, p->cwd);
+	set(&p->envp, "HOME", 4, in->home);
+	if (!has(&p->envp, "PATH"))
+		set(&p->envp, "PATH", 4, DEFAULT_PATH);
+	for (size_t i = 0; i < p->envp.n; i++)
+		strs_addn(&p->env_kept, p->envp.v[i], strcspn(p->envp.v[i], "="));
+	for (size_t i = 0; i < p->env_removed.n;) {
+		if (strs_has(&p->env_kept, p->env_removed.v[i]))
+			strs_remove_at(&p->env_removed, i);
+		else
+			i++;
+	}
+	strs_sort(&p->env_kept);
+	strs_sort(&p->env_removed);
+}

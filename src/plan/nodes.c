@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/nodes.h"
+
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHM_BYTES (INT64_C(256) << 20)
+#define TMP_BYTES (INT64_C(2) << 30)
+/* A directory this full is not rebuilt only to guard the place of a secret that does not exist. */
+#define GUARD_MAX_ENTRIES 1024
+
+static void free_node(struct node *n)
+{
+	free(n->path);
+	free(n->source);
+	free(n->because);
+}
+
+void nodes_done(struct nodes *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free_node(&t->v[i]);
+	free(t->v);
+	*t = (struct nodes){0};
+}
+
+static void remove_node(struct nodes *t, size_t i)
+{
+	free_node(&t->v[i]);
+	memmove(&t->v[i], &t->v[i + 1], (t->n - i - 1) * sizeof *t->v);
+	t->n--;
+}
+
+/* A node for a path that has none yet. */
+static void append(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
+		   const char *because, int64_t size)
+{
+	struct node n = {.path = strdup(path),
+			 .kind = kind,
+			 .source = source ? strdup(source) : NULL,
+			 .because = strdup(because),
+			 .size = size};
+	if (!n.path || !n.because || (source && !n.source))
+		t->failed = true;
+	if (!t->failed && t->n == t->cap) {
+		size_t cap = t->cap ? t->cap * 2 : 64;
+		struct node *v = realloc(t->v, cap * sizeof *v);
+		t->failed = !v;
+		t->v = v ? v : t->v;
+		t->cap = v ? cap : t->cap;
+	}
+	if (t->failed)
+		free_node(&n);
+	else
+		t->v[t->n++] = n;
+}
+
+/* Later nodes for the same path replace earlier ones. */
+static void put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source, const char *because,
+		int64_t size)
+{
+	size_t i = 0;
+	while (i < t->n && strcmp(t->v[i].path, path) != 0)
+		i++;
+	if (i < t->n)
+		remove_node(t, i);
+	append(t, path, kind, source, because, size);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(((const struct node *)a)->path, ((const struct node *)b)->path);
+}
+
+static void sort(struct nodes *t)
+{
+	if (t->n > 1)
+		qsort(t->v, t->n, sizeof *t->v, by_path);
+}
+
+static const struct node *find(const struct nodes *t, const char *path)
+{
+	struct node key = {.path = (char *)path};
+	return t->n ? bsearch(&key, t->v, t->n, sizeof *t->v, by_path) : NULL;
+}
+
+const struct node *nodes_cover(const struct nodes *t, const char *path)
+{
+	_cleanup_free_ char *p = strdup(path);
+	while (p && p[1]) {
+		char *slash = strrchr(p, '/');
+		slash[slash == p] = '\0';
+		const struct node *n = find(t, p);
+		if (n)
+			return n;
+	}
+	return NULL;
+}
+
+/* The canonical form of a path that may not exist: its deepest existing ancestor resolved, the rest as it is. */
+static char *canonical(const struct plan_world *w, const char *path)
+{
+	char *real = w->real(path, w->data);
+	if (real)
+		return real;
+	_cleanup_free_ char *dir = path_dirname(path);
+	if (!dir || strcmp(path, "/") == 0)
+		return strdup(path);
+	_cleanup_free_ char *above = canonical(w, dir);
+	return above ? path_join(above, path_basename(path)) : NULL;
+}
+
+/* ── Collecting ── */
+
+static enum plan_mount_kind kind_of(enum policy_access access)
+{
+	switch (access) {
+	case POLICY_HIDE:
+		return PLAN_EMPTY_DIR;
+	case POLICY_TMPFS:
+		return PLAN_TMPFS;
+	case POLICY_READ:
+		return PLAN_READ;
+	case POLICY_WRITE:
+		return PLAN_WRITE;
+	}
+	return PLAN_EMPTY_DIR;
+}
+
+static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_access access, const char *path,
+		     const char *because, struct strs *notes)
+{
+	_cleanup_free_ char *real = canonical(w, path);
+	if (!real) {
+		t->failed = true;
+		return;
+	}
+	bool missing = w->type(real, w->data) == PLAN_MISSING;
+	if (missing && access == POLICY_WRITE)
+		strs_addf(notes, "%s does not exist and is left out (%s)", path, because);
+	if (missing && (access == POLICY_WRITE || access == POLICY_READ))
+		return;
+	enum plan_mount_kind kind = kind_of(access);
+	bool bound = kind == PLAN_READ || kind == PLAN_WRITE;
+	put(t, real, kind, bound ? real : NULL, because, kind == PLAN_TMPFS ? TMP_BYTES : 0);
+	/* The name the rule used may be a symlink: it must lead somewhere where its parent is not the host's. */
+	_cleanup_free_ char *text = bound && w->type(path, w->data) == PLAN_LINK ? w->link(path, w->data) : NULL;
+	if (text)
+		put(t, path, PLAN_SYMLINK, text, because, 0);
+}
+
+static void put_playground(struct nodes *t, const struct plan_inputs *in)
+{
+	if (!in->playground_source)
+		return;
+	_cleanup_free_ char *wanted = path_join(in->home, "playground");
+	_cleanup_free_ char *target = wanted ? canonical(in->world, wanted) : NULL;
+	if (target)
+		put(t, target, PLAN_WRITE, in->playground_source, "playground", 0);
+	else
+		t->failed = true;
+}
+
+/* Where names are looked up when the network is on: the file may be a link into /run, which is hidden. */
+static void put_resolver(struct nodes *t, const struct plan_inputs *in)
+{
+	_cleanup_free_ char *real = in->network ? in->world->real("/etc/resolv.conf", in->world->data) : NULL;
+	if (real)
+		put(t, real, PLAN_READ, real, "network: names must resolve", 0);
+}
+
+static bool same_region(const struct node *n, const struct node *cover)
+{
+	if (!cover)
+		return n->kind == PLAN_EMPTY_DIR; /* nothing is visible there anyway */
+	if (n->kind == PLAN_EMPTY_DIR)
+		return cover->kind == PLAN_EMPTY_DIR || cover->kind == PLAN_TMPFS || cover->kind == PLAN_REBUILD ||
+		       cover->kind == PLAN_PROC || cover->kind == PLAN_DEV;
+	if (n->kind == PLAN_SYMLINK)
+		return cover->kind == PLAN_READ || cover->kind == PLAN_WRITE;
+	if ((n->kind != PLAN_READ && n->kind != PLAN_WRITE) || n->kind != cover->kind)
+		return false;
+	/* The same host path read the same way: already there through the cover, unless one of them is moved. */
+	return strcmp(n->path, n->source) == 0 && strcmp(cover->path, cover->source) == 0;
+}
+
+static void drop_redundant(struct nodes *t)
+{
+	for (size_t i = 0; i < t->n;) {
+		const struct node *n = &t->v[i];
+		if (strcmp(n->path, "/") != 0 && same_region(n, nodes_cover(t, n->path)))
+			remove_node(t, i);
+		else
+			i++;
+	}
+}
+
+void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes)
+{
+	for (size_t i = 0; i < in->policy->n_paths; i++) {
+		const struct policy_path *p = &in->policy->paths[i];
+		put_rule(t, in->world, p->access, p->path, p->origin, notes);
+	}
+	for (size_t i = 0; i < in->n_roots; i++)
+		put_rule(t, in->world, POLICY_WRITE, in->roots[i].path, in->roots[i].because, notes);
+	for (size_t i = 0; i < in->n_hidden; i++)
+		put_rule(t, in->world, POLICY_HIDE, in->hidden[i].path, in->hidden[i].because, notes);
+	put_playground(t, in);
+	put_resolver(t, in);
+	if (in->policy->share_pid) /* a new /proc needs a new pid namespace */
+		put(t, "/proc", PLAN_READ, "/proc", "share_pid", 0);
+	else
+		put(t, "/proc", PLAN_PROC, NULL, "always", 0);
+	put(t, "/dev", PLAN_DEV, NULL, "always", 0);
+	put(t, "/dev/shm", PLAN_TMPFS, NULL, "always", SHM_BYTES);
+	sort(t);
+	drop_redundant(t);
+}
+
+/* ── Making room ── */
+
+static bool is_host_region(const struct node *cover)
+{
+	return cover && (cover->kind == PLAN_READ || cover->kind == PLAN_WRITE) &&
+	       strcmp(cover->path, cover->source) == 0;
+}
+
+/* Everything of the original directory that no node of its own speaks about. */
+static void add_entries(struct nodes *t, const struct plan_world *w, const char *dir, const struct strs *names)
+{
+	size_t known = t->n;
+	for (size_t i = 0; i < names->n; i++) {
+		_cleanup_free_ char *path = path_join(dir, names->v[i]);
+		if (!path) {
+			t->failed = true;
+			return;
+		}
+		struct nodes before = {.v = t->v, .n = known};
+		if (find(&before, path))
+			continue;
+		enum plan_type type = w->type(path, w->data);
+		_cleanup_free_ char *text = type == PLAN_LINK ? w->link(path, w->data) : NULL;
+		if (text)
+			append(t, path, PLAN_SYMLINK, text, "entry of a rebuilt directory", 0);
+		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
+			append(t, path, PLAN_READ, path, "entry of a rebuilt directory", 0);
+		/* Sockets and devices are left out: nobody behind them is for the command to talk to. */
+	}
+}
+
+static bool rebuild(struct nodes *t, const struct plan_world *w, const struct node *for_node, const char *dir,
+		    struct strs *notes)
+{
+	_cleanup_strs_ struct strs names = STRS_INIT;
+	_cleanup_free_ char *because = NULL;
+	struct buf text = BUF_INIT;
+	int rc = w->list(dir, &names, w->data);
+	if (rc == 0 && for_node->kind == PLAN_EMPTY_DIR && names.n > GUARD_MAX_ENTRIES)
+		return false;
+	if (rc < 0) {
+		if (for_node->kind != PLAN_EMPTY_DIR)
+			strs_addf(notes, "%s cannot be mounted: %s cannot be read", for_node->path, dir);
+		return false;
+	}
+	buf_printf(&text, "%s needs a place there", for_node->path);
+	because = buf_take(&text);
+	if (!because || names.failed) {
+		t->failed = true;
+		return false;
+	}
+	strs_sort(&names);
+	add_entries(t, w, dir, &names);
+	put(t, dir, PLAN_REBUILD, NULL, because, 0);
+	sort(t);
+	return true;
+}
+
+/* One node's mount point. Returns true when it can stay, false when it must go; *changed when the tree was rebuilt. */
+static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, struct strs *notes, bool *changed)
+{
+	const struct node *n = &t->v[i], *cover = nodes_cover(t, n->path);
+	if (!is_host_region(cover) || w->type(n->path, w->data) != PLAN_MISSING)
+		return true;
+	if (cover->kind == PLAN_WRITE) {
+		if (n->kind != PLAN_EMPTY_DIR)
+			strs_addf(notes, "%s is not mounted: it would have to be created in %s", n->path, cover->path);
+		return false;
+	}
+	_cleanup_free_ char *dir = path_dirname(n->path);
+	while (dir && dir[1] && w->type(dir, w->data) == PLAN_MISSING) {
+		char *up = path_dirname(dir);
+		free(dir);
+		dir = up;
+	}
+	if (!dir) {
+		t->failed = true;
+		return true;
+	}
+	*changed = rebuild(t, w, n, dir, notes);
+	return *changed;
+}
+
+void nodes_make_room(struct nodes *t, const struct plan_world *world, struct strs *notes)
+{
+	for (size_t i = 0; i < t->n && !t->failed;) {
+		bool changed = false;
+		bool stays = strcmp(t->v[i].path, "/") == 0 || has_room(t, i, world, notes, &changed);
+		if (changed)
+			i = 0; /* new nodes were sorted in before and behind this one */
+		else if (stays)
+			i++;
+		else
+			remove_node(t, i);
+	}
+	drop_redundant(t); /* what a rebuilt directory leaves out needs no hiding */
+}

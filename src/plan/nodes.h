@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is to be at which path: the tree of decisions between the policy's rules and the list of mounts. */
+#pragma once
+
+#include "plan/plan.h"
+
+struct node {
+	char *path;		   /* inside; canonical on the host where it exists there */
+	enum plan_mount_kind kind; /* READ WRITE TMPFS REBUILD EMPTY_DIR (= hide) DEV PROC SYMLINK */
+	char *source;		   /* READ, WRITE: host path; SYMLINK: text */
+	char *because;
+	int64_t size;
+};
+
+struct nodes {
+	struct node *v;
+	size_t n, cap;
+	bool failed;
+};
+
+/* Rules, roots, playground and fixed mounts, one node a path, parents first, redundant ones gone. */
+void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes);
+
+/* Adds PLAN_REBUILD nodes and their entries until every mount point exists or can be made without touching the host. */
+void nodes_make_room(struct nodes *t, const struct plan_world *world, struct strs *notes);
+
+/* The nearest node strictly above path, or NULL. Nodes are sorted. */
+const struct node *nodes_cover(const struct nodes *t, const char *path);
+void nodes_done(struct nodes *t);

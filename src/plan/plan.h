@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* policy + project + what this machine looks like → exactly what will be done: a flat list of operations. Pure.
+ *
+ *   struct plan *plan = NULL;
+ *   if (plan_build(&inputs, &plan, err) < 0) return ...;
+ *   plan_print_text(plan, &buf) …; backend: carry plan->mounts out in order
+ *   plan_free(plan);
+ *
+ * The plan asks the machine only through struct plan_world, so the same policy over the same world gives the same plan
+ * everywhere: golden tests build it over a made-up file system.
+ *
+ * Mount points that do not exist are never created on the host. Where one is missing in a read-only region, the
+ * directory above it is rebuilt: an empty file system with every entry of the original bound into it (PLAN_REBUILD),
+ * in which mount points can be made. Secrets in a rebuilt directory are left out altogether, also those that come
+ * into being while the command runs.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "policy/policy.h"
+
+enum plan_type { PLAN_MISSING, PLAN_FILE, PLAN_DIRECTORY, PLAN_LINK, PLAN_SOCKET, PLAN_OTHER };
+
+/* The file system as the plan may ask about it. Paths are absolute and normal. */
+struct plan_world {
+	enum plan_type (*type)(const char *path, void *data); /* of the entry itself, links not followed */
+	char *(*real)(const char *path, void *data); /* canonical path, owned by the caller; NULL: does not exist */
+	char *(*link)(const char *path, void *data); /* what a symlink says, owned by the caller */
+	int (*list)(const char *path, struct strs *ret, void *data); /* names in a directory, any order; -errno */
+	void *data;
+};
+
+enum plan_mount_kind {
+	PLAN_READ,	 /* source, read-only */
+	PLAN_WRITE,	 /* source, writable */
+	PLAN_TMPFS,	 /* empty and writable, `size` bytes at most */
+	PLAN_REBUILD,	 /* empty; its entries follow; sealed at the end */
+	PLAN_EMPTY_DIR,	 /* hides a directory; sealed at the end */
+	PLAN_EMPTY_FILE, /* hides a file */
+	PLAN_DEV,	 /* minimal /dev */
+	PLAN_PROC,	 /* /proc of the sandbox's own pid namespace */
+	PLAN_SYMLINK,	 /* source is the text of the link */
+	PLAN_DIR,	 /* a directory where nothing is mounted */
+	PLAN_SEAL,	 /* no more changes: read-only from here on */
+};
+
+struct plan_mount {
+	enum plan_mount_kind kind;
+	char *source;  /* host path, link text, or NULL */
+	char *target;  /* path inside */
+	char *because; /* the rule and who set it */
+	int64_t size;  /* PLAN_TMPFS */
+};
+
+struct plan_root {
+	const char *path, *because;
+};
+
+struct plan_inputs {
+	const struct policy *policy;
+	const struct plan_world *world;
+	const char *home;
+	const struct plan_root *roots; /* real paths; the first is the project */
+	size_t n_roots;
+	const char *playground_source;	/* host path, or NULL for none */
+	const struct plan_root *hidden; /* our own state and configuration: hidden whatever the policy says */
+	size_t n_hidden;
+	const char *cwd;
+	const char *const *argv;
+	const char *const *environ;
+	bool network; /* granted */
+};
+
+enum {
+	PLAN_NS_USER = 1 << 0,
+	PLAN_NS_MOUNT = 1 << 1,
+	PLAN_NS_PID = 1 << 2,
+	PLAN_NS_NET = 1 << 3,
+	PLAN_NS_IPC = 1 << 4,
+	PLAN_NS_UTS = 1 << 5,
+	PLAN_NS_CGROUP = 1 << 6,
+};
+
+struct plan {
+	char *profile;
+	struct plan_mount *mounts; /* in the order in which they are made */
+	size_t n_mounts, cap_mounts;
+	struct strs roots;
+	struct strs argv, envp, env_kept, env_removed; /* env_*: names, sorted */
+	char *cwd;
+	struct policy_limit timeout_ms, memory, pids, file_size;
+	unsigned namespaces;
+	bool new_session, nested, network;
+	struct strs notes; /* what was left out, as sentences */
+};
+
+int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_error *err);
+void plan_free(struct plan *p);
+
+/* Where does a path inside lead? 1: to *ret_host (owned by the caller; whether that exists is for the caller to see);
+ * 0: to a directory made for the sandbox; -ENOENT: to nothing; -ENOMEM. */
+int plan_locate(const struct plan *p, const char *path, char **ret_host);
+
+const char *plan_mount_name(enum plan_mount_kind kind); /* "read", "write", "tmpfs", … */
+const char *plan_namespace_name(unsigned bit);		/* "user", … */
+
+/* For people, and the members of CONTRACT's explain object that a plan knows (into an open object). */
+struct json;
+void plan_print_text(const struct plan *p, struct buf *out);
+void plan_print_json(const struct plan *p, struct json *j);
