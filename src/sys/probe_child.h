@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A child process that tries something and says how far it got; only for src/sys/probe*.c.
+ *
+ *   static int try_it(const void *arg, struct probe_report *r)
+ *   {
+ *           long rc = raw_call1(__NR_unshare, CLONE_NEWUTS);
+ *           return rc < 0 ? probe_stop(r, "unshare(CLONE_NEWUTS)", rc) : 0;
+ *   }
+ *   probe_try(CLONE_NEWUSER, try_it, NULL, &report);
+ *
+ * The calling program may have threads, handlers, SIGCHLD ignored and loops around wait(-1). Hence: the child is made by
+ * clone with no exit signal (nobody is told of its end, nobody reaps it by accident), has every signal blocked so that no
+ * handler of the program runs in it, makes raw system calls only, and reports through a pipe, not by its exit status.
+ */
+#pragma once
+
+#include "sys/probe.h"
+#include "sys/raw.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define PROBE_TIMEOUT_MS 5000
+
+struct probe_report {
+	/* What failed, NULL when nothing did. A string literal: it lies at the same address in parent and child. */
+	const char *step;
+	int errnum;
+	int value; /* the probe's own result, when it has one */
+	int fd;	   /* in the child: where the report goes */
+};
+
+typedef int (*probe_fn)(const void *arg, struct probe_report *r);
+
+/* For the last line of a failing step in the child: rc is what raw_callN returned. Always -1. */
+static inline int probe_stop(struct probe_report *r, const char *step, long rc)
+{
+	r->step = step;
+	r->errnum = (int)-rc;
+	return -1;
+}
+
+/* Runs fn in a child made with these CLONE_NEW* flags and fills ret: also when clone itself is refused ("clone"), the
+ * child dies ("child killed") or is too slow ("timeout"). */
+void probe_try(unsigned long namespaces, probe_fn fn, const void *arg, struct probe_report *ret);
+
+/* The same in two halves, for a caller that has more to watch than the report. */
+struct probe_child {
+	pid_t pid;
+	int pidfd;     /* -EBADF on kernels without CLONE_PIDFD */
+	int report_fd; /* readable when the report is there, or when the child died without one */
+};
+int probe_start(unsigned long namespaces, probe_fn fn, const void *arg, struct probe_child *ret); /* 0 or -errno */
+/* Writes a report from inside the child; for a grandchild that cannot return from fn. */
+void probe_send(const struct probe_report *r);
+/* Waits at most timeout_ms for the report, ends the child if it has not ended itself, reaps it. */
+void probe_finish(struct probe_child *c, int timeout_ms, struct probe_report *ret);
+
+/* pipe2(O_CLOEXEC) whose ends are never 0, 1 or 2, whatever the program has closed. 0 or -errno. */
+int probe_pipe(int ret_fds[2]);
+
+/* Milliseconds of CLOCK_MONOTONIC, and the rest until deadline (never below 0). */
+long probe_now_ms(void);
+int probe_left_ms(long deadline_ms);
+
+/* The identity maps a child writes after CLONE_NEWUSER; made in the parent, where snprintf is allowed. */
+struct probe_id_maps {
+	char uid[40], gid[40];
+};
+struct probe_id_maps probe_id_maps(void);
+int probe_write_id_maps(const struct probe_id_maps *maps, struct probe_report *r);
+
+/* Turns a report into words: what when it worked, else the step and the reason. */
+void probe_conclude(struct sys_probe *ret, const struct probe_report *r, const char *what);
+
+/* open, write all of text, close; for the child. 0 or -errno. */
+long probe_put(const char *path, const char *text);
+/* The same for the parent's side of things: first bytes of a small file, NUL-terminated. Length or -errno. */
+int probe_get(const char *path, char *ret, size_t size);
