@@ -59,8 +59,11 @@ struct policy {
 	bool nested, share_pid, new_session;
 	struct policy_limit timeout_ms, memory, pids, file_size;
 	bool env_inherit;
-	struct strs env_allow,
-		env_deny; /* patterns as of fnmatch(3), on names; a name that is allowed is never removed by deny of an earlier source */
+	/* Patterns as of fnmatch(3), on names; a name that is allowed is never removed by deny of an earlier source. Added
+	 * with policy_allow_env and policy_deny_env, which remember the order. */
+	struct strs env_allow, env_deny;
+	size_t *env_deny_after; /* for each of env_deny how many of env_allow came before it, and cannot save from it */
+	size_t n_env_deny_after;
 	struct strs env_set; /* NAME=VALUE, or NAME to pass the caller's */
 };
 #define POLICY_INIT                                                                                                    \
@@ -79,6 +82,9 @@ const char *const *policy_builtin_names(void);
 /* Fills an empty policy with a built-in profile exactly as docs/design says. home is absolute and normal. */
 int policy_apply_builtin(struct policy *p, const char *name, const char *home, struct airlock_error *err);
 
+/* What moderate hides below the home directory: names relative to it, NULL-terminated, for ever. */
+const char *const *policy_secret_names(void);
+
 /* path must be absolute and normal already (AIRLOCK_ERR_INVALID otherwise). Copies both strings. */
 int policy_add_path(struct policy *p, enum policy_access access, const char *path, const char *origin,
 		    struct airlock_error *err);
@@ -89,7 +95,12 @@ const struct policy_path *policy_rule_for(const struct policy *p, const char *pa
 /* Contradictions and impossible values: AIRLOCK_ERR_INVALID. */
 int policy_validate(const struct policy *p, struct airlock_error *err);
 
-/* Does the command's environment keep this variable? Pure. */
+/* Adds a pattern. Of one source add what it denies first: its allow is then the exception. A denied name is matched in
+ * any case, an allowed one exactly. */
+int policy_allow_env(struct policy *p, const char *pattern, struct airlock_error *err);
+int policy_deny_env(struct policy *p, const char *pattern, struct airlock_error *err);
+
+/* Does the command's environment keep the caller's value of this variable? Not when env_set gives it another. Pure. */
 bool policy_keeps_env(const struct policy *p, const char *name);
 
 /* "~" and "~/x" → home; other paths must be absolute. The result is normal. Fails with AIRLOCK_ERR_INVALID. */

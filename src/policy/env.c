@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which variables of the caller reach the command. Names only: a value is never looked at. */
+#include "policy/policy.h"
+#include "policy/tables.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+const char *const policy_env_strict_allow[] = {
+	"PATH",	    "HOME",	   "USER",     "LOGNAME",
+	"SHELL",    "PWD",	   "TERM",     "COLORTERM",
+	"LANG",	    "LANGUAGE",	   "LC_*",     "TZ",
+	"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
+	"COLUMNS",  "LINES",	   "CI",       "SOURCE_DATE_EPOCH",
+	NULL,
+};
+
+const char *const policy_env_moderate_deny[] = {
+	/* what the name says; TOKEN only at the end of a word, for TOKENIZERS_PARALLELISM is nobody's secret */
+	"*TOKEN",
+	"*TOKENS",
+	"*_TOKEN_*",
+	"*_KEY",
+	"*_KEY_ID",
+	"*_KEY_BASE64",
+	"*APIKEY*",
+	"*API_KEY*",
+	"*ACCESS_KEY*",
+	"*PRIVATE_KEY*",
+	"*PRIVATEKEY*",
+	"*SECRET*",
+	"*PASSWORD*",
+	"*PASSWD*",
+	"*PASSPHRASE*",
+	"*_PASS",
+	"*_PWD",
+	"PGPASSFILE",
+	"*CREDENTIAL*",
+	"*_CREDS",
+	"*_PAT",
+	"*_AUTH",
+	"*_AUTH_*",
+	"*OAUTH*",
+	"*_JWT",
+	"*_JWT_*",
+	"*BEARER*",
+	"*_COOKIE",
+	"*_COOKIES",
+	"*_OTP",
+	"*_PSK",
+	"*WEBHOOK*",
+
+	/* addresses that carry a password */
+	"DATABASE_URL",
+	"*_DATABASE_URL",
+	"DB_URL",
+	"*_DB_URL",
+	"POSTGRES*_URL",
+	"MYSQL*_URL",
+	"REDIS*_URL",
+	"AMQP*_URL",
+	"MONGO*_UR[IL]",
+	"*_DSN",
+	"*CONNECTION_STRING*",
+	"*_CONN_STR",
+
+	/* clouds and clusters, whole families */
+	"AWS_*",
+	"AZURE_*",
+	"ARM_CLIENT_*",
+	"GCP_*",
+	"GCLOUD_*",
+	"CLOUDSDK_*",
+	"GOOGLE_APPLICATION_*",
+	"ALICLOUD_*",
+	"ALIBABA_CLOUD_*",
+	"OCI_*",
+	"DIGITALOCEAN_*",
+	"CLOUDFLARE_*",
+	"VAULT_*",
+	"KUBECONFIG",
+	"NETRC",
+
+	/* ways to somebody who acts for the user: agents, buses, daemons, displays */
+	"SSH_AUTH_SOCK",
+	"SSH_AGENT_PID",
+	"*ASKPASS*",
+	"GPG_AGENT_INFO",
+	"GNOME_KEYRING_*",
+	"DBUS_*",
+	"XAUTHORITY",
+	"ICEAUTHORITY",
+	"SESSION_MANAGER",
+	"DOCKER_HOST",
+	"DOCKER_CONFIG",
+	"DOCKER_CERT_PATH",
+	"CONTAINER_HOST",
+	"CONTAINERD_ADDRESS",
+	"BUILDKIT_HOST",
+	"VSCODE_IPC_*",
+	"VSCODE_GIT_IPC_*",
+	NULL,
+};
+
+/* Wrong inside whatever the profile says: airlock's own settings would steer a nested airlock, the temporary directory
+ * is a private /tmp, the runtime directory is hidden, and OLDPWD is where the caller was, not the command. */
+static const char *const never[] = {
+	"AIRLOCK_*", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "XDG_RUNTIME_DIR", "OLDPWD", NULL,
+};
+
+static bool matches_any(const char *const *patterns, const char *name)
+{
+	for (; *patterns; patterns++)
+		if (fnmatch(*patterns, name, 0) == 0)
+			return true;
+	return false;
+}
+
+/* Does an allow pattern of index `from` or later match? */
+static bool is_allowed(const struct policy *p, size_t from, const char *name)
+{
+	return from < p->env_allow.n && matches_any((const char *const *)p->env_allow.v + from, name);
+}
+
+/* Secrets are spelt in any case (npm_config__authToken), so what removes ignores it; what keeps does not. */
+static bool is_denied(const struct policy *p, const char *name)
+{
+	for (size_t i = 0; i < p->env_deny.n; i++) {
+		size_t earlier_allows = i < p->n_env_deny_after ? p->env_deny_after[i] : 0;
+		if (fnmatch(p->env_deny.v[i], name, FNM_CASEFOLD) == 0 && !is_allowed(p, earlier_allows, name))
+			return true;
+	}
+	return false;
+}
+
+enum named { NOT_NAMED, PASSED, REPLACED };
+
+static enum named named_in_set(const struct policy *p, const char *name)
+{
+	size_t len = strlen(name);
+	for (size_t i = p->env_set.n; i-- > 0;) {
+		const char *entry = p->env_set.v[i];
+		if (strncmp(entry, name, len) == 0 && (entry[len] == '\0' || entry[len] == '='))
+			return entry[len] == '=' ? REPLACED : PASSED;
+	}
+	return NOT_NAMED;
+}
+
+bool policy_keeps_env(const struct policy *p, const char *name)
+{
+	enum named named = named_in_set(p, name);
+	if (named != NOT_NAMED)
+		return named == PASSED;
+	if (matches_any(never, name) || is_denied(p, name))
+		return false;
+	return p->env_inherit || is_allowed(p, 0, name);
+}
+
+int policy_allow_env(struct policy *p, const char *pattern, struct airlock_error *err)
+{
+	strs_add(&p->env_allow, pattern);
+	return p->env_allow.failed ? base_oom(err) : 0;
+}
+
+int policy_deny_env(struct policy *p, const char *pattern, struct airlock_error *err)
+{
+	size_t *after = realloc(p->env_deny_after, (p->env_deny.n + 1) * sizeof *after);
+	if (!after)
+		return base_oom(err);
+	p->env_deny_after = after;
+	while (p->n_env_deny_after < p->env_deny.n)
+		after[p->n_env_deny_after++] = 0;
+	strs_add(&p->env_deny, pattern);
+	if (p->env_deny.failed)
+		return base_oom(err);
+	after[p->n_env_deny_after++] = p->env_allow.n;
+	return 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "policy/policy.h"
+
+#include "base/path.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void policy_done(struct policy *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_paths; i++) {
+		base_freep(&p->paths[i].path);
+		base_freep(&p->paths[i].origin);
+	}
+	base_freep(&p->paths);
+	base_freep(&p->profile);
+	base_freep(&p->env_deny_after);
+	strs_done(&p->env_allow);
+	strs_done(&p->env_deny);
+	strs_done(&p->env_set);
+	*p = (struct policy)POLICY_INIT;
+}
+
+static int reserve_path(struct policy *p, struct airlock_error *err)
+{
+	if (p->n_paths < p->cap_paths)
+		return 0;
+	size_t cap = p->cap_paths ? p->cap_paths * 2 : 64;
+	struct policy_path *paths = realloc(p->paths, cap * sizeof *paths);
+	if (!paths)
+		return base_oom(err);
+	p->paths = paths;
+	p->cap_paths = cap;
+	return 0;
+}
+
+int policy_add_path(struct policy *p, enum policy_access access, const char *path, const char *origin,
+		    struct airlock_error *err)
+{
+	if (!path_is_normal(path))
+		return base_error(err, AIRLOCK_ERR_INVALID, "policy", path, "%s: not an absolute, normal path", path);
+	int rc = reserve_path(p, err);
+	if (rc < 0)
+		return rc;
+	_cleanup_free_ char *path_copy = strdup(path), *origin_copy = strdup(origin);
+	if (!path_copy || !origin_copy)
+		return base_oom(err);
+	p->paths[p->n_paths++] =
+		(struct policy_path){.path = TAKE_PTR(path_copy), .access = access, .origin = TAKE_PTR(origin_copy)};
+	return 0;
+}
+
+static int copy_paths(const struct policy *from, struct policy *to, struct airlock_error *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < from->n_paths; i++)
+		rc = policy_add_path(to, from->paths[i].access, from->paths[i].path, from->paths[i].origin, err);
+	return rc;
+}
+
+static int copy_env(const struct policy *from, struct policy *to, struct airlock_error *err)
+{
+	strs_add_all(&to->env_allow, &from->env_allow);
+	strs_add_all(&to->env_deny, &from->env_deny);
+	strs_add_all(&to->env_set, &from->env_set);
+	if (to->env_allow.failed || to->env_deny.failed || to->env_set.failed)
+		return base_oom(err);
+	if (from->n_env_deny_after == 0)
+		return 0;
+	to->env_deny_after = malloc(from->n_env_deny_after * sizeof *to->env_deny_after);
+	if (!to->env_deny_after)
+		return base_oom(err);
+	memcpy(to->env_deny_after, from->env_deny_after, from->n_env_deny_after * sizeof *to->env_deny_after);
+	to->n_env_deny_after = from->n_env_deny_after;
+	return 0;
+}
+
+/* The plain values; everything that owns memory starts empty. */
+static struct policy copy_values(const struct policy *from)
+{
+	return (struct policy){
+		.network = from->network,
+		.network_wanted = from->network_wanted,
+		.changes = from->changes,
+		.changes_asked = from->changes_asked,
+		.nested = from->nested,
+		.share_pid = from->share_pid,
+		.new_session = from->new_session,
+		.timeout_ms = from->timeout_ms,
+		.memory = from->memory,
+		.pids = from->pids,
+		.file_size = from->file_size,
+		.env_inherit = from->env_inherit,
+	};
+}
+
+int policy_copy(const struct policy *from, struct policy *ret, struct airlock_error *err)
+{
+	struct policy to = copy_values(from);
+	int rc = 0;
+	if (from->profile && !(to.profile = strdup(from->profile)))
+		rc = base_oom(err);
+	if (rc >= 0)
+		rc = copy_paths(from, &to, err);
+	if (rc >= 0)
+		rc = copy_env(from, &to, err);
+	if (rc < 0) {
+		policy_done(&to);
+		return rc;
+	}
+	*ret = to;
+	return 0;
+}
+
+const struct policy_path *policy_rule_for(const struct policy *p, const char *path)
+{
+	const struct policy_path *best = NULL;
+	size_t best_len = 0;
+	for (size_t i = 0; i < p->n_paths; i++) {
+		size_t len = strlen(p->paths[i].path);
+		if (len >= best_len && path_is_beneath(path, p->paths[i].path)) {
+			best = &p->paths[i];
+			best_len = len;
+		}
+	}
+	return best;
+}
+
+int policy_expand_path(const char *text, const char *home, char **ret, struct airlock_error *err)
+{
+	bool in_home = text[0] == '~' && (text[1] == '/' || text[1] == '\0');
+	if (text[0] == '~' && !in_home)
+		return base_error(err, AIRLOCK_ERR_INVALID, "path", text,
+				  "%s: the home of another user cannot be named; write the path in full", text);
+	if (in_home && !home)
+		return base_error(err, AIRLOCK_ERR_INVALID, "path", text, "%s: there is no home directory", text);
+	if (!in_home && text[0] != '/')
+		return base_error(err, AIRLOCK_ERR_INVALID, "path", text,
+				  "\"%s\" is not a path that starts with / or ~/", text);
+	/* Without its slashes the rest is relative to home; "~//x" is no absolute path. */
+	const char *rest = in_home ? text + 1 + strspn(text + 1, "/") : text;
+	char *path = path_normalize(home, rest);
+	if (!path)
+		return base_oom(err);
+	*ret = path;
+	return 0;
+}
+
+/* A sandbox's /proc and /dev are its own: a host's could undo everything else. Hiding there does no harm. */
+static int check_path(const struct policy_path *rule, struct airlock_error *err)
+{
+	static const char *const own[] = {"/proc", "/dev"};
+	if (!path_is_normal(rule->path) || (unsigned)rule->access > POLICY_WRITE)
+		return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path, "%s: a broken rule (from %s)",
+				  rule->path, rule->origin);
+	for (size_t i = 0; i < AL_ARRAY_LEN(own); i++)
+		if (rule->access != POLICY_HIDE && path_is_beneath(rule->path, own[i]))
+			return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path,
+					  "%s: a sandbox has a %s of its own, the host's cannot be shown (from %s)",
+					  rule->path, own[i], rule->origin);
+	return 0;
+}
+
+struct limit_row {
+	const char *name;
+	const struct policy_limit *limit;
+	int64_t min;
+};
+
+static int check_limits(const struct policy *p, struct airlock_error *err)
+{
+	const struct limit_row rows[] = {
+		{"timeout", &p->timeout_ms, 1},
+		{"memory", &p->memory, INT64_C(1) << 20},
+		{"pids", &p->pids, 1},
+		{"file_size", &p->file_size, 0},
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++)
+		if (rows[i].limit->value < rows[i].min)
+			return base_error(err, AIRLOCK_ERR_INVALID, "policy", rows[i].name,
+					  "%s: %" PRId64 " is too little for any command; at least %" PRId64,
+					  rows[i].name, rows[i].limit->value, rows[i].min);
+	return 0;
+}
+
+static int check_env(const struct policy *p, struct airlock_error *err)
+{
+	for (size_t i = 0; i < p->env_set.n; i++)
+		if (p->env_set.v[i][0] == '\0' || p->env_set.v[i][0] == '=')
+			return base_error(err, AIRLOCK_ERR_INVALID, "policy", "env",
+					  "a variable without a name: \"%s\"", p->env_set.v[i]);
+	if (strs_has(&p->env_allow, "") || strs_has(&p->env_deny, ""))
+		return base_error(err, AIRLOCK_ERR_INVALID, "policy", "env", "an empty pattern matches no variable");
+	return 0;
+}
+
+int policy_validate(const struct policy *p, struct airlock_error *err)
+{
+	if (!p->profile || !*p->profile)
+		return base_error(err, AIRLOCK_ERR_INVALID, "policy", "profile",
+				  "a policy needs the name of its profile");
+	if ((unsigned)p->network > POLICY_NETWORK_REFUSE || (unsigned)p->changes > POLICY_CHANGES_DISCARD)
+		return base_error(err, AIRLOCK_ERR_INVALID, "policy", p->profile, "%s: a value out of range",
+				  p->profile);
+	int rc = check_limits(p, err);
+	for (size_t i = 0; rc >= 0 && i < p->n_paths; i++)
+		rc = check_path(&p->paths[i], err);
+	return rc < 0 ? rc : check_env(p, err);
+}
+
+static const char *const access_names[] = {"hide", "tmpfs", "read", "write"};
+static const char *const network_names[] = {"off", "ask", "refuse"};
+static const char *const changes_names[] = {"direct", "apply", "ask", "hold", "discard"};
+
+const char *policy_access_name(enum policy_access a)
+{
+	return access_names[a];
+}
+
+const char *policy_network_name(enum policy_network n)
+{
+	return network_names[n];
+}
+
+const char *policy_changes_name(enum policy_changes c)
+{
+	return changes_names[c];
+}
+
+static int find_name(const char *const *names, size_t n, const char *s)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], s) == 0)
+			return (int)i;
+	return -EINVAL;
+}
+
+int policy_parse_network(const char *s, enum policy_network *ret)
+{
+	int i = find_name(network_names, AL_ARRAY_LEN(network_names), s);
+	if (i >= 0)
+		*ret = (enum policy_network)i;
+	return i < 0 ? i : 0;
+}
+
+int policy_parse_changes(const char *s, enum policy_changes *ret)
+{
+	int i = find_name(changes_names, AL_ARRAY_LEN(changes_names), s);
+	if (i >= 0)
+		*ret = (enum policy_changes)i;
+	return i < 0 ? i : 0;
+}
