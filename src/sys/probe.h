@@ -106,6 +106,9 @@ enum sys_userns_obstacle {
 };
 enum sys_userns_obstacle sys_userns_obstacle(const struct sys_probe *userns);
 
+/* The first size-1 bytes of a small file (of /proc, mostly), NUL-terminated. Length or -errno. */
+int sys_read_small(const char *path, char *ret, size_t size);
+
 /* ── Directories ── */
 struct sys_fs {
 	int errnum; /* statfs failed; nothing else is set */

@@ -212,15 +212,3 @@ void probe_conclude(struct sys_probe *ret, const struct probe_report *r, const c
 	else
 		(void)snprintf(ret->detail, sizeof ret->detail, "%s: %s", r->step, reason ? reason : "unknown error");
 }
-
-int probe_get(const char *path, char *ret, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	ssize_t n = read(fd, ret, size - 1);
-	int saved = errno;
-	(void)close(fd);
-	ret[n > 0 ? n : 0] = '\0';
-	return n < 0 ? -saved : (int)n;
-}

@@ -75,5 +75,3 @@ void probe_conclude(struct sys_probe *ret, const struct probe_report *r, const c
 
 /* open, write all of text, close; for the child. 0 or -errno. */
 long probe_put(const char *path, const char *text);
-/* The same for the parent's side of things: first bytes of a small file, NUL-terminated. Length or -errno. */
-int probe_get(const char *path, char *ret, size_t size);

@@ -17,6 +17,18 @@
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
+int sys_read_small(const char *path, char *ret, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = read(fd, ret, size - 1);
+	int saved = errno;
+	(void)close(fd);
+	ret[n > 0 ? n : 0] = '\0';
+	return n < 0 ? -saved : (int)n;
+}
+
 /* root + name, or "" when it does not fit (and then does not exist). */
 static const char *under(const char *root, const char *name, char path[PATH_MAX])
 {
@@ -33,7 +45,7 @@ static bool exists(const char *root, const char *name)
 static int get(const char *root, const char *name, char *ret, size_t size)
 {
 	char path[PATH_MAX];
-	return probe_get(under(root, name, path), ret, size);
+	return sys_read_small(under(root, name, path), ret, size);
 }
 
 static void name_container(struct sys_environment *e, const char *name, size_t len)
@@ -153,7 +165,7 @@ void sys_environment_describe(const struct sys_environment *e, char *ret, size_t
 static int64_t read_setting(const char *path)
 {
 	char text[32], *end;
-	if (probe_get(path, text, sizeof text) <= 0)
+	if (sys_read_small(path, text, sizeof text) <= 0)
 		return -1;
 	int64_t value = strtoll(text, &end, 10);
 	return end == text ? -1 : value;
@@ -191,6 +203,14 @@ static enum sys_userns_obstacle setting_in_the_way(const struct sys_kernel *k, i
 	return SYS_USERNS_OTHER;
 }
 
+/* A chroot at a mount point cannot be seen from inside. But where no filter and no setting stands in the way, being in
+ * a chroot is what the kernel answers clone(CLONE_NEWUSER) with EPERM for. */
+static bool is_refused_for_chroot(const struct sys_environment *e, const struct sys_probe *userns)
+{
+	bool at_clone = strncmp(userns->detail, "clone", 5) == 0;
+	return e->in_chroot || (at_clone && userns->errnum == EPERM && !e->under_seccomp);
+}
+
 enum sys_userns_obstacle sys_userns_obstacle(const struct sys_probe *userns)
 {
 	if (userns->works)
@@ -198,14 +218,14 @@ enum sys_userns_obstacle sys_userns_obstacle(const struct sys_probe *userns)
 	if (userns->errnum == EINVAL || userns->errnum == ENOSYS)
 		return SYS_USERNS_NOT_IN_KERNEL;
 	struct sys_environment e;
-	sys_environment_examine("", NULL, &e);
-	if (e.in_chroot)
-		return SYS_USERNS_CHROOT;
 	struct sys_kernel k;
+	sys_environment_examine("", NULL, &e);
 	sys_kernel_examine(&k);
 	enum sys_userns_obstacle setting = setting_in_the_way(&k, userns->errnum);
 	if (setting != SYS_USERNS_OTHER)
 		return setting;
+	if (is_refused_for_chroot(&e, userns))
+		return SYS_USERNS_CHROOT;
 	if (e.container)
 		return SYS_USERNS_CONTAINER;
 	return e.under_seccomp ? SYS_USERNS_SECCOMP : SYS_USERNS_OTHER;
