@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The file: a line of kind and format, the key, the verdict, bwrap's words. The key is compared as a whole; the path of
+ * the program is never taken from the file, so the worst a damaged or forged one can do is a wrong verdict. */
+#include "backend/bwrap_probe_parts.h"
+
+#include "fs/fs.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+/* The number also stands for the meaning of enum bwrap_cause. */
+#define FORMAT "airlock bwrap probe 1\n"
+#define FAILURE_LASTS_S 60
+#define MAX_FILE 16384
+
+/* A container or another sandbox may share our home and the machine's boot id. */
+static void add_namespace(struct buf *key, const char *name)
+{
+	char link[64];
+	ssize_t n = readlink(name, link, sizeof link);
+	buf_add(key, link, n > 0 ? (size_t)n : 0);
+	buf_addc(key, '\n');
+}
+
+void bwrap_cache_key(const struct bwrap_found *found, struct buf *ret)
+{
+	char boot[64] = "";
+	struct sys_kernel k;
+	const struct stat *st = &found->st;
+	sys_kernel_examine(&k);
+	(void)sys_read_small("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+	buf_adds(ret, FORMAT);
+	buf_printf(ret, "%s", boot);
+	add_namespace(ret, "/proc/self/ns/user");
+	add_namespace(ret, "/proc/self/ns/pid");
+	buf_printf(ret, "user %u seccomp %d\n", geteuid(), prctl(PR_GET_SECCOMP));
+	buf_printf(ret, "settings %" PRId64 " %" PRId64 " %" PRId64 "\n", k.apparmor_restrict_userns,
+		   k.unprivileged_userns, k.max_user_namespaces);
+	buf_printf(ret, "file %ju %ju %o %ju %jd.%09ld %jd.%09ld\n", (uintmax_t)st->st_dev, (uintmax_t)st->st_ino,
+		   st->st_mode, (uintmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
+		   (intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+	buf_printf(ret, "%zu %s\n", strlen(found->path), found->path);
+}
+
+/* Since boot, suspended time included: a clock that is set does not matter. */
+static int64_t seconds_now(void)
+{
+	struct timespec t = {0};
+	(void)clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec;
+}
+
+/* The file's text when it is ours alone, else "". */
+static void read_own_file(const char *file, char ret[MAX_FILE])
+{
+	struct stat st;
+	ret[0] = '\0';
+	_cleanup_close_ int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+		return;
+	ssize_t n = read(fd, ret, MAX_FILE - 1);
+	ret[n > 0 ? n : 0] = '\0';
+}
+
+bool bwrap_cache_load(const char *file, const struct buf *key, struct bwrap_verdict *ret)
+{
+	char text[MAX_FILE];
+	struct bwrap_verdict v = {0};
+	int cause, detail_at = -1;
+	int64_t when;
+	read_own_file(file, text);
+	if (key->failed || strncmp(text, buf_str(key), key->len) != 0)
+		return false;
+	const char *rest = text + key->len;
+	if (sscanf(rest, "%d.%d.%d %d %" SCNd64 "%n", &v.major, &v.minor, &v.patch, &cause, &when, &detail_at) != 5 ||
+	    rest[detail_at] != '\n' || cause < 0 || cause >= BWRAP_CAUSES)
+		return false;
+	int64_t age = seconds_now() - when;
+	if (cause != BWRAP_FINE && (age < 0 || age >= FAILURE_LASTS_S))
+		return false;
+	rest += detail_at + 1;
+	(void)snprintf(v.detail, sizeof v.detail, "%.*s", (int)strcspn(rest, "\n"), rest);
+	v.cause = (enum bwrap_cause)cause;
+	*ret = v;
+	return true;
+}
+
+/* Failing to remember is no failure: the next run probes again. */
+void bwrap_cache_store(const char *file, const struct buf *key, const struct bwrap_verdict *v)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct airlock_error ignored = {0};
+	buf_add(&text, buf_str(key), key->len);
+	buf_printf(&text, "%d.%d.%d %d %" PRId64 "\n%s\n", v->major, v->minor, v->patch, (int)v->cause, seconds_now(),
+		   v->detail);
+	if (!text.failed && !key->failed && text.len < MAX_FILE)
+		(void)fs_write_private_file(file, text.data, text.len, &ignored);
+}

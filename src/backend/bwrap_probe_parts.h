@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The parts of the probe; only for src/backend/bwrap_probe*.c. */
+#pragma once
+
+#include "backend/bwrap_probe.h"
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* ── Which program: bwrap_probe_find.c ── */
+struct bwrap_found {
+	char path[PATH_MAX]; /* "" when none was taken */
+	struct stat st;
+	char refused[PATH_MAX]; /* the first one that was there and not taken, "" when none */
+	const char *refusal;	/* why not */
+};
+void bwrap_find(const char *path_env, const char *const *untrusted_dirs, struct bwrap_found *ret);
+
+/* ── What came of trying it: what the cache holds ── */
+struct bwrap_verdict {
+	int major, minor, patch;
+	enum bwrap_cause cause; /* BWRAP_FINE: it works */
+	char detail[256];	/* bwrap's own words, one inert line, or "" */
+};
+
+/* ── Remembering: bwrap_probe_cache.c ── */
+/* Everything the verdict depends on, as text. */
+void bwrap_cache_key(const struct bwrap_found *found, struct buf *ret);
+bool bwrap_cache_load(const char *file, const struct buf *key, struct bwrap_verdict *ret);
+void bwrap_cache_store(const char *file, const struct buf *key, const struct bwrap_verdict *v);
+
+/* ── Why not: bwrap_probe_why.c ── */
+/* stderr of a sandbox that could not be made → its cause. */
+enum bwrap_cause bwrap_diagnose(const char *complaint);
+void bwrap_explain(enum bwrap_cause cause, const char *subject, const char *detail, struct airlock_error *ret);
