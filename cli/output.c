@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "output.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int output_fail(struct airlock_error *err, int code, const char *subject, const char *fmt, ...)
+{
+	if (err->code != 0)
+		return code;
+	err->code = code;
+	(void)snprintf(err->op, sizeof err->op, "%s", code == AIRLOCK_ERR_USAGE ? "parse" : "");
+	(void)snprintf(err->subject, sizeof err->subject, "%s", subject ? subject : "");
+	va_list ap;
+	va_start(ap, fmt);
+	(void)vsnprintf(err->message, sizeof err->message, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int output_hint(struct airlock_error *err, const char *fmt, ...)
+{
+	if (err->hint[0] == '\0') {
+		va_list ap;
+		va_start(ap, fmt);
+		(void)vsnprintf(err->hint, sizeof err->hint, fmt, ap);
+		va_end(ap);
+	}
+	return err->code;
+}
+
+bool output_has_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+}
+
+static void say_line(const char *label, const char *colour, const char *text)
+{
+	char *inert = airlock_text_inert(text, strlen(text));
+	bool coloured = output_has_colour(STDERR_FILENO);
+	(void)fprintf(stderr, "%sairlock: %s%s%s\n", coloured ? colour : "", label, coloured ? "\033[0m" : "",
+		      inert ? inert : "(out of memory)");
+	airlock_free(inert);
+}
+
+void output_say(const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	say_line("", "\033[1m", n < 0 ? "(out of memory)" : text);
+	if (n >= 0)
+		free(text);
+}
+
+void output_error(const struct airlock_error *err)
+{
+	say_line("", "\033[1;31m", err->message[0] ? err->message : airlock_code_meaning(err->code));
+	if (err->hint[0])
+		say_line("hint: ", "\033[36m", err->hint);
+}
+
+void output_path(const char *path)
+{
+	char *inert = isatty(STDOUT_FILENO) ? airlock_text_inert(path, strlen(path)) : NULL;
+	(void)puts(inert ? inert : path);
+	airlock_free(inert);
+}
+
+/* `airlock … | head` is no failure. Asked of the descriptor, because stdio may have met the error long before. */
+static bool reader_is_gone(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	return poll(&out, 1, 0) > 0 && out.revents & POLLERR;
+}
+
+int output_finish(int status)
+{
+	errno = 0;
+	bool flushed = fflush(stdout) == 0;
+	if ((flushed && !ferror(stdout)) || reader_is_gone())
+		return status;
+	output_say("cannot write to standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+	return airlock_code_exit_status(AIRLOCK_ERR_IO);
+}
+
+struct output_size output_size(uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	struct output_size out;
+	double value = (double)bytes;
+	size_t unit = 0;
+	for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+		value /= 1024;
+	(void)snprintf(out.text, sizeof out.text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return out;
+}

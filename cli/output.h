@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What airlock itself says: errors and notes on stderr, results on stdout.
+ *
+ *   return output_fail(err, AIRLOCK_ERR_USAGE, "--profil", "unknown option --profil");
+ *   output_error(&err);                   airlock: unknown option --profil
+ *                                         airlock: hint: did you mean --profile?
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <airlock/airlock.h>
+
+/* Fills err unless it tells of an earlier failure already; returns code. */
+int output_fail(struct airlock_error *err, int code, const char *subject, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Adds the way out to an error that has none yet; returns its code. */
+int output_hint(struct airlock_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* One line on stderr. The arguments may be hostile: the whole line is made inert. */
+void output_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void output_error(const struct airlock_error *err);
+
+/* A path of the user's on stdout: exact for a program that reads it, inert for a person at a terminal. */
+void output_path(const char *path);
+
+/* Writes everything out. A result that could not be written is a failure, unless the reader simply stopped reading. */
+int output_finish(int status);
+
+struct output_size {
+	char text[32]; /* "12.3 MiB" */
+};
+struct output_size output_size(uint64_t bytes);
+
+/* May escape sequences be written to this descriptor? A terminal, no NO_COLOR, not a dumb one. */
+bool output_has_colour(int fd);
