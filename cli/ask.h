@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Asks the person at the terminal: /dev/tty, never standard input, which belongs to the command.
+ *
+ *   struct airlock_io io = {…, .ask = ask_permission};
+ *   if (!ask_terminal("…?", "[C]lear  [K]eep", 'c', &err)) …
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include <airlock/airlock.h>
+
+/* For struct airlock_io. Without a terminal: denies, and says which option would have granted it. */
+enum airlock_answer ask_permission(const struct airlock_question *q, void *data);
+
+struct ask {
+	const char *text; /* inert, may have several lines */
+	const char *keys; /* "[A]llow once  [D]eny" */
+	const char *
+		word; /* "allow": it or its first letter, in either case, says yes, and so do "y" and "yes" as a line */
+	const char *said_yes, *said_no; /* shown when decided */
+};
+
+/* 1: yes; 0: anything else, Enter, end of input, Ctrl-C and a signal included. AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
+int ask_terminal(const struct ask *ask, struct airlock_error *err);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One run, seen from the terminal.
+ *
+ * The command is in a session of its own and never sees our terminal, so Ctrl-C reaches only airlock: the signals that
+ * would end us are blocked, read from a descriptor beside the run's own, and passed on. Nothing ends airlock while the
+ * run lives except its end (or SIGKILL), which is why the terminal is always put back.
+ * A signal the caller ignores stays ignored (nohup, jobs in the background of a script): a blocked signal would be
+ * queued all the same, so those are left out of the set. */
+#include "run_loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "output.h"
+#include "terminal.h"
+
+/* Two interrupts this close together are a person who insists… */
+#define INSIST_MS 2000
+/* …but closer than this they are one, told twice: timeout(1) signals the child and then its group. */
+#define SAME_MS 100
+
+struct loop {
+	struct airlock_run *run;
+	int signal_fd;
+	int64_t started_ms, interrupted_ms; /* 0: not yet */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int open_signals(struct airlock_error *err)
+{
+	static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+	sigset_t set;
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+		struct sigaction action;
+		if (sigaction(forwarded[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, forwarded[i]);
+	}
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return output_fail(err, AIRLOCK_ERR_IO, NULL, "signalfd: %s", strerror(errno));
+	return fd;
+}
+
+/* The first interrupt is the command's to handle as it likes, the second ends it. */
+static void interrupt(struct loop *l, int signal)
+{
+	int64_t now = now_ms(), since = now - l->interrupted_ms;
+	if (l->interrupted_ms != 0 && since < SAME_MS)
+		return;
+	if (l->interrupted_ms != 0 && since < INSIST_MS)
+		signal = SIGKILL;
+	l->interrupted_ms = now;
+	(void)airlock_run_signal(l->run, signal);
+}
+
+static void handle_signals(struct loop *l)
+{
+	struct signalfd_siginfo info;
+	while (read(l->signal_fd, &info, sizeof info) == sizeof info) {
+		int signal = (int)info.ssi_signo;
+		if (signal == SIGWINCH)
+			airlock_run_resize(l->run);
+		else if (signal == SIGINT || signal == SIGTERM)
+			interrupt(l, signal);
+		else
+			(void)airlock_run_signal(l->run, signal);
+	}
+}
+
+static void loop_until_over(struct loop *l)
+{
+	struct pollfd fds[] = {{.fd = airlock_run_fd(l->run), .events = POLLIN},
+			       {.fd = l->signal_fd, .events = POLLIN}};
+	while (airlock_run_dispatch(l->run, 0) > 0) {
+		if (poll(fds, 2, -1) > 0 && fds[1].revents)
+			handle_signals(l);
+	}
+}
+
+static void say_duration(int64_t ms)
+{
+	if (ms < 1000)
+		output_say("timed out after %lld ms", (long long)ms);
+	else
+		output_say("timed out after %lld s", (long long)ms / 1000);
+}
+
+static int tell_result(const struct loop *l, bool json)
+{
+	const struct airlock_error *failure = airlock_run_error(l->run);
+	if (json)
+		(void)fputs(airlock_run_result_json(l->run), stdout);
+	else if (failure->code != 0)
+		output_error(failure);
+	else if (airlock_run_status(l->run) == AIRLOCK_TIMED_OUT)
+		say_duration(now_ms() - l->started_ms);
+	return airlock_run_exit_code(l->run);
+}
+
+static int run_job(struct airlock_job *job, bool json, bool has_pty, struct airlock_error *err)
+{
+	const struct airlock_io io = {.stdin_fd = STDIN_FILENO,
+				      .stdout_fd = json ? -1 : STDOUT_FILENO,
+				      .stderr_fd = json ? -1 : STDERR_FILENO,
+				      .terminal_fd = has_pty ? STDIN_FILENO : -1,
+				      .ask = ask_permission};
+	struct terminal terminal = TERMINAL_INIT;
+	struct loop l = {.signal_fd = open_signals(err), .started_ms = now_ms()};
+	int rc = l.signal_fd;
+	if (rc >= 0)
+		rc = airlock_run_start(job, &io, &l.run, err);
+	if (rc >= 0 && has_pty)
+		rc = terminal_raw(&terminal, STDIN_FILENO, err);
+	if (rc >= 0) {
+		loop_until_over(&l);
+		terminal_restore(&terminal);
+		rc = tell_result(&l, json);
+	}
+	airlock_run_free(l.run);
+	if (l.signal_fd >= 0)
+		(void)close(l.signal_fd);
+	return rc;
+}
+
+static int check_terminal(bool json, struct airlock_error *err)
+{
+	if (json)
+		return output_fail(err, AIRLOCK_ERR_USAGE, "--json", "a terminal cannot be had together with --json");
+	if (isatty(STDIN_FILENO))
+		return 0;
+	(void)output_fail(err, AIRLOCK_ERR_INVALID, "standard input",
+			  "the command cannot be given a terminal: standard input is none");
+	return output_hint(err, "start it from a terminal, or leave -t away");
+}
+
+int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err)
+{
+	struct airlock_job *job = NULL;
+	int rc = has_pty ? check_terminal(inv->json, err) : 0;
+	if (rc >= 0)
+		rc = airlock_job_prepare(inv->settings, &job, err);
+	if (rc >= 0) {
+		for (size_t i = 0; i < airlock_job_warning_count(job); i++)
+			output_say("%s", airlock_job_warning(job, i));
+		rc = run_job(job, inv->json, has_pty, err);
+	}
+	airlock_job_free(job);
+	return rc;
+}
