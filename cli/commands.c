@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "commands.h"
+
+#include <string.h>
+
+static const struct verb config_verbs[] = {
+	{"show", NULL, "every value in force, and the file and line, variable or option that set it", "*", NULL,
+	 cmd_config_show},
+	{"check", "FILE", "is this file right? If not, where is it wrong?", "json", "file", cmd_config_check},
+	{"path", NULL, "the files that are read, the weakest first", "project config", NULL, cmd_config_path},
+	{0},
+};
+
+static const struct verb playground_verbs[] = {
+	{"path", NULL, "where it is on this machine", NULL, NULL, cmd_playground_path},
+	{"size", NULL, "how much is in it", "json", NULL, cmd_playground_size},
+	{"clear", NULL, "remove everything in it; asks", "yes json", NULL, cmd_playground_clear},
+	{0},
+};
+
+static const struct verb project_verbs[] = {
+	{"scan", "[DIR]", "search the project's symbolic links anew and list its roots", NULL, "dir", cmd_project_scan},
+	{0},
+};
+
+const struct command commands[] = {
+	{.name = "run",
+	 .group = "Run commands",
+	 .summary = "run a program or a command line in a sandbox",
+	 .options = "*",
+	 .takes_program = true,
+	 .needs_program = true,
+	 .is_run = true,
+	 .run = cmd_run,
+	 .about = "Runs PROGRAM, or the command line STRING with a shell, where it can change nothing but the project "
+		  "and "
+		  "the playground, and has no network unless you allow it. Input and output are passed on.",
+	 .examples = "airlock run -- make test\tbuild and test, with no network\n"
+		     "airlock run -c 'grep -rn TODO src | wc -l'\ta whole command line\n"
+		     "airlock run --profile strict --timeout 30s -- ./script.py\ttrust it less\n"
+		     "airlock run --network --yes -- npm install\twith the network, without a question\n"
+		     "airlock run --json -- make\tthe result as one JSON object"},
+	{.name = "shell",
+	 .group = "Run commands",
+	 .summary = "an interactive shell in a sandbox",
+	 .options = "*",
+	 .is_run = true,
+	 .run = cmd_shell,
+	 .about = "Starts your shell ($SHELL, or the one of --shell) in a terminal of its own, with the same "
+		  "restrictions "
+		  "as airlock run.",
+	 .examples = "airlock shell\tlook around inside\n"
+		     "airlock shell --profile strict\tsee what the strict profile leaves"},
+	{.name = "explain",
+	 .group = "Run commands",
+	 .summary = "what a run would see and touch, and why; runs nothing",
+	 .options = "*",
+	 .takes_program = true,
+	 .run = cmd_explain,
+	 .about = "Prints the plan of a run with the same options: mounts, environment, limits and namespaces, each "
+		  "with "
+		  "the rule that asked for it. Nothing is run and nothing is asked.",
+	 .examples = "airlock explain\tthe plan for this directory\n"
+		     "airlock explain --profile strict -- make\tthe plan for one command\n"
+		     "airlock explain --json -- make\tthe same for a program"},
+	{.name = "config",
+	 .group = "Set it up",
+	 .summary = "show or check the configuration",
+	 .verbs = config_verbs,
+	 .about = "The configuration is merged from a system file, your own file, the project's .airlock.toml, the "
+		  "AIRLOCK_* variables and the options; each overrules those before it. airlock.toml(5) tells what the "
+		  "files may say.",
+	 .examples = "airlock config show\twhat is in force here\n"
+		     "airlock config show --profile strict\twhat would be with this option\n"
+		     "airlock config check .airlock.toml\tbefore you commit it"},
+	{.name = "trust",
+	 .group = "Set it up",
+	 .summary = "trust a project's .airlock.toml as it is now",
+	 .operand = "[DIR]",
+	 .completes = "dir",
+	 .run = cmd_trust,
+	 .about = "A project's own .airlock.toml may only tighten what your configuration allows, until you trust it. "
+		  "Read it first. Trust holds for its present content: after an edit it must be given again.",
+	 .examples = "airlock trust\tthe project you are in\n"
+		     "airlock trust ~/src/thing\tanother one"},
+	{.name = "project",
+	 .group = "Set it up",
+	 .summary = "the project's roots",
+	 .verbs = project_verbs,
+	 .about = "A project is its directory and the directories its symbolic links lead to. The links are searched "
+		  "when "
+		  "the project is first seen, remembered, and only verified after that.",
+	 .examples = "airlock project scan\tafter you have made new links"},
+	{.name = "doctor",
+	 .group = "Look after it",
+	 .summary = "try what this machine can do, and what to do about the rest",
+	 .options = "profile backend json config",
+	 .run = cmd_doctor,
+	 .about = "Each line is something that was really tried. Exits with 1 when the default profile cannot be had.",
+	 .examples = "airlock doctor\tfor you\n"
+		     "airlock doctor --json\tfor a program"},
+	{.name = "playground",
+	 .group = "Look after it",
+	 .summary = "the directory every command may write to",
+	 .verbs = playground_verbs,
+	 .about =
+		 "The playground is ~/playground inside the sandbox and is kept between runs; on this machine it lives "
+		 "where 'airlock playground path' says.",
+	 .examples = "airlock playground size\thow much is in it\n"
+		     "ls \"$(airlock playground path)\"\twhat is in it\n"
+		     "airlock playground clear --yes\tempty it without a question"},
+	{.name = "completion",
+	 .group = "Learn about it",
+	 .summary = "completion for a shell",
+	 .operand = "SHELL",
+	 .words = "bash zsh fish",
+	 .run = cmd_completion,
+	 .about = "Prints a script that completes commands, options and their values.",
+	 .examples = "source <(airlock completion bash)\tin ~/.bashrc\n"
+		     "airlock completion zsh >\"${fpath[1]}/_airlock\"\tonce, for zsh\n"
+		     "airlock completion fish >~/.config/fish/completions/airlock.fish\tonce, for fish"},
+	{.name = "help",
+	 .group = "Learn about it",
+	 .summary = "all commands, or all about one",
+	 .operand = "[COMMAND]",
+	 .completes = "command",
+	 .run = cmd_help,
+	 .about = "Lists the commands, or tells everything about one of them.",
+	 .examples = "airlock help run\tthe same as airlock run --help"},
+	{0},
+};
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *c = commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+const char *command_nearest(const char *word)
+{
+	const char *names[sizeof commands / sizeof *commands];
+	size_t n = 0;
+	for (const struct command *c = commands; c->name; c++)
+		names[n++] = c->name;
+	names[n] = NULL;
+	return airlock_text_nearest(word, names);
+}
+
+bool command_list_has(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+	while (list && *list) {
+		size_t n = strcspn(list, " ");
+		if ((n == 1 && *list == '*') || (n == len && strncmp(list, name, n) == 0))
+			return true;
+		list += n + (list[n] == ' ');
+	}
+	return false;
+}
+
+bool command_takes(const struct command *c, const struct airlock_option *o)
+{
+	for (const struct verb *v = c->verbs; v && v->name; v++)
+		if (command_list_has(v->options, o->name))
+			return true;
+	return command_list_has(c->options, o->name);
+}

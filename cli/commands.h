@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table of commands: main looks them up here, help and completions are made from it.
+ *
+ *   const struct command *c = command_find("run");
+ *   status = invoke(c, argc - 2, argv + 2);
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <airlock/airlock.h>
+
+#include "parse.h"
+
+/* One command line, read and ready to be carried out. */
+struct invocation {
+	const struct command *command;
+	const struct verb *verb; /* NULL for commands without verbs */
+	struct arguments args;
+	const char *operand;		   /* the word after the verb, or after the command; NULL when not given */
+	struct airlock_settings *settings; /* the environment and the options, for the library */
+	bool json;
+};
+
+/* Returns an exit status, or a negative enum airlock_code with err filled. */
+typedef int command_function(const struct invocation *inv, struct airlock_error *err);
+
+/* The second word of `config show`, `playground clear`… */
+struct verb {
+	const char *name;
+	const char *operand; /* "FILE", "[DIR]" when it may be left out, NULL when there is none */
+	const char *summary;
+	const char *options;   /* as in struct command */
+	const char *completes; /* what the operand is: "file", "dir" or NULL */
+	command_function *run;
+};
+
+struct command {
+	const char *name;
+	const char *group; /* its heading in help */
+	const char *summary;
+	const char *options; /* names of airlock_options() separated by spaces, "*" for all, NULL for none */
+	const char *operand; /* as in struct verb */
+	const char *completes;
+	const char *words;	  /* the words the operand may be, separated by spaces, or NULL */
+	const struct verb *verbs; /* ends with name == NULL; NULL for commands without */
+	const char *about;	  /* paragraphs for its help, separated by '\n' */
+	const char *examples;	  /* lines "command line\twhat it does" */
+	command_function *run;	  /* NULL when it has verbs */
+	bool takes_program;	  /* PROGRAM [ARG…] or -c STRING: the first word that is no option ends the options */
+	bool needs_program;
+	bool is_run; /* exits and fails as a run does: the command's status, the result object */
+};
+
+extern const struct command commands[]; /* ends with name == NULL */
+
+const struct command *command_find(const char *name); /* NULL: unknown */
+/* The nearest command to a word that is none, or NULL. */
+const char *command_nearest(const char *word);
+
+/* Does this list of option names hold it? A command with verbs takes what any of its verbs takes. */
+bool command_list_has(const char *list, const char *name);
+bool command_takes(const struct command *c, const struct airlock_option *o);
+
+/* Reads the arguments (after the command's name), carries the command out, reports a failure. Returns the exit status. */
+int invoke(const struct command *c, int argc, char **argv);
+/* Tells of a failure the way the command promises, and gives the exit status for it. */
+int invoke_report(const struct command *c, bool json, const struct airlock_error *err);
+
+command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_completion, cmd_help;
+command_function cmd_config_show, cmd_config_check, cmd_config_path;
+command_function cmd_playground_path, cmd_playground_size, cmd_playground_clear;
+command_function cmd_project_scan;

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wrap.h"
+
+static void paragraph(size_t indent, const char *text)
+{
+	struct wrap w = wrap_begin(stdout, indent);
+	wrap_words(&w, text);
+	wrap_end(&w);
+}
+
+/* A term and what it means, side by side; below each other when the term is too wide. */
+static void entry(const char *term, size_t term_width, const char *text)
+{
+	struct wrap w = wrap_begin(stdout, term_width + 4);
+	(void)printf("  %s", term);
+	w.column = 2 + wrap_width(term);
+	if (w.column + 2 > w.indent) {
+		wrap_end(&w);
+	} else {
+		(void)printf("%*s", (int)(w.indent - w.column), "");
+		w.column = w.indent;
+	}
+	wrap_words(&w, text);
+	wrap_end(&w);
+}
+
+/* ── one command ── */
+
+static void usage_of_verb(const struct command *c, const struct verb *v, bool is_first)
+{
+	(void)printf("%s airlock %s %s%s%s%s\n", is_first ? "usage:" : "      ", c->name, v->name,
+		     v->options ? " [OPTION...]" : "", v->operand ? " " : "", v->operand ? v->operand : "");
+}
+
+static void usage_of_program(const struct command *c)
+{
+	(void)printf("usage: airlock %s [OPTION...] %s\n", c->name,
+		     c->needs_program ? "[--] PROGRAM [ARG...]" : "[[--] PROGRAM [ARG...]]");
+	(void)printf("       airlock %s [OPTION...] -c STRING\n", c->name);
+}
+
+static void usage(const struct command *c)
+{
+	if (c->takes_program)
+		usage_of_program(c);
+	else if (c->verbs)
+		for (const struct verb *v = c->verbs; v->name; v++)
+			usage_of_verb(c, v, v == c->verbs);
+	else
+		(void)printf("usage: airlock %s%s%s%s\n", c->name, c->options ? " [OPTION...]" : "",
+			     c->operand ? " " : "", c->operand ? c->operand : "");
+}
+
+static void about_verbs(const struct command *c)
+{
+	size_t width = 0;
+	for (const struct verb *v = c->verbs; v->name; v++)
+		width = strlen(v->name) > width ? strlen(v->name) : width;
+	(void)putchar('\n');
+	for (const struct verb *v = c->verbs; v->name; v++)
+		entry(v->name, width, v->summary);
+}
+
+static void about_option(const struct airlock_option *o)
+{
+	char term[96], text[512];
+	const char letter[] = {'-', o->letter, ',', ' ', '\0'};
+	(void)snprintf(term, sizeof term, "%s--%s%s%s", o->letter ? letter : "    ", o->name, o->value_name ? " " : "",
+		       o->value_name ? o->value_name : "");
+	(void)snprintf(text, sizeof text, "%s%s [%s]", o->help,
+		       o->kind == AIRLOCK_OPTION_LIST ? "; can be given several times" : "", option_twin(o->name).name);
+	entry(term, 26, text);
+}
+
+/* A verb that takes everything a run takes is not worth a page of its own. */
+static bool lists_option(const struct command *c, const struct airlock_option *o)
+{
+	for (const struct verb *v = c->verbs; v && v->name; v++)
+		if (v->options && strcmp(v->options, "*") != 0 && command_list_has(v->options, o->name))
+			return true;
+	return command_list_has(c->options, o->name);
+}
+
+static void about_variables(void)
+{
+	(void)putchar('\n');
+	paragraph(0,
+		  "Each option can also be given by the variable in brackets; the option overrules it. Variables of "
+		  "options that can be given several times separate their items with ':' (AIRLOCK_ENV: with newlines). "
+		  "A flag can be taken back: --network=no.");
+}
+
+static void about_options(const struct command *c)
+{
+	(void)printf("\nOptions:\n");
+	if (c->takes_program)
+		entry("-c STRING", 26, "a command line for the shell, instead of PROGRAM");
+	for (const struct airlock_option *o = airlock_options(); o->name; o++)
+		if (lists_option(c, o))
+			about_option(o);
+	entry("-h, --help", 26, "this text");
+	for (const struct verb *v = c->verbs; v && v->name; v++)
+		if (v->options && strcmp(v->options, "*") == 0)
+			(void)printf("\n'airlock %s %s' also takes the options of airlock run.\n", c->name, v->name);
+	if (c->options && strcmp(c->options, "*") == 0)
+		about_variables();
+}
+
+static void about_exit(const struct command *c)
+{
+	(void)printf("\nExit status:\n");
+	if (c->is_run) {
+		entry("N", 5, "the command's own");
+		entry("128+N", 5, "the command was killed by signal N");
+		entry("124", 5, "it was stopped because its time was up");
+		entry("125", 5, "airlock could not do it: set-up failed, refused, denied, bad configuration");
+		entry("126", 5, "the program was found but cannot be executed");
+		entry("127", 5, "the program was not found");
+		entry("2", 5, "wrong usage");
+		return;
+	}
+	entry("0", 5, "done");
+	entry("1", 5, strcmp(c->name, "doctor") == 0 ? "the default profile cannot be had" : "not found");
+	entry("2", 5, "wrong usage");
+	entry("125", 5, "failed");
+}
+
+/* "command line<tab>what it does", one a line. */
+static void about_examples(const struct command *c)
+{
+	(void)printf("\nExamples:\n");
+	for (const char *line = c->examples; *line;) {
+		size_t len = strcspn(line, "\t"), rest = strcspn(line + len, "\n");
+		(void)printf("  %.*s\n", (int)len, line);
+		(void)printf("      %.*s\n", (int)rest - 1, line + len + 1);
+		line += len + rest;
+		line += *line == '\n';
+	}
+}
+
+void help_command(const struct command *c)
+{
+	usage(c);
+	(void)putchar('\n');
+	paragraph(0, c->about);
+	if (c->verbs)
+		about_verbs(c);
+	about_options(c);
+	about_exit(c);
+	about_examples(c);
+}
+
+/* ── all of them ── */
+
+static void entry_of_command(const struct command *c)
+{
+	entry(c->name, 11, c->summary);
+}
+
+void help_overview(void)
+{
+	const char *group = "";
+	(void)printf("usage: airlock COMMAND [OPTION...] [ARG...]\n\n");
+	paragraph(0, "Runs commands where they cannot hurt you, and tells you exactly what happened.");
+	for (const struct command *c = commands; c->name; c++) {
+		if (strcmp(group, c->group) != 0)
+			(void)printf("\n%s:\n", c->group);
+		group = c->group;
+		entry_of_command(c);
+	}
+	(void)putchar('\n');
+	paragraph(0, "'airlock help COMMAND' tells everything about one of them, 'airlock --version' the version.");
+}
+
+void help_welcome(void)
+{
+	(void)printf("airlock %s: runs commands where they cannot hurt you\n\n", airlock_version());
+	(void)printf("What you would do next:\n");
+	entry("airlock doctor", 28, "see what this machine can do");
+	entry("airlock run -- make test", 28, "run a program; it can change only this project");
+	entry("airlock explain -- make test", 28, "what it could see and touch, and why");
+	entry("airlock shell", 28, "look around inside");
+	entry("airlock help", 28, "everything else");
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "help.h"
+#include "output.h"
+
+/* A caller may start us with 0, 1 or 2 closed. The next file opened would land there, and be read as the command's input
+ * or get airlock's messages written into it. */
+static void open_missing_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+			_exit(125);
+}
+
+/* A reader that went away is an error of one write, not our death; and a caller who ignores SIGCHLD would have the kernel
+ * reap our children before we learn how they ended. */
+static void set_signals(void)
+{
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGCHLD, SIG_DFL);
+}
+
+static int unknown_command(const char *word)
+{
+	struct airlock_error err = {0};
+	const char *near = command_nearest(word);
+	if (word[0] == '-') {
+		(void)output_fail(&err, AIRLOCK_ERR_USAGE, word, "unknown option %s", word);
+		(void)output_hint(&err, "a command comes first: airlock run [OPTION...] -- PROGRAM [ARG...]");
+	} else {
+		(void)output_fail(&err, AIRLOCK_ERR_USAGE, word, "unknown command '%s'", word);
+	}
+	if (near)
+		(void)output_hint(&err, "did you mean %s?", near);
+	(void)output_hint(&err, "see airlock help");
+	output_error(&err);
+	return airlock_code_exit_status(err.code);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+	if (!word)
+		help_welcome();
+	else if (strcmp(word, "--version") == 0)
+		(void)printf("airlock %s\n", airlock_version());
+	else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		help_overview();
+	else
+		return command_find(word) ? invoke(command_find(word), argc - 2, argv + 2) : unknown_command(word);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	open_missing_descriptors();
+	set_signals();
+	return output_finish(dispatch(argc, argv));
+}
