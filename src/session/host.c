@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/host.h"
+
+#include "base/error.h"
+#include "base/path.h"
+
+#include <pwd.h>
+#include <string.h>
+
+#define SYSTEM_FILE "/etc/airlock/config.toml"
+#define PASSWD_BUFFER 16384
+
+/* The passwd entry: only when the environment has no home, because it may ask the network. */
+static char *home_of_user(void)
+{
+	struct passwd entry, *found = NULL;
+	_cleanup_free_ char *text = malloc(PASSWD_BUFFER);
+	if (!text || getpwuid_r(getuid(), &entry, text, PASSWD_BUFFER, &found) != 0 || !found)
+		return NULL;
+	return found->pw_dir && found->pw_dir[0] == '/' ? path_normalize(NULL, found->pw_dir) : NULL;
+}
+
+static int find_home(const struct airlock_settings *s, char **ret, struct airlock_error *err)
+{
+	const char *home = settings_getenv(s, "HOME");
+	if (home && *home && *home != '/')
+		return base_error(err, AIRLOCK_ERR_INVALID, "HOME", home,
+				  "HOME is \"%s\", which is not an absolute path", home);
+	*ret = home && *home ? path_normalize(NULL, home) : home_of_user();
+	if (*ret)
+		return 0;
+	base_error(err, AIRLOCK_ERR_INVALID, "HOME", "HOME",
+		   "HOME is not set and the user database has no home directory");
+	return base_hint(err, "set HOME to the directory whose files are yours");
+}
+
+/* XDG: a relative value is to be ignored. */
+static char *xdg(const struct airlock_settings *s, const char *name, const char *home, const char *fallback)
+{
+	const char *value = settings_getenv(s, name);
+	_cleanup_free_ char *base = value && *value == '/' ? path_normalize(NULL, value) : path_join(home, fallback);
+	return base ? path_join(base, "airlock") : NULL;
+}
+
+static char *current_directory(struct airlock_error *err)
+{
+	char *cwd = getcwd(NULL, 0);
+	if (!cwd || cwd[0] != '/') {
+		int errnum = cwd ? ENOENT : errno;
+		free(cwd);
+		base_errno(err, AIRLOCK_ERR_INVALID, errnum, "getcwd", "current directory");
+		base_hint(err, "it was removed or is out of reach: cd somewhere that exists");
+		return NULL;
+	}
+	return cwd;
+}
+
+int host_init(const struct airlock_settings *s, struct host *ret, struct airlock_error *err)
+{
+	*ret = (struct host){.system_file = SYSTEM_FILE};
+	const char *path = settings_getenv(s, "PATH");
+	ret->path_env = path ? path : "";
+	int rc = find_home(s, &ret->home, err);
+	if (rc == 0) {
+		ret->cwd = current_directory(err);
+		ret->state_dir = xdg(s, "XDG_STATE_HOME", ret->home, ".local/state");
+		ret->data_dir = xdg(s, "XDG_DATA_HOME", ret->home, ".local/share");
+		ret->config_dir = xdg(s, "XDG_CONFIG_HOME", ret->home, ".config");
+		ret->user_file = ret->config_dir ? path_join(ret->config_dir, "config.toml") : NULL;
+		ret->trust_dir = ret->state_dir ? path_join(ret->state_dir, "trust") : NULL;
+		ret->playground = ret->data_dir ? path_join(ret->data_dir, "playground") : NULL;
+		if (!ret->cwd || !ret->user_file || !ret->trust_dir || !ret->playground)
+			rc = base_oom(err); /* keeps the error of the directory when there is one */
+	}
+	if (rc < 0) {
+		if (err && err->code)
+			rc = err->code;
+		host_done(ret);
+	}
+	return rc;
+}
+
+void host_done(struct host *h)
+{
+	char **all[] = {&h->home,	&h->cwd,       &h->state_dir, &h->data_dir,
+			&h->config_dir, &h->user_file, &h->trust_dir, &h->playground};
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
+		base_freep(all[i]);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "supervise/cgroup.h"
+
+#include "base/path.h"
+#include "fs/fs.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <dirent.h>
+
+#define CGROUP_FILE_MAX (64 * 1024)
+#define NAME_PREFIX "airlock-"
+
+int cgroup_write(const char *group, const char *file, const char *value)
+{
+	_cleanup_free_ char *path = path_join(group, file);
+	if (!path)
+		return -ENOMEM;
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
+}
+
+int cgroup_write_number(const char *group, const char *file, int64_t value)
+{
+	char text[24];
+	(void)snprintf(text, sizeof text, "%" PRId64, value);
+	return cgroup_write(group, file, text);
+}
+
+/* /proc and cgroup files have no size; read what is there. */
+static char *slurp(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *text = fd >= 0 ? malloc(CGROUP_FILE_MAX) : NULL;
+	if (!text)
+		return NULL;
+	size_t len = 0;
+	ssize_t n;
+	while (len < CGROUP_FILE_MAX - 1 && (n = read(fd, text + len, CGROUP_FILE_MAX - 1 - len)) > 0)
+		len += (size_t)n;
+	text[len] = '\0';
+	return TAKE_PTR(text);
+}
+
+int64_t cgroup_event(const char *group, const char *file, const char *key)
+{
+	_cleanup_free_ char *path = path_join(group, file);
+	_cleanup_free_ char *text = path ? slurp(path) : NULL;
+	size_t len = strlen(key);
+	for (char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+		if (strncmp(line, key, len) == 0 && line[len] == ' ')
+			return strtoll(line + len, NULL, 10);
+	return 0;
+}
+
+/* Is `word` one of the blank- or comma-separated words of text, up to the end of the line? */
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+	while (text && *text && *text != '\n') {
+		size_t n = strcspn(text, " ,\n");
+		if (n == len && strncmp(text, word, n) == 0)
+			return true;
+		text += n + (text[n] == ' ' || text[n] == ',');
+	}
+	return false;
+}
+
+/* Our own group's path in a hierarchy: the line "N:controllers:/path" of /proc/self/cgroup; v2 has no controllers. */
+static char *own_group(const char *controller)
+{
+	_cleanup_free_ char *text = slurp("/proc/self/cgroup");
+	for (char *line = text; line && *line;) {
+		char *end = strchr(line, '\n');
+		if (end)
+			*end = '\0';
+		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+		if (path) {
+			*path++ = '\0';
+			if (controller ? has_word(names + 1, controller) : names[1] == '\0')
+				return strdup(path);
+		}
+		line = end ? end + 1 : NULL;
+	}
+	return NULL;
+}
+
+/* Where a hierarchy is mounted, from a mountinfo line: "… mountpoint … - type source options". */
+static char *mount_of(const char *controller)
+{
+	_cleanup_free_ char *text = slurp("/proc/self/mountinfo");
+	for (char *line = text; line && *line;) {
+		char *end = strchr(line, '\n');
+		if (end)
+			*end = '\0';
+		char point[512], type[32], options[256];
+		char *rest = strstr(line, " - ");
+		if (rest && sscanf(line, "%*s %*s %*s %*s %511s", point) == 1 &&
+		    sscanf(rest, " - %31s %*s %255s", type, options) == 2) {
+			bool match = controller ? strcmp(type, "cgroup") == 0 && has_word(options, controller)
+						: strcmp(type, "cgroup2") == 0;
+			if (match)
+				return strdup(point);
+		}
+		line = end ? end + 1 : NULL;
+	}
+	return NULL;
+}
+
+static char *own_directory(const char *controller)
+{
+	_cleanup_free_ char *mount = mount_of(controller), *group = own_group(controller);
+	if (!mount || !group)
+		return NULL;
+	return path_join(mount, group + strspn(group, "/"));
+}
+
+/* Groups a killed airlock left behind: named after its pid, empty, and that pid is gone. */
+static void sweep(const char *parent)
+{
+	DIR *dir = opendir(parent);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		if (strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
+			continue;
+		long pid = strtol(e->d_name + strlen(NAME_PREFIX), NULL, 10);
+		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+			(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+static char *make_in(const char *parent, const char *name)
+{
+	struct buf b = BUF_INIT;
+	buf_printf(&b, "%s/" NAME_PREFIX "%d-%s", parent, (int)getpid(), name);
+	_cleanup_free_ char *path = buf_take(&b);
+	if (!path || mkdir(path, 0755) < 0)
+		return NULL;
+	sweep(parent);
+	return TAKE_PTR(path);
+}
+
+/* A v2 group can only control its children when its own subtree_control says so. */
+static bool controls(const char *dir, const char *controller)
+{
+	_cleanup_free_ char *path = path_join(dir, "cgroup.subtree_control");
+	_cleanup_free_ char *text = path ? slurp(path) : NULL;
+	return text && has_word(text, controller);
+}
+
+static char *make_version2(const char *controller, const char *name)
+{
+	_cleanup_free_ char *own = own_directory(NULL);
+	if (!own)
+		return NULL;
+	/* Beside us first: our own group has a process in it, so its children have no controllers. */
+	_cleanup_free_ char *parent = path_dirname(own);
+	char *made = parent && controls(parent, controller) ? make_in(parent, name) : NULL;
+	return made ? made : controls(own, controller) ? make_in(own, name) : NULL;
+}
+
+char *cgroup_make(const char *controller, const char *name, bool *ret_version2)
+{
+	char *made = make_version2(controller, name);
+	*ret_version2 = made != NULL;
+	if (made)
+		return made;
+	_cleanup_free_ char *own = own_directory(controller);
+	return own ? make_in(own, name) : NULL;
+}
+
+void cgroup_remove(const char *group)
+{
+	/* The kernel lets go of the last process a moment after it was waited for. */
+	for (int i = 0; i < 50 && rmdir(group) < 0 && errno == EBUSY; i++) {
+		struct timespec ms = {0, 1000000};
+		(void)nanosleep(&ms, NULL);
+	}
+}

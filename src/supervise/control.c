@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The supervisor's side of the protocol in child/job.h. */
+#include "supervise/internal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static int send_message(struct supervise *s, const struct child_message *m)
+{
+	return send(s->control_fd, m, sizeof *m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+void control_send_signal(struct supervise *s, int sig, enum child_scope scope)
+{
+	struct child_message m = {.type = CHILD_SIGNAL, .a = sig, .b = (int32_t)scope};
+	(void)send_message(s, &m);
+}
+
+/* The backend's own words on stderr come before hello, the command's after GO: never mixed. */
+static void take_setup_text(struct supervise *s)
+{
+	char text[4096];
+	ssize_t n;
+	while ((n = read(s->err.fd, text, sizeof text)) > 0)
+		if (s->setup_text.len < 8192)
+			buf_add(&s->setup_text, text, (size_t)n);
+}
+
+/* The pid is translated into our pid namespace by the kernel. It waits for GO, so it cannot have died and been replaced
+ * between the message and the pidfd: sending GO then fails. */
+static void on_hello(struct supervise *s, pid_t pid)
+{
+	struct airlock_error err = {0};
+	take_setup_text(s);
+	s->first_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pid <= 0 || s->first_fd < 0) {
+		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errno, "pidfd_open", "first process");
+		ending_fail(s, &err, 125);
+		return;
+	}
+	if (limits_attach(&s->limits, pid, &err) < 0) {
+		ending_fail(s, &err, 125);
+		return;
+	}
+	struct child_message go = {.type = CHILD_GO};
+	if (send_message(s, &go) == 0)
+		s->phase = PHASE_RUNNING;
+}
+
+static void on_tty(struct supervise *s, int master)
+{
+	if (master < 0)
+		return;
+	s->master_fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	int sink = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	stream_set_fd(&s->out, master);
+	input_set_sink(&s->in, sink, true);
+	supervise_resize(s);
+}
+
+static void on_failed(struct supervise *s, enum child_stage stage, int errnum)
+{
+	struct airlock_error err = {0};
+	const char *program = s->spec.plan->argv.n ? s->spec.plan->argv.v[0] : "";
+	const char *cwd = s->spec.plan->cwd;
+	int exit_code = 125;
+	if (stage == CHILD_STAGE_CHDIR && (errnum == ENOENT || errnum == ENOTDIR)) {
+		base_error(&err, errnum == ENOENT ? AIRLOCK_ERR_NOT_FOUND : AIRLOCK_ERR_INVALID, "chdir", cwd,
+			   errnum == ENOENT ? "Working directory does not exist: %s"
+					    : "Working directory is not a directory: %s",
+			   cwd);
+	} else if (stage == CHILD_STAGE_CHDIR) {
+		base_errno(&err, AIRLOCK_ERR_IO, errnum, "chdir", cwd);
+	} else if (stage == CHILD_STAGE_EXEC) {
+		exit_code = errnum == ENOENT || errnum == ENOTDIR ? 127 : 126;
+		if (exit_code == 127)
+			base_error(&err, AIRLOCK_ERR_NOT_FOUND, "exec", program, "%s: command not found", program);
+		else
+			base_error(&err, AIRLOCK_ERR_INVALID, "exec", program, "%s: cannot be executed: %s", program,
+				   strerrordesc_np(errnum));
+	} else {
+		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errnum,
+			   stage == CHILD_STAGE_TTY ? "open terminal" : "first process", "");
+	}
+	err.errnum = errnum;
+	ending_fail(s, &err, exit_code);
+}
+
+static void on_exited(struct supervise *s, const struct child_message *m)
+{
+	s->wait_status = m->a;
+	s->have_status = true;
+	s->result.cpu_us = m->cpu_us;
+	s->result.max_rss_kb = m->max_rss_kb;
+	s->phase = PHASE_ENDING;
+}
+
+static void handle(struct supervise *s, const struct child_message *m, pid_t pid, int fd)
+{
+	switch (m->type) {
+	case CHILD_HELLO:
+		if (s->phase == PHASE_SETUP)
+			on_hello(s, pid);
+		break;
+	case CHILD_TTY:
+		on_tty(s, fd);
+		break;
+	case CHILD_FAILED:
+		on_failed(s, (enum child_stage)m->a, m->b);
+		break;
+	case CHILD_LIMIT:
+		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? "memory" : "pids";
+		break;
+	case CHILD_EXITED:
+		on_exited(s, m);
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_ancillary(struct msghdr *msg, pid_t *ret_pid, int *ret_fd)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS) {
+			struct ucred cred;
+			memcpy(&cred, CMSG_DATA(c), sizeof cred);
+			*ret_pid = cred.pid;
+		} else if (c->cmsg_type == SCM_RIGHTS)
+			memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
+	}
+}
+
+void control_read(struct supervise *s)
+{
+	for (;;) {
+		struct child_message m = {0};
+		union {
+			char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+			struct cmsghdr align;
+		} ancillary;
+		struct iovec iov = {&m, sizeof m};
+		struct msghdr msg = {.msg_iov = &iov,
+				     .msg_iovlen = 1,
+				     .msg_control = &ancillary,
+				     .msg_controllen = sizeof ancillary};
+		ssize_t n = recvmsg(s->control_fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) { /* every process that held the other end is gone */
+			base_closep(&s->control_fd);
+			s->watched_fd[ON_CONTROL] = -EBADF;
+			if (s->phase == PHASE_SETUP)
+				ending_setup_failed(s);
+			else if (s->phase == PHASE_RUNNING)
+				s->phase = PHASE_ENDING;
+			return;
+		}
+		pid_t pid = 0;
+		int fd = -EBADF;
+		read_ancillary(&msg, &pid, &fd);
+		if (n == (ssize_t)sizeof m)
+			handle(s, &m, pid, fd);
+		else
+			base_closep(&fd);
+	}
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How a run ends: asked to, killed, failed, or by itself; and what is said about it. */
+#include "supervise/internal.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define GRACE_US (INT64_C(2) * 1000000)
+
+static void kill_fd(int pidfd)
+{
+	if (pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
+/* The backend may be anywhere between its start and the first process: its session is killed as a whole, and should a
+ * first process come to life all the same it finds its socket closed and goes. */
+static void kill_setup(struct supervise *s)
+{
+	if (s->spec.plan->new_session && !s->spawned_dead)
+		(void)kill(-s->spawned_pid, SIGKILL);
+	kill_fd(s->spawned_fd);
+	base_closep(&s->control_fd);
+	s->watched_fd[ON_CONTROL] = -EBADF;
+	ending_setup_failed(s);
+}
+
+/* The death of pid 1 is the death of its namespace. Without one the first process must do the killing, so it is told
+ * first and killed itself only when that did not help (second call). */
+void ending_kill(struct supervise *s)
+{
+	if (s->phase == PHASE_OVER)
+		return;
+	bool told = s->hard_killed;
+	s->hard_killed = true;
+	if (s->phase == PHASE_SETUP) {
+		kill_setup(s);
+		return;
+	}
+	if (!s->iso.own_pid_namespace && !told && s->control_fd >= 0) {
+		control_send_signal(s, SIGKILL, CHILD_SCOPE_ALL);
+		s->kill_at_us = supervise_now_us() + GRACE_US;
+		return;
+	}
+	s->kill_at_us = 0;
+	kill_fd(s->first_fd);
+}
+
+void ending_request(struct supervise *s)
+{
+	if (s->phase == PHASE_SETUP) {
+		ending_kill(s);
+		return;
+	}
+	control_send_signal(s, SIGTERM, CHILD_SCOPE_ALL);
+	/* A stopped process takes no signal but this one. */
+	control_send_signal(s, SIGCONT, CHILD_SCOPE_ALL);
+	if (s->kill_at_us == 0)
+		s->kill_at_us = supervise_now_us() + GRACE_US;
+}
+
+void ending_fail(struct supervise *s, const struct airlock_error *err, int exit_code)
+{
+	if (s->result.error.code == 0) {
+		s->result.error = *err;
+		s->result.exit_code = exit_code;
+	}
+	if (s->phase == PHASE_SETUP)
+		kill_setup(s);
+	kill_fd(s->first_fd);
+	s->phase = PHASE_ENDING;
+}
+
+/* The backend died without a first process: its own words say why. */
+void ending_setup_failed(struct supervise *s)
+{
+	char more[4096];
+	ssize_t n;
+	while ((n = read(s->err.fd, more, sizeof more)) > 0)
+		buf_add(&s->setup_text, more, (size_t)n);
+	char *text = s->setup_text.data;
+	size_t len = s->setup_text.len;
+	while (len > 0 && text[len - 1] == '\n')
+		text[--len] = '\0';
+	if (s->result.error.code == 0 && !s->timed_out && !s->hard_killed) {
+		base_error(&s->result.error, AIRLOCK_ERR_INIT_FAILED, s->spec.backend->name, "",
+			   "the sandbox could not be set up%s%s", len ? ": " : "", len ? text : "");
+		base_hint(&s->result.error,
+			  "`airlock doctor` looks for the cause; `airlock explain` shows what was tried");
+		s->result.exit_code = 125;
+	}
+	base_closep(&s->out.fd);
+	base_closep(&s->err.fd);
+	s->phase = PHASE_ENDING;
+	s->first_dead = true;
+}
+
+static void settle_limit(struct supervise *s)
+{
+	const char *hit = limits_hit(&s->limits);
+	if (hit)
+		s->result.limit_hit = hit;
+	bool by_fsize = s->have_status && s->limits.file_size != TEXT_NONE &&
+			((WIFSIGNALED(s->wait_status) && WTERMSIG(s->wait_status) == SIGXFSZ) ||
+			 (WIFEXITED(s->wait_status) && WEXITSTATUS(s->wait_status) == 128 + SIGXFSZ));
+	if (by_fsize)
+		s->result.limit_hit = "fsize";
+	if (s->timed_out)
+		s->result.limit_hit = "timeout";
+}
+
+static void settle_status(struct supervise *s)
+{
+	struct supervise_result *r = &s->result;
+	if (s->timed_out) {
+		r->status = SUPERVISE_TIMED_OUT;
+		r->exit_code = 124;
+	} else if (r->error.code != 0) {
+		r->status = SUPERVISE_FAILED;
+	} else if (s->have_status && WIFEXITED(s->wait_status)) {
+		r->status = SUPERVISE_EXITED;
+		r->exit_code = WEXITSTATUS(s->wait_status);
+	} else {
+		/* Without a status the first process itself was killed: by us, or by the kernel's out-of-memory killer. */
+		r->status = SUPERVISE_SIGNALED;
+		r->signal = s->have_status ? WTERMSIG(s->wait_status) : s->setup_signal ? s->setup_signal : SIGKILL;
+		r->exit_code = 128 + r->signal;
+	}
+	if (r->status == SUPERVISE_TIMED_OUT && s->have_status && WIFSIGNALED(s->wait_status))
+		r->signal = WTERMSIG(s->wait_status);
+}
+
+void ending_finish(struct supervise *s)
+{
+	s->phase = PHASE_OVER;
+	s->result.duration_us = supervise_now_us() - s->started_us;
+	settle_limit(s);
+	settle_status(s);
+	s->result.limits = s->limits.grade;
+	s->timeout_at_us = s->kill_at_us = s->retry_input_at_us = 0;
+	limits_done(&s->limits);
+}

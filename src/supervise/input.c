@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "supervise/input.h"
+
+#include "base/macros.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define INPUT_BUFFER (32 * 1024)
+#define END_OF_FILE_KEY "\x04"
+
+int input_init(struct input *in, int source_fd)
+{
+	*in = (struct input){.source = -EBADF, .sink = -EBADF};
+	if (source_fd < 0 || fcntl(source_fd, F_GETFD) < 0)
+		return 0;
+	struct stat st;
+	in->source = fcntl(source_fd, F_DUPFD_CLOEXEC, 3);
+	if (in->source < 0 || fstat(in->source, &st) < 0)
+		return -errno;
+	in->source_plain = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode);
+	in->is_terminal = isatty(in->source);
+	in->data = malloc(INPUT_BUFFER);
+	return in->data ? 0 : -ENOMEM;
+}
+
+void input_done(struct input *in)
+{
+	base_closep(&in->source);
+	base_closep(&in->sink);
+	base_freep(&in->data);
+}
+
+void input_set_sink(struct input *in, int fd, bool to_pty)
+{
+	base_closep(&in->sink);
+	in->sink = fd;
+	in->to_pty = to_pty;
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	if (in->source < 0 && !to_pty)
+		base_closep(&in->sink); /* nothing will ever come: the command sees the end at once */
+}
+
+bool input_wants_source(const struct input *in)
+{
+	return in->source >= 0 && in->sink >= 0 && in->len == 0;
+}
+
+bool input_wants_sink(const struct input *in)
+{
+	return in->sink >= 0 && in->len > 0;
+}
+
+bool input_in_background(const struct input *in)
+{
+	return in->is_terminal && tcgetpgrp(in->source) != getpgrp();
+}
+
+static void source_ended(struct input *in)
+{
+	base_closep(&in->source);
+	if (!in->to_pty) {
+		base_closep(&in->sink);
+		return;
+	}
+	memcpy(in->data, END_OF_FILE_KEY, 1);
+	in->at = 0;
+	in->len = 1;
+}
+
+void input_read(struct input *in)
+{
+	if (!input_wants_source(in))
+		return;
+	ssize_t n = read(in->source, in->data, INPUT_BUFFER);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) {
+		source_ended(in);
+	} else {
+		in->at = 0;
+		in->len = (size_t)n;
+	}
+	input_write(in);
+}
+
+void input_write(struct input *in)
+{
+	while (input_wants_sink(in)) {
+		ssize_t n = write(in->sink, in->data + in->at, in->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0) { /* the command closed its input: no more is read from the caller */
+			base_closep(&in->sink);
+			base_closep(&in->source);
+			return;
+		}
+		in->at += (size_t)n;
+		in->len -= (size_t)n;
+	}
+}

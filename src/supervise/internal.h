@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "child/job.h"
+#include "supervise/input.h"
+#include "supervise/limits.h"
+#include "supervise/stream.h"
+#include "supervise/supervise.h"
+
+enum phase {
+	PHASE_SETUP,   /* the backend is at work; the first process has not said hello */
+	PHASE_RUNNING, /* the command may run */
+	PHASE_ENDING,  /* it ended or was killed; its processes are not all waited for */
+	PHASE_OVER,
+};
+
+enum source { /* what an epoll event is about */
+	      ON_CONTROL,
+	      ON_STDOUT,
+	      ON_STDERR,
+	      ON_RELAY_OUT,
+	      ON_RELAY_ERR,
+	      ON_INPUT_SOURCE,
+	      ON_INPUT_SINK,
+	      ON_FIRST,
+	      ON_SPAWNED,
+	      ON_TIMER,
+	      N_SOURCES,
+};
+
+struct supervise {
+	struct supervise_spec spec;
+	struct backend_isolation iso;
+	enum phase phase;
+	int epoll_fd, timer_fd, control_fd;
+	int watched_fd[N_SOURCES]; /* what epoll knows about, -EBADF: nothing */
+	unsigned watched_events[N_SOURCES];
+	struct stream out, err;
+	struct input in;
+	int master_fd; /* pty: for its window size */
+	struct limits limits;
+	pid_t spawned_pid;	  /* bwrap, or the first process itself */
+	int spawned_fd, first_fd; /* pidfds */
+	bool spawned_dead, first_dead;
+	struct buf setup_text; /* what the backend said on stderr before hello */
+	int64_t started_us;
+	int64_t timeout_at_us, kill_at_us, retry_input_at_us; /* 0: not set */
+	bool timed_out, hard_killed, have_status;
+	int wait_status;
+	int setup_signal; /* the caller's signal that ended it before the command ran */
+	struct supervise_result result;
+};
+
+int64_t supervise_now_us(void);
+
+/* events.c: keeping epoll's interest in line with what the state wants. */
+int events_open(struct supervise *s);
+void events_update(struct supervise *s);
+
+/* control.c: the first process's messages. */
+void control_read(struct supervise *s);
+void control_send_signal(struct supervise *s, int sig, enum child_scope scope);
+
+/* ending.c: killing, and what it all came to. */
+void ending_kill(struct supervise *s);
+void ending_request(struct supervise *s); /* SIGTERM to everything, SIGKILL after the grace */
+void ending_fail(struct supervise *s, const struct airlock_error *err, int exit_code);
+void ending_setup_failed(struct supervise *s);
+void ending_finish(struct supervise *s);

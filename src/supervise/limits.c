@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "supervise/limits.h"
+
+#include "supervise/cgroup.h"
+
+#include <string.h>
+
+static int refuse(const char *what, const char *option, struct airlock_error *err)
+{
+	base_error(err, AIRLOCK_ERR_LIMIT, "limit", what, "the %s limit that was asked for cannot be enforced here",
+		   what);
+	return base_hint(err, "leave %s out, or give this user a delegated cgroup (`airlock doctor` says more)",
+			 option);
+}
+
+static bool is_shared(const struct limits *l)
+{
+	return l->memory_group && l->pids_group && strcmp(l->memory_group, l->pids_group) == 0;
+}
+
+static void lower(enum backend_grade *grade, enum backend_grade to)
+{
+	*grade = AL_MIN(*grade, to);
+}
+
+static int decide_memory(const struct plan *plan, const struct backend_isolation *iso, const char *name,
+			 struct limits *l, struct airlock_error *err)
+{
+	if (l->memory == TEXT_NONE)
+		return 0;
+	l->memory_group = cgroup_make("memory", name, &l->version2);
+	if (l->memory_group)
+		return 0;
+	if (!iso->own_pid_namespace) {
+		l->memory = TEXT_NONE;
+		lower(&l->grade, BACKEND_NONE);
+		return plan->memory.asked ? refuse("memory", "--memory", err) : 0;
+	}
+	l->memory_watched = true;
+	lower(&l->grade, BACKEND_PARTIAL);
+	return 0;
+}
+
+static int decide_pids(const struct plan *plan, const struct backend_isolation *iso, const char *name, struct limits *l,
+		       struct airlock_error *err)
+{
+	if (l->pids == TEXT_NONE)
+		return 0;
+	/* The kernel never counts processes of the initial user namespace's root. */
+	l->pids_by_rlimit = iso->own_user_namespace && geteuid() != 0;
+	if (l->pids_by_rlimit)
+		return 0;
+	bool version2 = false;
+	/* In version 2 a process is in one group only: both limits go there. */
+	if (l->memory_group && l->version2)
+		l->pids_group = strdup(l->memory_group);
+	else
+		l->pids_group = cgroup_make("pids", name, &version2);
+	if (l->pids_group)
+		return 0;
+	l->pids = TEXT_NONE;
+	lower(&l->grade, BACKEND_PARTIAL);
+	return plan->pids.asked ? refuse("pids", "--pids", err) : 0;
+}
+
+int limits_decide(const struct plan *plan, const struct backend_isolation *iso, const char *name, struct limits *ret,
+		  struct airlock_error *err)
+{
+	*ret = (struct limits){.memory = plan->memory.value,
+			       .pids = plan->pids.value,
+			       .file_size = plan->file_size.value,
+			       .grade = BACKEND_ENFORCED};
+	int rc = decide_memory(plan, iso, name, ret, err);
+	if (rc == 0)
+		rc = decide_pids(plan, iso, name, ret, err);
+	if (rc < 0)
+		limits_done(ret);
+	return rc;
+}
+
+void limits_fill_job(const struct limits *l, struct child_job *job)
+{
+	job->max_data = job->watch_memory = job->max_processes = job->watch_processes = job->max_file_size = CHILD_NONE;
+	if (l->memory_watched) {
+		job->watch_memory = l->memory;
+		/* A bound for one process between two looks; above the limit, so that the watch is what is hit. */
+		job->max_data = l->memory > INT64_MAX / 4 ? CHILD_NONE : l->memory * 2;
+	}
+	if (l->pids_by_rlimit) {
+		job->max_processes = l->pids + 1; /* the first process counts too */
+		job->watch_processes = l->pids;
+	}
+	if (l->file_size != TEXT_NONE)
+		job->max_file_size = l->file_size;
+}
+
+static int set_memory(const struct limits *l)
+{
+	if (l->version2) {
+		int rc = cgroup_write_number(l->memory_group, "memory.max", l->memory);
+		(void)cgroup_write(l->memory_group, "memory.swap.max", "0");
+		(void)cgroup_write(l->memory_group, "memory.oom.group", "1");
+		return rc;
+	}
+	int rc = cgroup_write_number(l->memory_group, "memory.limit_in_bytes", l->memory);
+	(void)cgroup_write_number(l->memory_group, "memory.memsw.limit_in_bytes", l->memory);
+	return rc;
+}
+
+int limits_attach(const struct limits *l, pid_t pid, struct airlock_error *err)
+{
+	int rc = 0;
+	if (l->memory_group) {
+		rc = set_memory(l);
+		if (rc == 0)
+			rc = cgroup_write_number(l->memory_group, "cgroup.procs", pid);
+		if (rc < 0)
+			return base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "memory limit", l->memory_group);
+	}
+	if (l->pids_group) {
+		rc = cgroup_write_number(l->pids_group, "pids.max", l->pids + 1);
+		if (rc == 0 && !is_shared(l))
+			rc = cgroup_write_number(l->pids_group, "cgroup.procs", pid);
+	}
+	return rc < 0 ? base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "process limit", l->pids_group) : 0;
+}
+
+const char *limits_hit(const struct limits *l)
+{
+	if (l->memory_group &&
+	    cgroup_event(l->memory_group, l->version2 ? "memory.events" : "memory.oom_control", "oom_kill") > 0)
+		return "memory";
+	if (l->pids_group && cgroup_event(l->pids_group, "pids.events", "max") > 0)
+		return "pids";
+	return NULL;
+}
+
+void limits_done(struct limits *l)
+{
+	if (l->memory_group)
+		cgroup_remove(l->memory_group);
+	if (l->pids_group && !is_shared(l))
+		cgroup_remove(l->pids_group);
+	base_freep(&l->memory_group);
+	base_freep(&l->pids_group);
+}

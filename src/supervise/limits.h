@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Memory and process limits: which mechanism of this machine enforces which, decided first, then done.
+ *
+ *   limits_decide(plan, isolation, &l, err)   what will enforce what; refuses what was asked for and cannot be had
+ *   limits_fill_job(&l, &job)                 rlimits and watches the first process sets up
+ *   limits_attach(&l, pid, err)               cgroups, between HELLO and GO
+ *   limits_hit(&l)                            after the end: "memory", "pids" or NULL
+ *   limits_done(&l)                           removes the cgroups
+ *
+ * Order of preference for memory: cgroup v2 where it is delegated, cgroup v1 where it is writable, else the first process
+ * watches the total and a data rlimit bounds each process: partial. For processes: RLIMIT_NPROC inside a user namespace of
+ * its own (it counts the sandbox alone, but never binds root), else a cgroup.
+ */
+#pragma once
+
+#include "backend/backend.h"
+#include "child/job.h"
+
+#include <sys/types.h>
+
+struct limits {
+	int64_t memory, pids, file_size; /* TEXT_NONE: none */
+	bool memory_watched, pids_by_rlimit;
+	char *memory_group, *pids_group; /* cgroup directories made for this run, or NULL; may be the same */
+	bool version2;
+	enum backend_grade grade;
+};
+
+/* AIRLOCK_ERR_LIMIT when a limit that was asked for cannot be enforced. name makes the groups unique. */
+int limits_decide(const struct plan *plan, const struct backend_isolation *iso, const char *name, struct limits *ret,
+		  struct airlock_error *err);
+void limits_fill_job(const struct limits *l, struct child_job *job);
+int limits_attach(const struct limits *l, pid_t pid, struct airlock_error *err);
+const char *limits_hit(const struct limits *l);
+void limits_done(struct limits *l);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "supervise/relay.h"
+
+#include "base/macros.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+/* A terminal takes no RWF_NOWAIT. Opened anew it has a file description of its own that may be non-blocking. */
+static int reopen_terminal(int fd)
+{
+	char path[40];
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+int relay_init(struct relay *r, int fd)
+{
+	*r = (struct relay){.fd = -EBADF};
+	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
+		return 0; /* closed: the command runs all the same */
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (isatty(fd))
+		r->fd = reopen_terminal(fd);
+	if (r->fd < 0) {
+		r->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		r->small = isatty(fd);
+	}
+	r->plain = !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode) && !isatty(fd);
+	r->data = malloc(RELAY_BUFFER);
+	return r->fd < 0 ? -errno : r->data ? 0 : -ENOMEM;
+}
+
+void relay_done(struct relay *r)
+{
+	base_closep(&r->fd);
+	base_freep(&r->data);
+}
+
+bool relay_is_full(const struct relay *r)
+{
+	return r->len > 0;
+}
+
+void relay_put(struct relay *r, const char *data, size_t len)
+{
+	if (r->fd < 0 || r->broken)
+		return;
+	memcpy(r->data, data, len);
+	r->at = 0;
+	r->len = len;
+	relay_flush(r);
+}
+
+static ssize_t write_some(struct relay *r)
+{
+	const char *p = r->data + r->at;
+	if (r->plain)
+		return write(r->fd, p, r->len);
+	if (!r->small) {
+		struct iovec iov = {(char *)p, r->len};
+		ssize_t n = pwritev2(r->fd, &iov, 1, -1, RWF_NOWAIT);
+		if (n >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL))
+			return n;
+		if (fcntl(r->fd, F_GETFL) & O_NONBLOCK)
+			return write(r->fd, p, r->len);
+		r->small = true;
+		errno = EAGAIN; /* wait until poll promises room for PIPE_BUF bytes */
+		return -1;
+	}
+	return write(r->fd, p, AL_MIN(r->len, (size_t)PIPE_BUF));
+}
+
+void relay_flush(struct relay *r)
+{
+	while (r->len > 0 && !r->broken) {
+		ssize_t n = write_some(r);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0) {
+			r->broken = true; /* EPIPE, ENOSPC, EIO: nobody can be told through this descriptor */
+			r->len = 0;
+			return;
+		}
+		r->at += (size_t)n;
+		r->len -= (size_t)n;
+		if (r->small && r->len > 0)
+			return;
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Writing to a descriptor of the caller without blocking and without changing its flags, which it shares with others. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RELAY_BUFFER (64 * 1024)
+
+struct relay {
+	int fd;	     /* our own duplicate, or -EBADF: nobody listens */
+	bool plain;  /* a regular file or the like: plain writes, always ready */
+	bool small;  /* no non-blocking write to be had: at most PIPE_BUF bytes when poll says so */
+	bool broken; /* the reader is gone */
+	char *data;  /* pending bytes */
+	size_t at, len;
+};
+
+int relay_init(struct relay *r, int fd); /* fd borrowed; -1: none. -errno */
+void relay_done(struct relay *r);
+bool relay_is_full(const struct relay *r); /* something is pending: read no more until it is gone */
+/* Only when not full. */
+void relay_put(struct relay *r, const char *data, size_t len);
+void relay_flush(struct relay *r); /* writes what it can */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "supervise/stream.h"
+
+#include "base/path.h"
+#include "fs/fs.h"
+
+#include <fcntl.h>
+
+int stream_init(struct stream *s, int relay_fd, int64_t cap, const char *run_dir, const char *name)
+{
+	*s = (struct stream){.fd = -EBADF, .file_fd = -EBADF, .run_dir = run_dir, .name = name};
+	int rc = relay_init(&s->relay, relay_fd);
+	return rc < 0 ? rc : capture_init(&s->capture, cap);
+}
+
+void stream_done(struct stream *s)
+{
+	base_closep(&s->fd);
+	base_closep(&s->file_fd);
+	relay_done(&s->relay);
+	capture_done(&s->capture);
+}
+
+void stream_set_fd(struct stream *s, int fd)
+{
+	base_closep(&s->fd);
+	s->fd = fd;
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+static void open_file(struct stream *s)
+{
+	_cleanup_free_ char *path = path_join(s->run_dir, s->name);
+	if (path && fs_make_private_dir(s->run_dir, NULL) == 0)
+		s->file_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	s->file_failed = s->file_fd < 0;
+}
+
+/* Output is never a reason to stop: when the disk refuses, the command goes on without the file. */
+static void keep_on_disk(struct stream *s, const char *data, size_t len)
+{
+	if (s->file_fd < 0 && !s->file_failed)
+		open_file(s);
+	while (len > 0 && !s->file_failed) {
+		ssize_t n = write(s->file_fd, data, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			s->file_failed = true;
+			return;
+		}
+		data += n;
+		len -= (size_t)n;
+	}
+}
+
+int stream_read(struct stream *s)
+{
+	char data[RELAY_BUFFER];
+	if (s->fd < 0)
+		return -1;
+	if (relay_is_full(&s->relay))
+		return 0;
+	ssize_t n = read(s->fd, data, sizeof data);
+	if (n < 0 && errno == EINTR)
+		return 1;
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	if (n <= 0) { /* a pty's master says EIO when its last slave is closed */
+		base_closep(&s->fd);
+		return -1;
+	}
+	capture_add(&s->capture, data, (size_t)n);
+	keep_on_disk(s, data, (size_t)n);
+	relay_put(&s->relay, data, (size_t)n);
+	if (s->relay.broken) { /* the command is told as it would be without us: by SIGPIPE */
+		base_closep(&s->fd);
+		return -1;
+	}
+	return 1;
+}

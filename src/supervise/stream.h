@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One stream of the command: read from our pipe, kept for the result, written whole to disk, relayed to the caller. */
+#pragma once
+
+#include "supervise/capture.h"
+#include "supervise/relay.h"
+
+struct stream {
+	int fd; /* read end of the command's pipe (or the pty's master); -EBADF when ended */
+	struct relay relay;
+	struct capture capture;
+	int file_fd;	  /* the whole stream on disk; opened when the first byte comes */
+	bool file_failed; /* disk full or the like: the run goes on, the rest is not kept */
+	const char *run_dir, *name;
+};
+
+int stream_init(struct stream *s, int relay_fd, int64_t cap, const char *run_dir, const char *name);
+void stream_done(struct stream *s);
+void stream_set_fd(struct stream *s, int fd); /* takes ownership; made non-blocking */
+
+/* Reads once. 1: there may be more; 0: nothing now, or the relay is full; -1: ended. */
+int stream_read(struct stream *s);

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "supervise/internal.h"
+
+#include "child/program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define RETRY_INPUT_US 500000
+
+/* ── Starting ── */
+
+/* The command's ends of everything; closed once the backend has them. */
+struct child_ends {
+	int in, out, err, control, job, program;
+};
+
+static void close_ends(struct child_ends *e)
+{
+	int *all[] = {&e->in, &e->out, &e->err, &e->control, &e->job, &e->program};
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
+		base_closep(all[i]);
+}
+
+static int make_pipe(int *ret_read, int *ret_write)
+{
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	*ret_read = fds[0];
+	*ret_write = fds[1];
+	return 0;
+}
+
+static int open_pipes(struct supervise *s, struct child_ends *e)
+{
+	int read_out = -EBADF, read_err = -EBADF, write_in = -EBADF, sockets[2], one = 1;
+	int rc = make_pipe(&read_out, &e->out);
+	if (rc == 0)
+		rc = make_pipe(&read_err, &e->err);
+	if (rc == 0)
+		rc = make_pipe(&e->in, &write_in);
+	if (rc == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		rc = -errno;
+	if (read_out >= 0)
+		stream_set_fd(&s->out, read_out);
+	if (read_err >= 0)
+		stream_set_fd(&s->err, read_err);
+	if (write_in >= 0)
+		input_set_sink(&s->in, write_in, false);
+	if (rc < 0)
+		return rc;
+	s->control_fd = sockets[0];
+	e->control = sockets[1];
+	return setsockopt(s->control_fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof one) < 0 ? -errno : 0;
+}
+
+static void fill_terminal(const struct supervise_spec *spec, struct child_job *job)
+{
+	struct winsize size;
+	if (spec->terminal_fd >= 0 && ioctl(spec->terminal_fd, TIOCGWINSZ, &size) == 0) {
+		job->rows = size.ws_row;
+		job->columns = size.ws_col;
+	}
+}
+
+static int make_job(struct supervise *s, struct child_ends *e, struct airlock_error *err)
+{
+	const struct plan *plan = s->spec.plan;
+	struct child_job_spec job = {
+		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
+	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0);
+	limits_fill_job(&s->limits, &job.head);
+	if (s->spec.pty)
+		fill_terminal(&s->spec, &job.head);
+	e->job = child_job_fd(&job);
+	e->program = e->job < 0 ? -EBADF : child_program_fd();
+	int rc = e->job < 0 ? e->job : e->program;
+	return rc < 0 ? base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "memfd_create", "job") : 0;
+}
+
+static int init_streams(struct supervise *s)
+{
+	const struct supervise_spec *spec = &s->spec;
+	int rc = stream_init(&s->out, spec->stdout_fd, spec->max_output, spec->run_dir, "stdout");
+	if (rc == 0)
+		rc = stream_init(&s->err, spec->stderr_fd, spec->max_output, spec->run_dir, "stderr");
+	return rc < 0 ? rc : input_init(&s->in, spec->stdin_fd);
+}
+
+static int spawn(struct supervise *s, struct airlock_error *err)
+{
+	struct child_ends e = {-EBADF, -EBADF, -EBADF, -EBADF, -EBADF, -EBADF};
+	int rc = open_pipes(s, &e);
+	if (rc < 0)
+		rc = base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "pipe", "");
+	else
+		rc = make_job(s, &e, err);
+	if (rc == 0) {
+		struct backend_fds fds = {e.in, e.out, e.err, e.control, e.job, e.program};
+		rc = s->spec.backend->spawn(s->spec.ctx, s->spec.plan, &fds, &s->spawned_pid, err);
+	}
+	close_ends(&e);
+	return rc;
+}
+
+static struct supervise *allocate(const struct supervise_spec *spec)
+{
+	struct supervise *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->spec = *spec;
+	s->epoll_fd = s->timer_fd = s->control_fd = s->master_fd = s->spawned_fd = s->first_fd = -EBADF;
+	s->out.fd = s->out.file_fd = s->out.relay.fd = s->err.fd = s->err.file_fd = s->err.relay.fd = -EBADF;
+	s->in.source = s->in.sink = -EBADF;
+	s->phase = PHASE_OVER; /* nothing to kill yet */
+	s->iso = spec->backend->isolation(spec->plan);
+	s->result.out = &s->out.capture;
+	s->result.err = &s->err.capture;
+	return s;
+}
+
+int supervise_start(const struct supervise_spec *spec, struct supervise **ret, struct airlock_error *err)
+{
+	struct supervise *s = allocate(spec);
+	if (!s)
+		return base_oom(err);
+	s->started_us = supervise_now_us();
+	int rc = events_open(s);
+	if (rc == 0)
+		rc = init_streams(s);
+	if (rc < 0)
+		rc = base_errno(err, AIRLOCK_ERR_IO, rc, "start", "");
+	if (rc == 0)
+		rc = limits_decide(spec->plan, &s->iso, spec->run_id, &s->limits, err);
+	if (rc == 0)
+		rc = spawn(s, err);
+	if (rc < 0) {
+		supervise_free(s);
+		return rc;
+	}
+	s->phase = PHASE_SETUP;
+	s->spawned_fd = (int)syscall(SYS_pidfd_open, s->spawned_pid, 0);
+	s->spawned_dead = s->spawned_fd < 0; /* already gone, where the caller ignores SIGCHLD */
+	if (spec->plan->timeout_ms.value != TEXT_NONE)
+		s->timeout_at_us = s->started_us + spec->plan->timeout_ms.value * 1000;
+	events_update(s);
+	*ret = s;
+	return 0;
+}
+
+/* ── Running ── */
+
+static void on_timer(struct supervise *s)
+{
+	uint64_t expirations;
+	(void)!read(s->timer_fd, &expirations, sizeof expirations);
+	int64_t now = supervise_now_us();
+	if (s->timeout_at_us && now >= s->timeout_at_us) {
+		s->timeout_at_us = 0;
+		if (s->phase == PHASE_SETUP || s->phase == PHASE_RUNNING) {
+			s->timed_out = true;
+			ending_request(s);
+		}
+	}
+	if (s->kill_at_us && now >= s->kill_at_us)
+		ending_kill(s);
+	if (s->retry_input_at_us && now >= s->retry_input_at_us)
+		s->retry_input_at_us = 0;
+}
+
+static void on_input(struct supervise *s)
+{
+	if (input_in_background(&s->in))
+		s->retry_input_at_us = supervise_now_us() + RETRY_INPUT_US;
+	else
+		input_read(&s->in);
+}
+
+static void on_first_dead(struct supervise *s)
+{
+	control_read(s); /* its last words may still be in the socket */
+	s->first_dead = true;
+	s->phase = PHASE_ENDING;
+}
+
+static void on_spawned_dead(struct supervise *s)
+{
+	siginfo_t info;
+	s->spawned_dead = true;
+	(void)waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED | WNOHANG);
+	if (s->phase == PHASE_SETUP)
+		control_read(s);
+}
+
+static void handle(struct supervise *s, enum source what)
+{
+	switch (what) {
+	case ON_CONTROL:
+		if (s->control_fd >= 0)
+			control_read(s);
+		break;
+	case ON_STDOUT:
+		(void)stream_read(&s->out);
+		break;
+	case ON_STDERR:
+		(void)stream_read(&s->err);
+		break;
+	case ON_RELAY_OUT:
+		relay_flush(&s->out.relay);
+		break;
+	case ON_RELAY_ERR:
+		relay_flush(&s->err.relay);
+		break;
+	case ON_INPUT_SOURCE:
+		on_input(s);
+		break;
+	case ON_INPUT_SINK:
+		input_write(&s->in);
+		if (s->in.source_plain)
+			input_read(&s->in);
+		break;
+	case ON_FIRST:
+		on_first_dead(s);
+		break;
+	case ON_SPAWNED:
+		on_spawned_dead(s);
+		break;
+	case ON_TIMER:
+		on_timer(s);
+		break;
+	case N_SOURCES:
+		break;
+	}
+}
+
+/* Without a pid namespace somebody may still hold the pipe: what is in it now is all there will be. */
+static void close_drained(struct supervise *s, struct stream *st)
+{
+	if (s->iso.own_pid_namespace || st->fd < 0 || relay_is_full(&st->relay))
+		return;
+	int rc;
+	while ((rc = stream_read(st)) > 0)
+		;
+	if (rc == 0 && !relay_is_full(&st->relay))
+		base_closep(&st->fd);
+}
+
+static bool is_over(struct supervise *s)
+{
+	if (s->phase != PHASE_ENDING || !s->spawned_dead || (s->first_fd >= 0 && !s->first_dead))
+		return false;
+	close_drained(s, &s->out);
+	close_drained(s, &s->err);
+	return s->out.fd < 0 && s->err.fd < 0 && !relay_is_full(&s->out.relay) && !relay_is_full(&s->err.relay);
+}
+
+/* A relay whose reader went away would kill the host program with SIGPIPE, and its handlers are not ours to change:
+ * the signal is blocked for this thread while we write and taken back when it came. */
+struct sigpipe_guard {
+	sigset_t before;
+	bool was_pending;
+};
+
+static void guard_sigpipe(struct sigpipe_guard *g)
+{
+	sigset_t set, pending;
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigpending(&pending);
+	g->was_pending = sigismember(&pending, SIGPIPE) == 1;
+	(void)pthread_sigmask(SIG_BLOCK, &set, &g->before);
+}
+
+static void release_sigpipe(struct sigpipe_guard *g)
+{
+	sigset_t set, pending;
+	struct timespec now = {0, 0};
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigpending(&pending);
+	if (!g->was_pending && sigismember(&pending, SIGPIPE) == 1)
+		(void)sigtimedwait(&set, NULL, &now);
+	(void)pthread_sigmask(SIG_SETMASK, &g->before, NULL);
+}
+
+int supervise_dispatch(struct supervise *s, int timeout_ms)
+{
+	if (s->phase == PHASE_OVER)
+		return 0;
+	struct epoll_event events[N_SOURCES];
+	int n = epoll_wait(s->epoll_fd, events, N_SOURCES, timeout_ms);
+	struct sigpipe_guard guard;
+	guard_sigpipe(&guard);
+	for (int i = 0; i < n; i++)
+		handle(s, (enum source)events[i].data.u32);
+	bool over = is_over(s);
+	release_sigpipe(&guard);
+	if (over) {
+		ending_finish(s);
+		return 0;
+	}
+	events_update(s);
+	return 1;
+}
+
+int supervise_fd(const struct supervise *s)
+{
+	return s->epoll_fd;
+}
+
+void supervise_signal(struct supervise *s, int sig)
+{
+	if (s->phase == PHASE_OVER)
+		return;
+	if (sig == SIGKILL || s->phase == PHASE_SETUP) {
+		s->setup_signal = s->phase == PHASE_SETUP ? sig : 0;
+		ending_kill(s);
+		events_update(s);
+	} else if (sig == SIGTERM || sig == SIGHUP) {
+		control_send_signal(s, sig, CHILD_SCOPE_ALL);
+		ending_request(s);
+		events_update(s); /* the grace period's timer */
+	} else
+		control_send_signal(s, sig, CHILD_SCOPE_COMMAND);
+}
+
+void supervise_resize(struct supervise *s)
+{
+	struct winsize size;
+	if (s->master_fd >= 0 && s->spec.terminal_fd >= 0 && ioctl(s->spec.terminal_fd, TIOCGWINSZ, &size) == 0)
+		(void)ioctl(s->master_fd, TIOCSWINSZ, &size);
+}
+
+const struct supervise_result *supervise_result(const struct supervise *s)
+{
+	return &s->result;
+}
+
+void supervise_free(struct supervise *s)
+{
+	if (!s)
+		return;
+	if (s->phase != PHASE_OVER) {
+		/* Nobody reads the rest of its output; it must not keep the end from coming. */
+		s->out.relay.broken = s->err.relay.broken = true;
+		s->out.relay.len = s->err.relay.len = 0;
+		ending_kill(s);
+		events_update(s);
+		while (supervise_dispatch(s, -1) > 0)
+			;
+	}
+	limits_done(&s->limits);
+	stream_done(&s->out);
+	stream_done(&s->err);
+	input_done(&s->in);
+	buf_done(&s->setup_text);
+	int *all[] = {&s->epoll_fd, &s->timer_fd, &s->control_fd, &s->master_fd, &s->spawned_fd, &s->first_fd};
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
+		base_closep(all[i]);
+	free(s);
+}

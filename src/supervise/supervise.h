@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Everything between spawning and the result: one epoll loop for output, input, limits, signals and the end.
+ *
+ *   supervise_start(&spec, &s, err);
+ *   while (supervise_dispatch(s, -1) > 0) ;
+ *   supervise_result(s) …
+ *   supervise_free(s);                      kills what still runs, and waits for it
+ *
+ * The run is over only when the first process is dead and waited for (its pidfd is readable only once everything in its
+ * pid namespace is gone) and both streams are read to their end: nothing writes any more after that.
+ */
+#pragma once
+
+#include "backend/backend.h"
+#include "supervise/capture.h"
+
+enum supervise_status { SUPERVISE_EXITED, SUPERVISE_SIGNALED, SUPERVISE_TIMED_OUT, SUPERVISE_FAILED };
+
+struct supervise_spec {
+	const struct backend *backend;
+	const struct backend_context *ctx; /* borrowed until the run is over */
+	const struct plan *plan;
+	const char *run_id, *run_dir; /* run_dir is made when the first output comes */
+	int64_t max_output;
+	bool pty;
+	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */
+};
+
+struct supervise_result {
+	enum supervise_status status;
+	int exit_code; /* as `airlock run` exits */
+	int signal;    /* 0: none */
+	struct airlock_error error;
+	int64_t duration_us, cpu_us, max_rss_kb;
+	const char *limit_hit; /* "timeout", "memory", "pids", "fsize" or NULL */
+	enum backend_grade limits;
+	const struct capture *out, *err;
+};
+
+struct supervise;
+
+int supervise_start(const struct supervise_spec *spec, struct supervise **ret, struct airlock_error *err);
+int supervise_fd(const struct supervise *s);
+int supervise_dispatch(struct supervise *s, int timeout_ms); /* 1: running, 0: over */
+void supervise_signal(struct supervise *s, int sig);
+void supervise_resize(struct supervise *s);
+const struct supervise_result *supervise_result(const struct supervise *s);
+void supervise_free(struct supervise *s);
