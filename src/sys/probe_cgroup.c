@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which control groups can hold a limit for us. Tried for real: make a group, set its limits to "none", move a child into
  * it, remove it. Version 2 first: beside our own group (where systemd's user manager has delegated the level above), then
- * below it (only there when nobody else is in it, which is rare: version 2 has no processes in inner groups). Version 1
+ * below it (rare: version 2 passes no controllers on from a group with processes in it). Version 1
  * has one hierarchy per controller and no such rule. */
 #include "sys/probe.h"
 
@@ -207,46 +207,29 @@ static bool try_v1(const char *dir, const char *limit, const char *none, struct 
 	return good;
 }
 
-/* Version 2: a controller reaches a group only when the group above passes it on. Returns true when it does now;
- * *ret_undo when that is our doing. */
-static bool pass_on(struct trial *t, const char *dir, const char *limit, const char *controller, bool *ret_undo)
+/* Version 2: a group has a controller's files only when the group above passes the controller on. Not done here where it
+ * is missing: that would change the machine. */
+static bool try_limit(struct trial *t, const char *name, struct probe_report *r)
 {
-	char words[32];
-	if (access(file_in(t, t->path, limit), W_OK) == 0)
-		return true;
-	(void)snprintf(words, sizeof words, "+%s", controller);
-	*ret_undo = probe_put(file_in(t, dir, "cgroup.subtree_control"), words) == 0;
-	return *ret_undo;
-}
-
-static void take_back(struct trial *t, const char *dir, const char *controller, bool undo)
-{
-	char words[32];
-	(void)snprintf(words, sizeof words, "-%s", controller);
-	if (undo)
-		(void)probe_put(file_in(t, dir, "cgroup.subtree_control"), words);
+	return access(file_in(t, t->path, name), F_OK) == 0 && set_limit(t, name, "max", r) == 0;
 }
 
 static void try_v2(const char *dir, struct sys_cgroup *ret, struct probe_report *r)
 {
 	struct trial t;
-	bool undo_memory = false, undo_pids = false;
 	*r = (struct probe_report){0};
 	int rc = *dir ? begin(&t, dir) : -ENOENT;
 	if (rc < 0) {
 		(void)probe_stop(r, "making a group", rc);
 		return;
 	}
-	ret->memory =
-		pass_on(&t, dir, "memory.max", "memory", &undo_memory) && set_limit(&t, "memory.max", "max", r) == 0;
-	ret->pids = pass_on(&t, dir, "pids.max", "pids", &undo_pids) && set_limit(&t, "pids.max", "max", r) == 0;
+	ret->memory = try_limit(&t, "memory.max", r);
+	ret->pids = try_limit(&t, "pids.max", r);
 	if (!ret->memory && !ret->pids)
 		(void)probe_stop(r, "the controllers memory and pids are not passed on", -EOPNOTSUPP);
 	else if (enter(&t, r) < 0)
 		ret->memory = ret->pids = false;
 	end(&t);
-	take_back(&t, dir, "memory", undo_memory);
-	take_back(&t, dir, "pids", undo_pids);
 }
 
 static void examine_v2(const struct sys_cgroup_places *at, struct sys_cgroup *ret, struct probe_report *r)

@@ -143,23 +143,20 @@ void sys_environment_examine(const char *root, const char *flatpak_id, struct sy
 
 void sys_environment_describe(const struct sys_environment *e, char *ret, size_t size)
 {
+	char container[64];
+	(void)snprintf(container, sizeof container, "a container (%s)", e->container_name);
 	const struct {
 		bool is;
-		const char *words, *name;
+		const char *words;
 	} rows[] = {
-		{e->flatpak, "a Flatpak", ""},
-		{e->container, "a container: ", e->container_name},
-		{e->wsl, "Windows Subsystem for Linux", ""},
-		{e->in_userns, "a user namespace", ""},
-		{e->in_chroot, "a chroot", ""},
-		{e->under_seccomp, "a seccomp filter", ""},
+		{e->flatpak, "a Flatpak"},	    {e->container, container},	{e->wsl, "Windows Subsystem for Linux"},
+		{e->in_userns, "a user namespace"}, {e->in_chroot, "a chroot"}, {e->under_seccomp, "a seccomp filter"},
 	};
 	size_t used = 0;
 	ret[0] = '\0';
 	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++)
 		if (rows[i].is && used < size)
-			used += (size_t)snprintf(ret + used, size - used, "%s%s%s", used ? ", " : "", rows[i].words,
-						 rows[i].name);
+			used += (size_t)snprintf(ret + used, size - used, "%s%s", used ? ", " : "", rows[i].words);
 }
 
 static int64_t read_setting(const char *path)
