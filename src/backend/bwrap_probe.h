@@ -20,6 +20,9 @@
 #define BWRAP_MIN_MAJOR 0
 #define BWRAP_MIN_MINOR 5
 
+/* Where the verdict is remembered, in the state directory. */
+#define BWRAP_CACHE_NAME "bubblewrap.probe"
+
 struct bwrap_info {
 	char path[PATH_MAX]; /* the program itself, no symlink; "" when there is none to be trusted */
 	int major, minor, patch;

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The decisions of a job that can say no: backend, paths, working directory. */
+#include "session/job.h"
+
+#include "base/error.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "fs/fs.h"
+
+#include <string.h>
+
+/* ── Backend ── */
+
+static int no_such_backend(const char *name, struct airlock_error *err)
+{
+	static const char *const known[] = {"auto",	"native",      "bubblewrap", "landlock",
+					    "seatbelt", "passthrough", NULL};
+	for (size_t i = 0; known[i]; i++)
+		if (strcmp(known[i], name) == 0) {
+			base_error(err, AIRLOCK_ERR_UNAVAILABLE, "backend", name,
+				   "backend \"%s\" is not part of this build", name);
+			return base_hint(err, "use --backend auto");
+		}
+	base_error(err, AIRLOCK_ERR_USAGE, "backend", name, "there is no backend \"%s\"", name);
+	const char *near = text_nearest(name, known);
+	if (near)
+		base_hint(err, "did you mean \"%s\"?", near);
+	return AIRLOCK_ERR_USAGE;
+}
+
+static int fall_back(struct airlock_job *job, const struct airlock_error *why, char **ret_because,
+		     struct airlock_error *err)
+{
+	if (job->config->fallback == CONFIG_FALLBACK_REFUSE) {
+		if (err && err->code == 0)
+			*err = *why;
+		return AIRLOCK_ERR_UNAVAILABLE;
+	}
+	job->backend = &backend_passthrough;
+	if (job->config->fallback == CONFIG_FALLBACK_WARN)
+		strs_addf(&job->warnings, "NOT IN SANDBOX: %s", why->message);
+	else if (!(*ret_because = strdup(why->message)))
+		return base_oom(err);
+	return 0;
+}
+
+static int choose_automatically(struct airlock_job *job, char **ret_because, struct airlock_error *err)
+{
+	struct airlock_error why = {0};
+	for (const struct backend *const *b = backend_preference(); *b; b++) {
+		struct airlock_error reason = {0};
+		int rc = (*b)->probe(&job->ctx, &reason);
+		if (rc == 0) {
+			job->backend = *b;
+			return 0;
+		}
+		if (why.code == 0)
+			why = reason;
+	}
+	return fall_back(job, &why, ret_because, err);
+}
+
+int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err)
+{
+	const char *name = job->config->enabled ? job->config->backend : "passthrough";
+	if (strcmp(name, "auto") == 0)
+		return choose_automatically(job, ret_unsandboxed_because, err);
+	job->backend = backend_by_name(name);
+	if (!job->backend)
+		return no_such_backend(name, err);
+	if (job->backend == &backend_passthrough) {
+		const char *source = job->config->enabled ? job->config->backend_source : job->config->enabled_source;
+		*ret_unsandboxed_because = strdup(source ? source : "passthrough");
+		return *ret_unsandboxed_because ? 0 : base_oom(err);
+	}
+	return job->backend->probe(&job->ctx, err);
+}
+
+/* ── Paths ── */
+
+static bool is_from(const struct policy_path *p, const char *option, const char *variable)
+{
+	return strcmp(p->origin, option) == 0 || strcmp(p->origin, variable) == 0;
+}
+
+static int check_asked_path(const struct policy_path *p, struct airlock_error *err)
+{
+	struct stat st;
+	if (lstat(p->path, &st) == 0)
+		return 0;
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "stat", p->path, "%s: %s does not exist", p->origin, p->path);
+}
+
+static int add_extra_writable(const struct policy_path *p, struct strs *ret, struct airlock_error *err)
+{
+	_cleanup_free_ char *real = realpath(p->path, NULL);
+	if (!real)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", p->path);
+	if (strcmp(real, "/") == 0)
+		return base_error(err, AIRLOCK_ERR_INVALID, "allow-write", real,
+				  "%s: the whole file system cannot be made writable", p->origin);
+	if (!strs_has(ret, real))
+		strs_add(ret, real);
+	return ret->failed ? base_oom(err) : 0;
+}
+
+int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writable, struct airlock_error *err)
+{
+	const struct policy *policy = &job->config->policy;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < policy->n_paths; i++) {
+		const struct policy_path *p = &policy->paths[i];
+		bool write = p->access == POLICY_WRITE && is_from(p, "--allow-write", "AIRLOCK_ALLOW_WRITE");
+		bool read = p->access == POLICY_READ && is_from(p, "--ro", "AIRLOCK_RO");
+		if (write || read)
+			rc = check_asked_path(p, err);
+		if (rc == 0 && write)
+			rc = add_extra_writable(p, ret_extra_writable, err);
+		/* Hiding the project from the command that works in it is a contradiction, not a policy. */
+		if (rc == 0 && p->access == POLICY_HIDE && strcmp(p->path, job->project->dir) == 0) {
+			base_error(err, AIRLOCK_ERR_BLOCKED, "project", p->path, "the project %s is hidden by %s",
+				   p->path, p->origin);
+			rc = base_hint(err, "choose another project with -p, or take the path out of blocked_paths");
+		}
+	}
+	return rc;
+}
+
+/* ── Working directory ── */
+
+int job_find_working_dir(const struct airlock_job *job, const char *wanted, char **ret, struct airlock_error *err)
+{
+	bool playground = wanted && strcmp(wanted, "playground") == 0;
+	_cleanup_free_ char *path = NULL;
+	if (playground && job->backend == &backend_passthrough)
+		path = strdup(job->host.playground); /* nothing is mounted there without a sandbox */
+	else if (playground)
+		path = path_join(job->host.home, "playground");
+	else
+		path = wanted && *wanted ? path_normalize(job->host.cwd, wanted) : strdup(job->project->dir);
+	if (!path)
+		return base_oom(err);
+	char *real = playground ? NULL : realpath(path, NULL);
+	*ret = real ? real : TAKE_PTR(path);
+	return 0;
+}
+
+static int no_working_dir(const char *path, bool exists, struct airlock_error *err)
+{
+	return base_error(err, exists ? AIRLOCK_ERR_INVALID : AIRLOCK_ERR_NOT_FOUND, "chdir", path,
+			  exists ? "Working directory is not a directory: %s" : "Working directory does not exist: %s",
+			  path);
+}
+
+int job_check_working_dir(const struct airlock_job *job, const char *shown, struct airlock_error *err)
+{
+	_cleanup_free_ char *host = NULL;
+	const char *cwd = job->plan->cwd;
+	if (!shown || path_is_beneath(cwd, job->host.playground))
+		return 0;
+	int rc = job->backend == &backend_passthrough ? 1 : plan_locate(job->plan, cwd, &host);
+	if (rc == 0)
+		return 0;
+	if (rc == -ENOMEM)
+		return base_oom(err);
+	if (host && path_is_beneath(host, job->host.playground) && access(job->host.playground, F_OK) < 0)
+		return strcmp(host, job->host.playground) == 0 ? 0 : no_working_dir(shown, false, err);
+	struct stat st;
+	if (rc < 0 || (stat(host ? host : cwd, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)))
+		return no_working_dir(shown, false, err);
+	return stat(host ? host : cwd, &st) == 0 && !S_ISDIR(st.st_mode) ? no_working_dir(shown, true, err) : 0;
+}

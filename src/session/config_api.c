@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `airlock config` and `airlock trust`. */
+#include "session/job.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "fs/fs.h"
+
+#include <string.h>
+
+#define PROJECT_FILE ".airlock.toml"
+#define PROJECT_FILE_MAX (1 << 20)
+
+/* What a configuration question needs to know; no command, no plan. */
+struct context {
+	struct host host;
+	struct settings_view view;
+	char *project; /* NULL: not in one, which is no reason to fail */
+	char *named;   /* --config FILE */
+};
+
+static void context_done(struct context *c)
+{
+	host_done(&c->host);
+	settings_view_done(&c->view);
+	base_freep(&c->project);
+	base_freep(&c->named);
+}
+
+static int context_init(struct context *c, const struct airlock_settings *s, struct airlock_error *err)
+{
+	*c = (struct context){0};
+	int rc = settings_view(s, &c->view, err);
+	if (rc == 0)
+		rc = host_init(s, &c->host, err);
+	if (rc < 0)
+		return rc;
+	const char *wanted = settings_get(&c->view, "project");
+	const char *file = settings_get(&c->view, "config");
+	if (file && !(c->named = path_normalize(c->host.cwd, file)))
+		return base_oom(err);
+	struct airlock_error none = {0};
+	rc = project_detect(wanted, c->host.cwd, c->host.home, &c->project, wanted ? err : &none);
+	return wanted ? rc : 0;
+}
+
+static struct config_inputs inputs(const struct context *c)
+{
+	return (struct config_inputs){
+		.home = c->host.home,
+		.cwd = c->host.cwd,
+		.system_file = c->host.system_file,
+		.user_file = c->named ? c->named : c->host.user_file,
+		.user_file_required = c->named != NULL,
+		.project_dir = c->project,
+		.trust_dir = c->host.trust_dir,
+		.settings = c->view.items,
+		.n_settings = c->view.n,
+	};
+}
+
+static void values_text(const struct config *config, struct buf *out)
+{
+	for (size_t i = 0; i < config->n_values; i++) {
+		const struct config_value *v = &config->values[i];
+		text_add_escaped(out, v->key, strlen(v->key));
+		buf_adds(out, " = ");
+		text_add_escaped(out, v->value, strlen(v->value));
+		buf_adds(out, "    # ");
+		text_add_escaped(out, v->source, strlen(v->source));
+		buf_adds(out, v->ignored ? " (left out: the project is not trusted)\n" : "\n");
+	}
+}
+
+static void values_json(const struct config *config, struct buf *out)
+{
+	struct json j = json_begin(out, true);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "values");
+	for (size_t i = 0; i < config->n_values; i++) {
+		const struct config_value *v = &config->values[i];
+		json_open_object(&j, NULL);
+		json_string(&j, "key", v->key);
+		json_string(&j, "value", v->value);
+		json_string(&j, "source", v->source);
+		json_bool(&j, "ignored", v->ignored);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_open_array(&j, "warnings");
+	for (size_t i = 0; i < config->warnings.n; i++)
+		json_string(&j, NULL, config->warnings.v[i]);
+	json_close(&j);
+	json_close(&j);
+	buf_addc(out, '\n');
+}
+
+int airlock_config_show(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err)
+{
+	struct context c;
+	struct config *config = NULL;
+	int rc = context_init(&c, s, err);
+	if (rc == 0) {
+		struct config_inputs in = inputs(&c);
+		rc = config_load(&in, &config, err);
+	}
+	if (rc == 0) {
+		struct buf out = BUF_INIT;
+		(json ? values_json : values_text)(config, &out);
+		*ret_text = buf_take(&out);
+		rc = *ret_text ? 0 : base_oom(err);
+	}
+	config_free(config);
+	context_done(&c);
+	return rc;
+}
+
+int airlock_config_check(const struct airlock_settings *s, const char *file, struct airlock_error *err)
+{
+	struct host host;
+	int rc = host_init(s, &host, err);
+	if (rc < 0)
+		return rc;
+	_cleanup_free_ char *path = path_normalize(host.cwd, file);
+	rc = path ? config_check_file(path, host.home, err) : base_oom(err);
+	host_done(&host);
+	return rc;
+}
+
+static void add_file(struct buf *out, const char *path, const char *remark)
+{
+	struct stat st;
+	text_add_escaped(out, path, strlen(path));
+	buf_printf(out, "%s\n", stat(path, &st) < 0 ? " (missing)" : remark);
+}
+
+static const char *trust_remark(const struct context *c, const char *path)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	bool trusted = false;
+	if (fs_read_file(path, PROJECT_FILE_MAX, &text, NULL) < 0 ||
+	    config_is_trusted(c->host.trust_dir, c->project, buf_str(&text), text.len, &trusted, NULL) < 0)
+		return " (unreadable)";
+	return trusted ? " (trusted)" : " (not trusted)";
+}
+
+int airlock_config_paths(const struct airlock_settings *s, char **ret_text, struct airlock_error *err)
+{
+	struct context c;
+	struct buf out = BUF_INIT;
+	int rc = context_init(&c, s, err);
+	if (rc == 0) {
+		add_file(&out, c.host.system_file, "");
+		add_file(&out, c.named ? c.named : c.host.user_file, "");
+		_cleanup_free_ char *path = c.project ? path_join(c.project, PROJECT_FILE) : NULL;
+		if (path)
+			add_file(&out, path, trust_remark(&c, path));
+		*ret_text = buf_take(&out);
+		rc = *ret_text ? 0 : base_oom(err);
+	}
+	context_done(&c);
+	return rc;
+}
+
+int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err)
+{
+	struct context c;
+	_cleanup_free_ char *found = NULL;
+	int rc = context_init(&c, s, err);
+	const char *wanted = dir ? dir : rc == 0 ? settings_get(&c.view, "project") : NULL;
+	if (rc == 0)
+		rc = project_detect(wanted, c.host.cwd, c.host.home, &found, err);
+	if (rc == 0)
+		rc = config_trust(c.host.trust_dir, found, err);
+	context_done(&c);
+	if (rc == 0)
+		*ret_dir = TAKE_PTR(found);
+	return rc;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Settings → configuration → project → backend → plan → question. Each step only decides. */
+#include "session/job.h"
+
+#include "base/error.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "fs/fs.h"
+#include "session/world.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* One argument may not be longer than the kernel's MAX_ARG_STRLEN, its NUL included. */
+#define MAX_ARGUMENT (128 * 1024)
+
+void airlock_job_free(struct airlock_job *job)
+{
+	if (!job)
+		return;
+	plan_free(job->plan);
+	project_free(job->project);
+	config_free(job->config);
+	host_done(&job->host);
+	strs_done(&job->untrusted_dirs);
+	strs_done(&job->environ);
+	strs_done(&job->warnings);
+	permission_done(&job->question);
+	free(job->command_line);
+	free(job->explain_text);
+	free(job->explain_json);
+	free(job);
+}
+
+/* ── Configuration and project ── */
+
+static int load_config(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
+		       const char *project_dir, struct airlock_error *err)
+{
+	const char *file = settings_get(v, "config");
+	_cleanup_free_ char *named = file ? path_normalize(job->host.cwd, file) : NULL;
+	if (file && !named)
+		return base_oom(err);
+	struct config_inputs in = {
+		.home = job->host.home,
+		.cwd = job->host.cwd,
+		.system_file = job->host.system_file,
+		.user_file = named ? named : job->host.user_file,
+		.user_file_required = named != NULL,
+		.project_dir = project_dir,
+		.trust_dir = job->host.trust_dir,
+		.settings = v->items,
+		.n_settings = v->n,
+		.argv = s->argv.n ? (const char *const *)s->argv.v : NULL,
+		.shell_command = s->command,
+	};
+	int rc = config_load(&in, &job->config, err);
+	if (rc == 0)
+		strs_add_all(&job->warnings, &job->config->warnings);
+	return rc;
+}
+
+/* Never a root, whatever the profile hides: the secrets of the table, and our own directories. */
+static void list_secrets(const struct airlock_job *job, struct strs *out)
+{
+	for (const char *const *name = policy_secret_names(); *name; name++)
+		strs_take(out, path_join(job->host.home, *name));
+	strs_add(out, job->host.state_dir);
+	strs_add(out, job->host.config_dir);
+	const struct policy *p = &job->config->policy;
+	for (size_t i = 0; i < p->n_paths; i++)
+		if (p->paths[i].access == POLICY_HIDE)
+			strs_add(out, p->paths[i].path);
+}
+
+static int open_project(struct airlock_job *job, const char *dir, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs secrets = STRS_INIT;
+	_cleanup_free_ char *home = realpath(job->host.home, NULL);
+	list_secrets(job, &secrets);
+	if (secrets.failed)
+		return base_oom(err);
+	struct project_query q = {
+		.dir = dir, .home = home, .state_dir = job->host.state_dir, .secrets = (const char *const *)secrets.v};
+	int rc = project_open(&q, &job->project, err);
+	for (size_t i = 0; rc == 0 && i < job->project->n_roots; i++)
+		strs_add(&job->untrusted_dirs, job->project->roots[i].path);
+	if (rc == 0)
+		strs_add_all(&job->warnings, &job->project->notes);
+	return rc;
+}
+
+/* ── The command ── */
+
+static const char *shell_program(const char *shell)
+{
+	return strcmp(shell, "sh") == 0 ? "/bin/sh" : shell;
+}
+
+static int make_argv(const struct airlock_job *job, const struct airlock_settings *s, struct strs *ret,
+		     struct airlock_error *err)
+{
+	if (s->command) {
+		strs_add(ret, shell_program(job->config->shell));
+		strs_add(ret, "-c");
+		strs_add(ret, s->command);
+	} else
+		strs_add_all(ret, &s->argv);
+	if (ret->failed)
+		return base_oom(err);
+	for (size_t i = 0; i < ret->n; i++) {
+		size_t len = strlen(ret->v[i]);
+		if (len >= MAX_ARGUMENT) {
+			base_error(err, AIRLOCK_ERR_LIMIT, "exec", s->command ? "command" : ret->v[0],
+				   "the command is too long: an argument of %zu bytes, the system takes at most %d",
+				   len, MAX_ARGUMENT - 1);
+			return base_hint(err, "put it into a script file and run that");
+		}
+	}
+	return 0;
+}
+
+static char *as_shell_line(const struct airlock_settings *s, const struct strs *argv)
+{
+	if (s->command)
+		return strdup(s->command);
+	struct buf b = BUF_INIT;
+	for (size_t i = 0; i < argv->n; i++) {
+		if (i)
+			buf_addc(&b, ' ');
+		text_add_shell_word(&b, argv->v[i]);
+	}
+	return buf_take(&b);
+}
+
+/* ── The plan ── */
+
+static int check_changes(struct airlock_job *job, struct airlock_error *err)
+{
+	const struct policy *p = &job->config->policy;
+	bool captures = p->changes == POLICY_CHANGES_ASK || p->changes == POLICY_CHANGES_HOLD ||
+			p->changes == POLICY_CHANGES_DISCARD;
+	if (!captures)
+		return 0;
+	const char *mode = policy_changes_name(p->changes);
+	if (p->changes_asked) {
+		base_error(err, AIRLOCK_ERR_UNAVAILABLE, "changes", mode,
+			   "changes cannot be captured by this version, so \"%s\" is not to be had", mode);
+		return base_hint(err, "use --changes direct: writes go straight to the project");
+	}
+	strs_addf(&job->warnings,
+		  "profile %s asks to %s changes; this version writes them straight to the project (--changes direct)",
+		  p->profile, mode);
+	return 0;
+}
+
+static int want_network(const struct airlock_job *job, bool *ret, struct airlock_error *err)
+{
+	const struct policy *p = &job->config->policy;
+	*ret = p->network_wanted || p->network == POLICY_NETWORK_ASK;
+	if (!p->network_wanted || p->network != POLICY_NETWORK_REFUSE)
+		return 0;
+	base_error(err, AIRLOCK_ERR_BLOCKED, "network", p->profile, "profile %s refuses network access", p->profile);
+	return base_hint(err, "choose a profile that may ask for it: --profile moderate");
+}
+
+static int build_plan(struct airlock_job *job, const struct airlock_settings *s, const struct strs *argv,
+		      const char *cwd, bool network, struct airlock_error *err)
+{
+	const struct project *project = job->project;
+	_cleanup_free_ struct plan_root *roots = calloc(project->n_roots + 1, sizeof *roots);
+	if (!roots)
+		return base_oom(err);
+	for (size_t i = 0; i < project->n_roots; i++)
+		roots[i] = (struct plan_root){project->roots[i].path, project->roots[i].because};
+	const struct plan_root hidden[] = {{job->host.state_dir, "airlock's own state"},
+					   {job->host.config_dir, "airlock's own configuration"}};
+	struct plan_inputs in = {
+		.policy = &job->config->policy,
+		.world = &world_of_this_machine,
+		.home = job->host.home,
+		.roots = roots,
+		.n_roots = project->n_roots,
+		.playground_source = job->host.playground,
+		.hidden = hidden,
+		.n_hidden = AL_ARRAY_LEN(hidden),
+		.cwd = cwd,
+		.argv = (const char *const *)argv->v,
+		.environ = (const char *const *)s->environ.v,
+		.network = network,
+	};
+	int rc = plan_build(&in, &job->plan, err);
+	if (rc == 0)
+		strs_add_all(&job->warnings, &job->plan->notes);
+	return rc;
+}
+
+static int make_question(struct airlock_job *job, const struct strs *extra_writable, bool network,
+			 const char *unsandboxed_because, struct airlock_error *err)
+{
+	struct permission_inputs in = {
+		.network = network,
+		.extra_writable = (const char *const *)extra_writable->v,
+		.unsandboxed = unsandboxed_because != NULL,
+		.unsandboxed_because = unsandboxed_because ? unsandboxed_because : "",
+		.command = job->command_line,
+		.working_dir = job->plan->cwd,
+	};
+	return permission_collect(&in, &job->question, err);
+}
+
+/* Everything that depends on the configuration being known. */
+static int decide(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
+		  struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs argv = STRS_INIT, extra = STRS_INIT;
+	_cleanup_free_ char *because = NULL, *cwd = NULL;
+	bool network = false;
+	const char *wanted_dir = settings_get(v, "working-dir");
+	int rc = make_argv(job, s, &argv, err);
+	if (rc == 0)
+		rc = want_network(job, &network, err);
+	if (rc == 0)
+		rc = check_changes(job, err);
+	if (rc == 0)
+		rc = job_check_paths(job, &extra, err);
+	if (rc == 0)
+		rc = job_choose_backend(job, &because, err);
+	if (rc == 0)
+		rc = job_find_working_dir(job, wanted_dir, &cwd, err);
+	if (rc == 0)
+		rc = build_plan(job, s, &argv, cwd, network, err);
+	if (rc == 0)
+		rc = job_check_working_dir(job, wanted_dir ? cwd : NULL, err);
+	if (rc == 0 && !(job->command_line = as_shell_line(s, &argv)))
+		rc = base_oom(err);
+	return rc < 0 ? rc : make_question(job, &extra, network, because, err);
+}
+
+static int prepare(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
+		   struct airlock_error *err)
+{
+	_cleanup_free_ char *dir = NULL;
+	int rc = host_init(s, &job->host, err);
+	if (rc == 0)
+		rc = settings_get_flag(v, "yes", &job->yes, err);
+	if (rc == 0)
+		rc = settings_get_flag(v, "pty", &job->pty, err);
+	if (rc == 0)
+		rc = project_detect(settings_get(v, "project"), job->host.cwd, job->host.home, &dir, err);
+	if (rc == 0)
+		rc = load_config(job, s, v, dir, err);
+	if (rc == 0)
+		rc = open_project(job, dir, err);
+	strs_add_all(&job->environ, &s->environ);
+	if (rc == 0 && (job->environ.failed || job->untrusted_dirs.failed))
+		rc = base_oom(err);
+	if (rc < 0)
+		return rc;
+	static const char *const none[] = {NULL};
+	/* The settings may be freed before the run starts: from here on the job's own copy of the environment counts. */
+	for (size_t i = 0; i < job->environ.n; i++)
+		if (strncmp(job->environ.v[i], "PATH=", 5) == 0)
+			job->host.path_env = job->environ.v[i] + 5;
+	job->ctx = (struct backend_context){
+		.path_env = job->host.path_env,
+		.state_dir = job->host.state_dir,
+		.untrusted_dirs = job->untrusted_dirs.n ? (const char *const *)job->untrusted_dirs.v : none,
+	};
+	return decide(job, s, v, err);
+}
+
+int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err)
+{
+	struct settings_view v;
+	if (!s->command && s->argv.n == 0)
+		return base_error(err, AIRLOCK_ERR_USAGE, "run", "", "no command was given");
+	int rc = settings_view(s, &v, err);
+	if (rc < 0)
+		return rc;
+	struct airlock_job *job = calloc(1, sizeof *job);
+	rc = job ? prepare(job, s, &v, err) : base_oom(err);
+	settings_view_done(&v);
+	if (rc == 0 && job->warnings.failed)
+		rc = base_oom(err);
+	if (rc < 0) {
+		airlock_job_free(job);
+		return rc;
+	}
+	*ret = job;
+	return 0;
+}
+
+size_t airlock_job_warning_count(const struct airlock_job *job)
+{
+	return job->warnings.n;
+}
+
+const char *airlock_job_warning(const struct airlock_job *job, size_t i)
+{
+	return i < job->warnings.n ? job->warnings.v[i] : NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A prepared run: every decision taken, nothing done. */
+#pragma once
+
+#include "backend/backend.h"
+#include "permission/permission.h"
+#include "plan/plan.h"
+#include "project/project.h"
+#include "session/host.h"
+
+struct airlock_job {
+	struct host host;
+	struct config *config;
+	struct project *project;
+	struct plan *plan;
+	const struct backend *backend;
+	struct backend_context ctx;
+	struct strs untrusted_dirs; /* behind ctx.untrusted_dirs */
+	struct strs environ;	    /* behind ctx.path_env */
+	struct strs warnings;
+	struct permission_question question;
+	bool yes, pty;
+	char *command_line; /* what runs, as one shell line */
+	bool started;
+	char *explain_text, *explain_json;
+};
+
+/* job.c, in the order they are taken. */
+int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err);
+int job_find_working_dir(const struct airlock_job *job, const char *wanted, char **ret, struct airlock_error *err);
+int job_check_working_dir(const struct airlock_job *job, const char *shown, struct airlock_error *err);
+int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writable, struct airlock_error *err);

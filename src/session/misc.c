@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Small public helpers that belong to no object. */
+#include "airlock/airlock.h"
+#include "base/buf.h"
+#include "base/text.h"
+
+const char *airlock_version(void)
+{
+	return AIRLOCK_VERSION;
+}
+
+void airlock_free(void *p)
+{
+	free(p);
+}
+
+char *airlock_text_inert(const char *bytes, size_t len)
+{
+	struct buf out = BUF_INIT;
+	text_add_escaped(&out, bytes, len);
+	return buf_take(&out);
+}
+
+const char *airlock_text_nearest(const char *word, const char *const *candidates)
+{
+	return text_nearest(word, candidates);
+}

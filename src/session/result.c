@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A finished run as CONTRACT's JSON object, and as text for a model. */
+#include "session/run.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <string.h>
+
+static const char *status_name(enum supervise_status status)
+{
+	static const char *const names[] = {[SUPERVISE_EXITED] = "exited",
+					    [SUPERVISE_SIGNALED] = "signaled",
+					    [SUPERVISE_TIMED_OUT] = "timeout",
+					    [SUPERVISE_FAILED] = "error"};
+	return names[status];
+}
+
+static const char *grade_name(enum backend_grade grade)
+{
+	static const char *const names[] = {"none", "partial", "enforced"};
+	return names[grade];
+}
+
+static void add_isolation(struct json *j, const struct airlock_job *job, enum backend_grade limits)
+{
+	struct backend_isolation iso = job->backend->isolation(job->plan);
+	json_open_object(j, "isolation");
+	json_string(j, "backend", job->backend->name);
+	json_string(j, "profile", job->plan->profile);
+	json_string(j, "filesystem", grade_name(iso.filesystem));
+	json_string(j, "network", !iso.network_isolated ? "none" : iso.network_blocked ? "blocked" : "allowed");
+	json_string(j, "processes", grade_name(iso.processes));
+	json_string(j, "syscalls", grade_name(iso.syscalls));
+	json_string(j, "limits", grade_name(job->backend == &backend_passthrough ? BACKEND_NONE : limits));
+	json_close(j);
+}
+
+static void add_output(struct json *j, const char *key, const struct capture *c)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	capture_text(c, &text);
+	json_stringn(j, key, buf_str(&text), text.len);
+}
+
+static void add_changes(struct json *j, const char *state)
+{
+	json_open_object(j, "changes");
+	json_string(j, "state", state);
+	json_open_array(j, "files");
+	json_close(j);
+	json_close(j);
+}
+
+static void add_usage(struct json *j, const struct supervise_result *r)
+{
+	json_open_object(j, "usage");
+	json_ms(j, "cpu_ms", r->cpu_us);
+	json_int(j, "max_rss_kb", r->max_rss_kb);
+	json_string(j, "limit_hit", r->limit_hit);
+	json_close(j);
+}
+
+static void write_result(const struct airlock_run *run, struct json *j)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	json_open_object(j, NULL);
+	json_string(j, "run", run->id);
+	json_string(j, "status", status_name(r->status));
+	json_int(j, "exit_code", r->exit_code);
+	if (r->signal)
+		json_int(j, "signal", r->signal);
+	else
+		json_null(j, "signal");
+	json_ms(j, "duration_ms", r->duration_us);
+	add_output(j, "stdout", r->out);
+	add_output(j, "stderr", r->err);
+	json_int(j, "stdout_bytes", (int64_t)r->out->total);
+	json_int(j, "stderr_bytes", (int64_t)r->err->total);
+	json_bool(j, "truncated", capture_is_cut(r->out) || capture_is_cut(r->err));
+	json_path(j, "working_dir", run->job->plan->cwd);
+	add_isolation(j, run->job, r->limits);
+	add_usage(j, r);
+	add_changes(j, r->error.code ? "none" : "direct");
+	json_error(j, "error", &r->error);
+	json_close(j);
+}
+
+const char *airlock_run_result_json(struct airlock_run *run)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	free(run->json);
+	write_result(run, &j);
+	buf_addc(&out, '\n');
+	run->json = buf_take(&out);
+	return run->json ? run->json : "";
+}
+
+static void add_stream_text(struct buf *out, const struct capture *c)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	capture_text(c, &text);
+	text_add_utf8(out, buf_str(&text), text.len);
+	if (out->len > 0 && out->data[out->len - 1] != '\n')
+		buf_addc(out, '\n');
+}
+
+const char *airlock_run_result_text(struct airlock_run *run)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	struct buf out = BUF_INIT;
+	free(run->text);
+	add_stream_text(&out, r->out);
+	add_stream_text(&out, r->err);
+	if (out.len == 0)
+		buf_adds(&out, "No output received from command\n");
+	if (r->exit_code != 0)
+		buf_printf(&out, "Exit code: %d\n", r->exit_code);
+	run->text = buf_take(&out);
+	return run->text ? run->text : "";
+}
+
+char *airlock_failure_json(const struct airlock_error *err)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_null(&j, "run");
+	json_string(&j, "status", "error");
+	json_int(&j, "exit_code", airlock_code_exit_status(err->code));
+	json_null(&j, "signal");
+	json_ms(&j, "duration_ms", 0);
+	json_string(&j, "stdout", "");
+	json_string(&j, "stderr", "");
+	json_int(&j, "stdout_bytes", 0);
+	json_int(&j, "stderr_bytes", 0);
+	json_bool(&j, "truncated", false);
+	json_null(&j, "working_dir");
+	json_null(&j, "isolation");
+	json_null(&j, "usage");
+	add_changes(&j, "none");
+	json_error(&j, "error", err);
+	json_close(&j);
+	buf_addc(&out, '\n');
+	return buf_take(&out);
+}
+
+char *airlock_error_json(const struct airlock_error *err)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_error(&j, "error", err);
+	json_close(&j);
+	buf_addc(&out, '\n');
+	return buf_take(&out);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Asking, starting, and handing the supervisor's loop to the caller. */
+#include "session/run.h"
+
+#include "base/error.h"
+#include "base/path.h"
+#include "fs/fs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* "20261115-193012.482731-7f3a": sorts by time, in UTC so that it always does. */
+static int make_id(char *out, size_t size)
+{
+	struct timespec now;
+	struct tm tm;
+	uint16_t random = 0;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	if (!gmtime_r(&now.tv_sec, &tm) || getrandom(&random, sizeof random, 0) != sizeof random)
+		return -EIO;
+	size_t n = strftime(out, size, "%Y%m%d-%H%M%S", &tm);
+	(void)snprintf(out + n, size - n, ".%06ld-%04x", now.tv_nsec / 1000, random);
+	return 0;
+}
+
+/* The directory is claimed by making it: two runs never share one. */
+static int claim_run_dir(struct airlock_run *run, const struct host *host, struct airlock_error *err)
+{
+	_cleanup_free_ char *runs = path_join(host->state_dir, "runs");
+	if (!runs)
+		return base_oom(err);
+	int rc = fs_make_private_dir(runs, err);
+	if (rc < 0) {
+		base_hint(err, "airlock keeps its records there; point XDG_STATE_HOME to a directory you can write to");
+		return rc;
+	}
+	for (int tries = 0; tries < 100; tries++) {
+		base_freep(&run->dir);
+		if (make_id(run->id, sizeof run->id) < 0 || !(run->dir = path_join(runs, run->id)))
+			return base_oom(err);
+		if (mkdir(run->dir, 0700) == 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return base_errno(err, AIRLOCK_ERR_IO, errno, "mkdir", run->dir);
+}
+
+static int ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err)
+{
+	struct permission_question *q = &job->question;
+	if (q->n_reasons == 0 || job->yes)
+		return 0;
+	if (!io || !io->ask)
+		return permission_denied(q, true, err);
+	struct airlock_question shown = {.text = q->text,
+					 .command = q->command,
+					 .reasons = q->reasons,
+					 .one_time_only = q->one_time_only,
+					 .grant_hint = "--yes"};
+	return io->ask(&shown, io->data) == AIRLOCK_ALLOW_ONCE ? 0 : permission_denied(q, false, err);
+}
+
+static int start(struct airlock_run *run, const struct airlock_io *io, struct airlock_error *err)
+{
+	struct airlock_job *job = run->job;
+	int rc = fs_make_private_dir(job->host.playground, err);
+	if (rc == 0)
+		rc = claim_run_dir(run, &job->host, err);
+	if (rc < 0)
+		return rc;
+	struct supervise_spec spec = {
+		.backend = job->backend,
+		.ctx = &job->ctx,
+		.plan = job->plan,
+		.run_id = run->id,
+		.run_dir = run->dir,
+		.max_output = job->config->max_output,
+		.pty = job->pty,
+		.stdin_fd = io ? io->stdin_fd : -1,
+		.stdout_fd = io ? io->stdout_fd : -1,
+		.stderr_fd = io ? io->stderr_fd : -1,
+		.terminal_fd = io ? io->terminal_fd : -1,
+	};
+	return supervise_start(&spec, &run->supervise, err);
+}
+
+int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, struct airlock_run **ret,
+		      struct airlock_error *err)
+{
+	if (job->started)
+		return base_error(err, AIRLOCK_ERR_USAGE, "start", "", "a job is started once; prepare another");
+	int rc = ask(job, io, err);
+	if (rc < 0)
+		return rc;
+	struct airlock_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return base_oom(err);
+	run->job = job;
+	job->started = true;
+	rc = start(run, io, err);
+	if (rc < 0) {
+		airlock_run_free(run);
+		return rc;
+	}
+	*ret = run;
+	return 0;
+}
+
+int airlock_run_fd(const struct airlock_run *run)
+{
+	return supervise_fd(run->supervise);
+}
+
+int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
+{
+	return supervise_dispatch(run->supervise, timeout_ms);
+}
+
+int airlock_run_signal(struct airlock_run *run, int signal)
+{
+	supervise_signal(run->supervise, signal);
+	return 0;
+}
+
+void airlock_run_resize(struct airlock_run *run)
+{
+	supervise_resize(run->supervise);
+}
+
+void airlock_run_free(struct airlock_run *run)
+{
+	if (!run)
+		return;
+	supervise_free(run->supervise);
+	if (run->dir)
+		(void)rmdir(run->dir); /* only goes when nothing was kept in it */
+	free(run->dir);
+	free(run->json);
+	free(run->text);
+	free(run);
+}
+
+const char *airlock_run_id(const struct airlock_run *run)
+{
+	return run->id;
+}
+
+enum airlock_status airlock_run_status(const struct airlock_run *run)
+{
+	static const enum airlock_status map[] = {[SUPERVISE_EXITED] = AIRLOCK_EXITED,
+						  [SUPERVISE_SIGNALED] = AIRLOCK_SIGNALED,
+						  [SUPERVISE_TIMED_OUT] = AIRLOCK_TIMED_OUT,
+						  [SUPERVISE_FAILED] = AIRLOCK_FAILED};
+	return map[supervise_result(run->supervise)->status];
+}
+
+int airlock_run_exit_code(const struct airlock_run *run)
+{
+	return supervise_result(run->supervise)->exit_code;
+}
+
+const struct airlock_error *airlock_run_error(const struct airlock_run *run)
+{
+	return &supervise_result(run->supervise)->error;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "session/job.h"
+#include "supervise/supervise.h"
+
+struct airlock_run {
+	struct airlock_job *job; /* borrowed: the caller frees it after the run */
+	struct supervise *supervise;
+	char id[48];
+	char *dir;
+	char *json, *text;
+};
