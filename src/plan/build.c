@@ -70,7 +70,7 @@ static int build_mounts(struct plan *p, const struct plan_inputs *in, struct air
 {
 	struct nodes t = {0};
 	nodes_collect(&t, in, &p->notes);
-	nodes_make_room(&t, in->world, &p->notes);
+	nodes_make_room(&t, in->world, in->home, &p->notes);
 	int rc = t.failed ? base_oom(err) : emit_mounts(p, &t, in->world, err);
 	nodes_done(&t);
 	return rc;

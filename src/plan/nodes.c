@@ -9,7 +9,7 @@
 #define SHM_BYTES (INT64_C(256) << 20)
 #define TMP_BYTES (INT64_C(2) << 30)
 /* A directory this full is not rebuilt only to guard the place of a secret that does not exist. */
-#define GUARD_MAX_ENTRIES 1024
+#define GUARD_MAX_ENTRIES 256
 
 static void free_node(struct node *n)
 {
@@ -278,11 +278,15 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 }
 
 /* One node's mount point. Returns true when it can stay, false when it must go; *changed when the tree was rebuilt. */
-static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, struct strs *notes, bool *changed)
+static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, const char *home, struct strs *notes,
+		     bool *changed)
 {
 	const struct node *n = &t->v[i], *cover = nodes_cover(t, n->path);
 	if (!is_host_region(cover) || w->type(n->path, w->data) != PLAN_MISSING)
 		return true;
+	/* A secret that does not exist may come into being while the command runs, but only the user's own ones. */
+	if (n->kind == PLAN_EMPTY_DIR && !path_is_beneath(n->path, home))
+		return false;
 	if (cover->kind == PLAN_WRITE) {
 		if (n->kind != PLAN_EMPTY_DIR)
 			strs_addf(notes, "%s is not mounted: it would have to be created in %s", n->path, cover->path);
@@ -302,11 +306,13 @@ static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, stru
 	return *changed;
 }
 
-void nodes_make_room(struct nodes *t, const struct plan_world *world, struct strs *notes)
+void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct strs *notes)
 {
+	_cleanup_free_ char *real_home = canonical(world, home);
+	t->failed |= !real_home;
 	for (size_t i = 0; i < t->n && !t->failed;) {
 		bool changed = false;
-		bool stays = strcmp(t->v[i].path, "/") == 0 || has_room(t, i, world, notes, &changed);
+		bool stays = strcmp(t->v[i].path, "/") == 0 || has_room(t, i, world, real_home, notes, &changed);
 		if (changed)
 			i = 0; /* new nodes were sorted in before and behind this one */
 		else if (stays)
