@@ -55,9 +55,9 @@ static int read_separator(struct toml_parser *ps, struct toml_word *w, char c)
 
 static int days_in(int year, int month)
 {
-	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	static const int days[] = {0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-	return days[month - 1] + (month == 2 && leap);
+	return days[month] + (month == 2 && leap);
 }
 
 static int check_date(struct toml_parser *ps, struct toml_word *w)
