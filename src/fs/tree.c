@@ -63,7 +63,7 @@ static int enter_to_remove(struct fs_walk *w)
 	if (rc == -EACCES && unlock_dir(fs_walk_dirfd(w), w->name) == 0)
 		rc = fs_walk_enter(w);
 	if (rc == 0)
-		make_writable(fs_walk_dirfd(w), fs_walk_dir_mode(w));
+		make_writable(fs_walk_dirfd(w), fs_walk_dir(w)->mode);
 	return rc;
 }
 

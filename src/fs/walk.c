@@ -209,9 +209,14 @@ int fs_walk_dirfd(const struct fs_walk *w)
 	return top_of(w)->fd;
 }
 
-mode_t fs_walk_dir_mode(const struct fs_walk *w)
+const struct fs_walk_level *fs_walk_dir(const struct fs_walk *w)
 {
-	return top_of(w)->mode;
+	return top_of(w);
+}
+
+void fs_walk_skip(struct fs_walk *w)
+{
+	top_of(w)->next = w->names.len;
 }
 
 const char *fs_walk_path(struct fs_walk *w)

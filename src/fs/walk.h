@@ -62,8 +62,11 @@ void fs_walk_done(struct fs_walk *w);
 
 /* The directory the current entry is in. Borrowed until the next call. */
 int fs_walk_dirfd(const struct fs_walk *w);
-/* Mode of the directory entered last. */
-mode_t fs_walk_dir_mode(const struct fs_walk *w);
+/* The directory itself: dev, ino and mode. Right after fs_walk_start and fs_walk_enter it is the one just opened.
+ * Borrowed until the next call. */
+const struct fs_walk_level *fs_walk_dir(const struct fs_walk *w);
+/* Passes over the rest of that directory. */
+void fs_walk_skip(struct fs_walk *w);
 /* Path of the current entry from the start of the walk, without leading slash. NULL on out of memory; else borrowed
  * until the next call. */
 const char *fs_walk_path(struct fs_walk *w);
