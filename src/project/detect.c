@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which directory is the project when nobody, or somebody, said so. */
+#include "project/project.h"
+
+#include "base/path.h"
+#include "fs/fs.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static int missing(struct airlock_error *err, const char *path)
+{
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "project", path, "the project directory %s does not exist", path);
+}
+
+static int real_directory(const char *path, char **ret, struct airlock_error *err)
+{
+	_cleanup_free_ char *real = NULL;
+	struct stat st;
+	/* A lookup that finds nothing gets words about projects; every other failure keeps its own. */
+	int rc = fs_real_path(path, &real, NULL);
+	if (rc == AIRLOCK_ERR_NOT_FOUND)
+		return missing(err, path);
+	if (rc < 0)
+		return fs_real_path(path, &real, err);
+	if (stat(real, &st) < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "stat", real);
+	if (!S_ISDIR(st.st_mode))
+		return base_error(err, AIRLOCK_ERR_INVALID, "project", path, "%s is not a directory", path);
+	*ret = TAKE_PTR(real);
+	return 0;
+}
+
+/* Joined, not normalised: in a/../b the ".." leaves the directory a leads to. */
+static int detect_wanted(const char *wanted, const char *cwd, char **ret, struct airlock_error *err)
+{
+	if (wanted[0] == '\0') /* an unset variable in a script must not mean the current directory */
+		return base_error(err, AIRLOCK_ERR_INVALID, "project", wanted, "the project directory is empty");
+	if (wanted[0] == '/')
+		return real_directory(wanted, ret, err);
+	if (!cwd)
+		return missing(err, wanted);
+	_cleanup_free_ char *path = path_join(cwd, wanted);
+	return path ? real_directory(path, ret, err) : base_oom(err);
+}
+
+static bool has_entry(const char *dir, const char *name)
+{
+	_cleanup_free_ char *path = path_join(dir, name);
+	struct stat st;
+	return path && lstat(path, &st) == 0;
+}
+
+/* Also a directory that contains the home directory: it would be taken along. */
+static bool is_too_wide(const char *dir, const char *home)
+{
+	return strcmp(dir, "/") == 0 || (home && path_is_beneath(home, dir));
+}
+
+/* cwd when nothing marks a directory below $HOME and /. */
+static char *nearest_marked(const char *cwd, const char *home)
+{
+	_cleanup_free_ char *dir = strdup(cwd);
+	while (dir && !is_too_wide(dir, home)) {
+		if (has_entry(dir, ".git") || has_entry(dir, ".airlock.toml"))
+			return TAKE_PTR(dir);
+		char *parent = path_dirname(dir);
+		free(dir);
+		dir = parent;
+	}
+	return dir ? strdup(cwd) : NULL;
+}
+
+/* NULL when there is none worth the name. */
+static char *resolve_home(const char *home)
+{
+	if (!home || home[0] != '/')
+		return NULL;
+	char *real = realpath(home, NULL);
+	return real ? real : path_normalize(NULL, home);
+}
+
+static int refuse_too_wide(struct airlock_error *err, const char *dir, const char *home)
+{
+	const char *what = strcmp(dir, "/") == 0 ? "the whole file system" : "the home directory";
+	(void)base_error(err, AIRLOCK_ERR_INVALID, "project", dir,
+			 "%s is %s%s: not taken as the project unless it is named", dir,
+			 home && strcmp(dir, home) != 0 && strcmp(dir, "/") != 0 ? "above " : "", what);
+	(void)base_hint(err, "name it: airlock run -p . …");
+	return AIRLOCK_ERR_INVALID;
+}
+
+int project_detect(const char *wanted, const char *cwd, const char *home, char **ret_dir, struct airlock_error *err)
+{
+	_cleanup_free_ char *here = NULL;
+	if (wanted)
+		return detect_wanted(wanted, cwd, ret_dir, err);
+	if (!cwd)
+		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "project", NULL, "the current directory does not exist");
+	int rc = real_directory(cwd, &here, err);
+	if (rc < 0)
+		return rc;
+	_cleanup_free_ char *real_home = resolve_home(home);
+	if (is_too_wide(here, real_home))
+		return refuse_too_wide(err, here, real_home);
+	char *dir = nearest_marked(here, real_home);
+	if (!dir)
+		return base_oom(err);
+	*ret_dir = dir;
+	return 0;
+}

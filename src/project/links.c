@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The search reads directories and link targets, nothing else: d_type tells the symlinks, so that a file costs no system
+ * call of its own. It stays on each directory's mount: what is mounted in a project (a network share, a chroot's /proc)
+ * may be endless or hang. What one directory holds is sorted before it is judged, so that the outcome does not depend on
+ * the order in which the file system names things. */
+#include "project/links.h"
+
+#include "base/path.h"
+#include "fs/fs.h"
+#include "fs/inodes.h"
+#include "fs/walk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define PROGRESS_EVERY 4096
+/* Bounds for a project that is all links: each one is looked at on every run, each target is a mount. */
+#define MAX_PER_TARGET 8
+#define MAX_TARGETS 256
+#define MAX_NOTES 32
+
+static bool grow(struct links *l)
+{
+	if (l->n < l->cap)
+		return true;
+	size_t cap = l->cap ? l->cap * 2 : 8;
+	struct link *v = realloc(l->v, cap * sizeof *v);
+	if (!v)
+		return false;
+	l->v = v;
+	l->cap = cap;
+	return true;
+}
+
+void links_add(struct links *l, const char *path, const char *target)
+{
+	struct link new = {.path = strdup(path), .target = strdup(target)};
+	if (!new.path || !new.target || !grow(l))
+		l->failed = true;
+	if (!l->failed) {
+		l->v[l->n++] = new;
+		return;
+	}
+	free(new.path);
+	free(new.target);
+}
+
+void links_done(struct links *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->v[i].path);
+		free(l->v[i].target);
+	}
+	base_freep(&l->v);
+	*l = (struct links)LINKS_INIT;
+}
+
+struct search {
+	const struct roots_rules *rules;
+	const struct project_query *q;
+	struct links *found;
+	struct strs *notes;
+	size_t notes_left_out;
+	struct strs queue; /* directories to search, the project first */
+	struct fs_inodes seen;
+	size_t entries;
+	bool full; /* MAX_TARGETS was reached and said */
+};
+
+static bool room_for_note(struct search *s)
+{
+	if (s->notes->n < MAX_NOTES)
+		return true;
+	s->notes_left_out++;
+	return false;
+}
+
+static void count_entry(struct search *s)
+{
+	if (++s->entries % PROGRESS_EVERY == 0 && s->q->progress)
+		s->q->progress(s->entries, s->q->progress_data);
+}
+
+/* How a link or directory found in dir is called: as short as it is unmistakable. */
+static char *name_in(const struct search *s, const char *dir, const char *rel)
+{
+	return strcmp(dir, s->rules->project) == 0 ? strdup(rel) : path_join(dir, rel);
+}
+
+static void note_unsearched(struct search *s, const char *dir, const char *rel, int errnum)
+{
+	if (errnum == -ENOENT || errnum == -ENOTDIR || errnum == -ELOOP) /* gone or replaced meanwhile */
+		return;
+	_cleanup_free_ char *path = rel ? path_join(dir, rel) : strdup(dir);
+	if (!path || !room_for_note(s))
+		return;
+	if (errnum == -EXDEV)
+		strs_addf(s->notes, "%s is mounted from elsewhere: not searched for symlinks", path);
+	else
+		strs_addf(s->notes, "%s could not be searched for symlinks: %s", path, strerrordesc_np(-errnum));
+}
+
+/* A link that leads to a directory outside dir becomes a candidate. */
+static void look_at_link(struct fs_walk *w, const char *dir, struct links *candidates)
+{
+	struct stat st;
+	if (fstatat(fs_walk_dirfd(w), w->name, &st, 0) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	const char *rel = fs_walk_path(w);
+	_cleanup_free_ char *path = rel ? path_join(dir, rel) : NULL;
+	if (!path) {
+		candidates->failed = true;
+		return;
+	}
+	_cleanup_free_ char *target = realpath(path, NULL);
+	if (target && !path_is_beneath(target, dir))
+		links_add(candidates, rel, target);
+}
+
+/* What git keeps in its own directory is git's; a directory met before under another name is done already. */
+static int enter_dir(struct search *s, struct fs_walk *w, const char *dir)
+{
+	if (strcmp(w->name, ".git") == 0)
+		return 0;
+	int rc = fs_walk_enter(w);
+	if (rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE)
+		return rc;
+	if (rc < 0)
+		note_unsearched(s, dir, fs_walk_path(w), rc);
+	else if (!fs_inodes_add(&s->seen, fs_walk_dir(w)->dev, fs_walk_dir(w)->ino))
+		fs_walk_skip(w);
+	return 0;
+}
+
+/* Returns -errno only for what ends the whole search. */
+static int walk_dir(struct search *s, const char *dir, struct fs_walk *w, struct links *candidates)
+{
+	for (;;) {
+		int event = fs_walk_next(w);
+		if (event == FS_WALK_END)
+			return 0;
+		if (event < 0) {
+			note_unsearched(s, dir, fs_walk_path(w), event);
+			return 0;
+		}
+		if (event != FS_WALK_LEAVE)
+			count_entry(s);
+		int rc = 0;
+		if (event == FS_WALK_DIR)
+			rc = enter_dir(s, w, dir);
+		else if (event == FS_WALK_ENTRY && w->type == DT_LNK)
+			look_at_link(w, dir, candidates);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+static int collect(struct search *s, const char *dir, struct links *candidates)
+{
+	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : fs_walk_start(&w, fd);
+	if (rc < 0) {
+		note_unsearched(s, dir, NULL, rc);
+		return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE ? rc : 0;
+	}
+	if (!fs_inodes_add(&s->seen, fs_walk_dir(&w)->dev, fs_walk_dir(&w)->ino))
+		return 0;
+	return walk_dir(s, dir, &w, candidates);
+}
+
+static void note_refused(struct search *s, const char *path, const char *target, enum roots_verdict verdict,
+			 const char *secret)
+{
+	_cleanup_buf_ struct buf why = BUF_INIT;
+	if (!room_for_note(s))
+		return;
+	roots_add_reason(&why, verdict, secret);
+	strs_addf(s->notes, "the symlink %s leads to %s: not made writable, %s", path, target, buf_str(&why));
+}
+
+static size_t count_target(const struct links *l, const char *target)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++)
+		n += strcmp(l->v[i].target, target) == 0;
+	return n;
+}
+
+static void accept(struct search *s, const char *path, const char *target)
+{
+	size_t known = count_target(s->found, target);
+	if (known >= MAX_PER_TARGET)
+		return;
+	if (known == 0 && s->queue.n > MAX_TARGETS) {
+		if (!s->full)
+			strs_addf(s->notes, "symlinks lead to more than %d directories: the rest is not made writable",
+				  MAX_TARGETS);
+		s->full = true;
+		return;
+	}
+	links_add(s->found, path, target);
+	if (known == 0)
+		strs_add(&s->queue, target);
+}
+
+static void judge(struct search *s, const char *dir, const struct link *candidate)
+{
+	const char *secret = NULL;
+	enum roots_verdict verdict = roots_judge(s->rules, candidate->target, &secret);
+	if (verdict == ROOTS_INSIDE)
+		return;
+	_cleanup_free_ char *path = name_in(s, dir, candidate->path);
+	if (!path)
+		s->found->failed = true;
+	else if (verdict == ROOTS_OK)
+		accept(s, path, candidate->target);
+	else
+		note_refused(s, path, candidate->target, verdict, secret);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return path_compare(((const struct link *)a)->path, ((const struct link *)b)->path);
+}
+
+static int search_dir(struct search *s, const char *dir)
+{
+	_cleanup_links_ struct links candidates = LINKS_INIT;
+	if (strcmp(path_basename(dir), ".git") == 0 && strcmp(dir, s->rules->project) != 0)
+		return 0;
+	int rc = collect(s, dir, &candidates);
+	if (rc < 0)
+		return rc;
+	if (candidates.n > 1)
+		qsort(candidates.v, candidates.n, sizeof *candidates.v, compare);
+	for (size_t i = 0; i < candidates.n; i++)
+		judge(s, dir, &candidates.v[i]);
+	return candidates.failed ? -ENOMEM : 0;
+}
+
+/* The queue grows while it is worked through. */
+static int search_all(struct search *s)
+{
+	strs_add(&s->queue, s->rules->project);
+	for (size_t i = 0; i < s->queue.n; i++) {
+		int rc = search_dir(s, s->queue.v[i]);
+		if (rc < 0)
+			return rc;
+	}
+	if (s->notes_left_out > 0)
+		strs_addf(s->notes, "%zu more symlinks or directories were left out", s->notes_left_out);
+	return s->queue.failed || s->seen.failed || s->found->failed || s->notes->failed ? -ENOMEM : 0;
+}
+
+int links_search(const struct roots_rules *rules, const struct project_query *q, struct links *found,
+		 struct strs *notes, struct airlock_error *err)
+{
+	struct search s = {.rules = rules, .q = q, .found = found, .notes = notes};
+	int rc = search_all(&s);
+	strs_done(&s.queue);
+	fs_inodes_done(&s.seen);
+	if (rc == -ENOMEM)
+		return base_oom(err);
+	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "search", rules->project) : 0;
+}
+
+/* A link in a linked root counts only as long as that directory still is one. */
+static bool lies_in_a_root(const char *path, const struct roots_rules *rules, const struct links *still)
+{
+	if (path_is_beneath(path, rules->project))
+		return true;
+	for (size_t i = 0; i < still->n; i++)
+		if (path_is_beneath(path, still->v[i].target))
+			return true;
+	return false;
+}
+
+/* NULL when the link, or what it led to, is gone: nothing to say then. */
+static char *where_it_leads(const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))
+		return NULL;
+	char *target = realpath(path, NULL);
+	if (target && stat(target, &st) == 0 && S_ISDIR(st.st_mode))
+		return target;
+	free(target);
+	return NULL;
+}
+
+static void note_changed(struct strs *notes, const struct link *l, const char *target)
+{
+	strs_addf(notes,
+		  "the symlink %s led to %s and leads to %s now: neither is writable until you look at it and run "
+		  "`airlock project scan`",
+		  l->path, l->target, target);
+}
+
+/* Judged again: the home directory or the list of secrets may be another today. */
+static void judge_again(const struct roots_rules *rules, const struct link *l, struct links *still, struct strs *notes)
+{
+	_cleanup_buf_ struct buf why = BUF_INIT;
+	const char *secret = NULL;
+	enum roots_verdict verdict = roots_judge(rules, l->target, &secret);
+	if (verdict == ROOTS_OK) {
+		links_add(still, l->path, l->target);
+		return;
+	}
+	roots_add_reason(&why, verdict, secret);
+	strs_addf(notes, "the symlink %s leads to %s: not writable any more, %s", l->path, l->target, buf_str(&why));
+}
+
+static void verify_one(const struct roots_rules *rules, const struct link *l, struct links *still, struct strs *notes)
+{
+	_cleanup_free_ char *path = path_normalize(rules->project, l->path);
+	if (!path)
+		still->failed = true;
+	if (!path || !lies_in_a_root(path, rules, still))
+		return;
+	_cleanup_free_ char *target = where_it_leads(path);
+	if (target && strcmp(target, l->target) == 0)
+		judge_again(rules, l, still, notes);
+	else if (target)
+		note_changed(notes, l, target);
+}
+
+int links_verify(const struct roots_rules *rules, const struct links *remembered, struct links *still,
+		 struct strs *notes, struct airlock_error *err)
+{
+	for (size_t i = 0; i < remembered->n; i++)
+		verify_one(rules, &remembered->v[i], still, notes);
+	return still->failed || notes->failed ? base_oom(err) : 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "project/roots.h"
+
+#include "base/path.h"
+
+#include <string.h>
+
+static const char *secret_around(const struct roots_rules *r, const char *target)
+{
+	for (size_t i = 0; i < r->secrets.n; i++)
+		if (path_is_beneath(target, r->secrets.v[i]))
+			return r->secrets.v[i];
+	return NULL;
+}
+
+static const char *secret_below(const struct roots_rules *r, const char *target)
+{
+	for (size_t i = 0; i < r->secrets.n; i++)
+		if (path_is_beneath(r->secrets.v[i], target))
+			return r->secrets.v[i];
+	return NULL;
+}
+
+static enum roots_verdict judge_by_home(const struct roots_rules *r, const char *target)
+{
+	if (!r->home)
+		return ROOTS_NO_HOME;
+	return path_is_beneath(target, r->home) ? ROOTS_OK : ROOTS_OUTSIDE_HOME;
+}
+
+enum roots_verdict roots_judge(const struct roots_rules *r, const char *target, const char **ret_secret)
+{
+	const char *secret = NULL;
+	enum roots_verdict verdict;
+	if (path_is_beneath(target, r->project))
+		verdict = ROOTS_INSIDE;
+	else if (r->home && path_is_beneath(r->home, target))
+		verdict = ROOTS_HOME;
+	else if (path_is_beneath(r->project, target))
+		verdict = ROOTS_ABOVE_PROJECT;
+	else if ((secret = secret_around(r, target)))
+		verdict = ROOTS_SECRET;
+	else if ((secret = secret_below(r, target)))
+		verdict = ROOTS_ABOVE_SECRET;
+	else
+		verdict = judge_by_home(r, target);
+	if (ret_secret)
+		*ret_secret = secret;
+	return verdict;
+}
+
+void roots_add_reason(struct buf *out, enum roots_verdict verdict, const char *secret)
+{
+	static const char *const words[] = {
+		[ROOTS_OK] = "",
+		[ROOTS_INSIDE] = "because it is inside the project",
+		[ROOTS_HOME] = "because it is the home directory or contains it",
+		[ROOTS_ABOVE_PROJECT] = "because the project lies inside it",
+		[ROOTS_SECRET] = "because what is in it is kept hidden: ",
+		[ROOTS_ABOVE_SECRET] = "because it contains what is kept hidden: ",
+		[ROOTS_OUTSIDE_HOME] = "because it is outside the home directory",
+		[ROOTS_NO_HOME] = "because it is outside the project and there is no home directory",
+	};
+	buf_adds(out, words[verdict]);
+	if (secret)
+		buf_adds(out, secret);
+}
+
+void roots_rules_done(struct roots_rules *r)
+{
+	strs_done(&r->secrets);
+}
+
+static bool has(const struct roots *l, const char *path)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static bool grow(struct roots *l)
+{
+	if (l->n < l->cap)
+		return true;
+	size_t cap = l->cap ? l->cap * 2 : 4;
+	struct project_root *v = realloc(l->v, cap * sizeof *v);
+	if (!v)
+		return false;
+	l->v = v;
+	l->cap = cap;
+	return true;
+}
+
+void roots_add(struct roots *l, const char *path, char *because)
+{
+	char *copy = strdup(path);
+	if (!copy || !because || !grow(l))
+		l->failed = true;
+	if (l->failed || has(l, path)) {
+		free(copy);
+		free(because);
+		return;
+	}
+	l->v[l->n++] = (struct project_root){.path = copy, .because = because};
+}
+
+bool roots_cover(const struct roots *l, const char *path)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (path_is_beneath(path, l->v[i].path))
+			return true;
+	return false;
+}
+
+static void free_root(struct project_root *r)
+{
+	free(r->path);
+	free(r->because);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return path_compare(((const struct project_root *)a)->path, ((const struct project_root *)b)->path);
+}
+
+/* Sorted, a parent comes before its children: one look at those already kept is enough. */
+void roots_prune(struct roots *l)
+{
+	if (l->n < 2)
+		return;
+	qsort(l->v + 1, l->n - 1, sizeof *l->v, compare);
+	struct roots kept = {.v = l->v, .n = 1};
+	for (size_t i = 1; i < l->n; i++) {
+		if (roots_cover(&kept, l->v[i].path))
+			free_root(&l->v[i]);
+		else
+			kept.v[kept.n++] = l->v[i];
+	}
+	l->n = kept.n;
+}
+
+void roots_done(struct roots *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free_root(&l->v[i]);
+	base_freep(&l->v);
+	*l = (struct roots)ROOTS_INIT;
+}
