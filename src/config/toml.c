@@ -27,15 +27,18 @@ static struct toml_limits effective(const struct toml_limits *given)
 	};
 }
 
-/* A name too long to quote keeps its end, the part that tells files apart. */
+/* A name too long to quote keeps its end, the part that tells files apart, from the start of a character on. */
 static char *copy_name(struct toml_doc *doc, const char *name)
 {
 	size_t len = strlen(name);
 	if (len <= NAME_SHOWN)
 		return toml_copy(doc, name, len);
-	char *s = toml_copy(doc, name + len - NAME_SHOWN, NAME_SHOWN);
+	const char *tail = name + len - NAME_SHOWN + 3;
+	while ((*tail & 0xc0) == 0x80)
+		tail++;
+	char *s = toml_alloc(doc, 3 + strlen(tail) + 1);
 	if (s)
-		memcpy(s, "...", 3);
+		(void)stpcpy(stpcpy(s, "..."), tail);
 	return s;
 }
 

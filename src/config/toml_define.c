@@ -52,19 +52,25 @@ static struct toml_place place_of(const struct toml_entry *e)
 	return (struct toml_place){e->line, e->column};
 }
 
+/* Up to about 100 bytes of the first n parts, so that a message has room for the rest. */
+static void add_path(struct buf *out, const struct toml_key *key, size_t n)
+{
+	for (size_t k = 0; k < n && out->len < 100; k++) {
+		buf_adds(out, k > 0 ? "." : "");
+		text_add_escaped(out, key[k].s, AL_MIN(key[k].len, (size_t)60));
+	}
+}
+
 /* Part i of ps->key met an entry that does not allow what was asked for. */
 static int conflict(struct toml_parser *ps, size_t i, const struct toml_entry *e, const char *why)
 {
 	_cleanup_buf_ struct buf path = BUF_INIT;
-	for (size_t k = 0; k <= i && path.len < 100; k++) {
-		buf_adds(&path, k > 0 ? "." : "");
-		text_add_escaped(&path, ps->key[k].s, AL_MIN(ps->key[k].len, (size_t)60));
-	}
+	add_path(&path, ps->key, i + 1);
 	if (path.failed)
 		return base_oom(ps->err);
 	struct toml_place first = place_of(e);
-	return toml_fail(ps, ps->key[i].at, "'%.120s' is already %s, first at %d:%d; %s", buf_str(&path),
-			 kind(e->value), first.line, first.column, why);
+	return toml_fail(ps, ps->key[i].at, "'%s' is already %s, first at %d:%d; %s", buf_str(&path), kind(e->value),
+			 first.line, first.column, why);
 }
 
 /* A new table under part i of ps->key. */

@@ -3,7 +3,7 @@
  * another reader in tests/integration/toml_differential.py. */
 #include "tests.h"
 
-#include "base/buf.h"
+#include "base/text.h"
 #include "config/toml.h"
 
 #include <locale.h>
@@ -542,6 +542,34 @@ static void long_names_keep_the_place(void **state)
 	assert_non_null(strstr(err.message, "/config.tom:1:2: expected '=' after the key, found end of file"));
 }
 
+static void add_faces(struct buf *b, int pad, int n)
+{
+	buf_printf(b, "%.*s", pad, "xxxx");
+	for (int i = 0; i < n; i++)
+		buf_adds(b, "\xf0\x9f\x98\x80");
+}
+
+/* Long keys and names are cut, but never inside a character. */
+static void messages_stay_utf8(void **state)
+{
+	for (int pad = 0; pad < 4; pad++) {
+		struct buf text = BUF_INIT, name = BUF_INIT, part = BUF_INIT;
+		add_faces(&name, pad, 500);
+		add_faces(&part, pad, 30);
+		for (int line = 0; line < 2; line++)
+			buf_printf(&text, "'%s'.'%s\xe2\x80\xae'.'%s'=1\n", part.data, part.data, part.data);
+		struct airlock_error err = {0};
+		struct toml_doc *doc = NULL;
+		assert_int_equal(toml_parse(text.data, text.len, name.data, NULL, &doc, &err), AIRLOCK_ERR_INVALID);
+		assert_non_null(strstr(err.message, "first at 1:"));
+		assert_true(text_is_utf8(err.message, strlen(err.message)));
+		assert_true(text_is_utf8(err.subject, strlen(err.subject)));
+		buf_done(&part);
+		buf_done(&name);
+		buf_done(&text);
+	}
+}
+
 static void errors_need_no_struct(void **state)
 {
 	struct toml_doc *doc = NULL;
@@ -720,6 +748,7 @@ int main(void)
 		cmocka_unit_test(bad_bytes_are_placed),
 		cmocka_unit_test(some_errors_have_a_hint),
 		cmocka_unit_test(long_names_keep_the_place),
+		cmocka_unit_test(messages_stay_utf8),
 		cmocka_unit_test(errors_need_no_struct),
 		cmocka_unit_test(sizes_are_limited),
 		cmocka_unit_test(depth_is_limited),
