@@ -111,12 +111,23 @@ static void settle_limit(struct supervise *s)
 		s->result.limit_hit = "timeout";
 }
 
+static void say_timeout(struct supervise *s)
+{
+	_cleanup_buf_ struct buf after = BUF_INIT;
+	text_add_duration(&after, s->spec.plan->timeout_ms.value);
+	base_error_clear(&s->result.error);
+	base_error(&s->result.error, AIRLOCK_ERR_TIMEOUT, "timeout", buf_str(&after), "timed out after %s",
+		   buf_str(&after));
+	base_hint(&s->result.error, "give it longer with --timeout, or none");
+}
+
 static void settle_status(struct supervise *s)
 {
 	struct supervise_result *r = &s->result;
 	if (s->timed_out) {
 		r->status = SUPERVISE_TIMED_OUT;
 		r->exit_code = 124;
+		say_timeout(s);
 	} else if (r->error.code != 0) {
 		r->status = SUPERVISE_FAILED;
 	} else if (s->have_status && WIFEXITED(s->wait_status)) {

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Plans over made-up file systems, compared with tests/golden/plan-*.txt.
+ * UPDATE_GOLDEN=1 writes the files anew; look at the difference before committing it. */
+#include "tests.h"
+
+#include "base/path.h"
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ── A file system in a table ── */
+
+struct made_up {
+	const char *path;
+	enum plan_type type;
+	const char *link;
+};
+
+static const struct made_up *entry(const struct made_up *fs, const char *path)
+{
+	for (; fs->path; fs++)
+		if (strcmp(fs->path, path) == 0)
+			return fs;
+	return NULL;
+}
+
+static enum plan_type type_in(const char *path, void *data)
+{
+	const struct made_up *e = entry(data, path);
+	return strcmp(path, "/") == 0 ? PLAN_DIRECTORY : e ? e->type : PLAN_MISSING;
+}
+
+static char *link_in(const char *path, void *data)
+{
+	const struct made_up *e = entry(data, path);
+	return e && e->link ? strdup(e->link) : NULL;
+}
+
+/* Resolves component by component, as realpath does. */
+static char *real_in(const char *path, void *data)
+{
+	char *at = strdup("/");
+	char *rest = strdup(path + 1), *save = NULL;
+	for (char *name = strtok_r(rest, "/", &save); name && at; name = strtok_r(NULL, "/", &save)) {
+		char *next = path_join(at, name);
+		const struct made_up *e = entry(data, next);
+		if (e && e->type == PLAN_LINK) {
+			char *to = path_normalize(at, e->link);
+			free(next);
+			next = real_in(to, data);
+			free(to);
+		} else if (!e) {
+			free(next);
+			next = NULL;
+		}
+		free(at);
+		at = next;
+	}
+	free(rest);
+	return at;
+}
+
+static int list_in(const char *path, struct strs *ret, void *data)
+{
+	for (const struct made_up *e = data; e->path; e++) {
+		const char *rest = path_rest(e->path, path);
+		if (rest && *rest && !strchr(rest, '/'))
+			strs_add(ret, rest);
+	}
+	return 0;
+}
+
+#define WORLD(fs)                                                                                                      \
+	{                                                                                                              \
+		.type = type_in, .real = real_in, .link = link_in, .list = list_in, .data = (void *)(fs)               \
+	}
+
+#define SYSTEM                                                                                                         \
+	{"/bin", PLAN_LINK, "usr/bin"}, {"/lib", PLAN_LINK, "usr/lib"}, {"/usr", PLAN_DIRECTORY},                      \
+		{"/usr/bin", PLAN_DIRECTORY}, {"/usr/lib", PLAN_DIRECTORY}, {"/etc", PLAN_DIRECTORY},                  \
+		{"/etc/passwd", PLAN_FILE}, {"/etc/shadow", PLAN_FILE},                                                \
+		{"/etc/resolv.conf", PLAN_LINK, "../run/resolv.conf"}, {"/run", PLAN_DIRECTORY},                       \
+		{"/run/resolv.conf", PLAN_FILE}, {"/run/docker.sock", PLAN_SOCKET}, {"/tmp", PLAN_DIRECTORY},          \
+		{"/var", PLAN_DIRECTORY}, {"/var/tmp", PLAN_DIRECTORY}, {"/var/run", PLAN_LINK, "/run"},               \
+		{"/home", PLAN_DIRECTORY}, {"/proc", PLAN_DIRECTORY},                                                  \
+	{                                                                                                              \
+		"/dev", PLAN_DIRECTORY                                                                                 \
+	}
+
+static const struct made_up ordinary[] = {
+	SYSTEM,
+	{"/home/u", PLAN_DIRECTORY},
+	{"/home/u/.ssh", PLAN_DIRECTORY},
+	{"/home/u/.ssh/id_ed25519", PLAN_FILE},
+	{"/home/u/.bashrc", PLAN_FILE},
+	{"/home/u/.config", PLAN_DIRECTORY},
+	{"/home/u/.config/gh", PLAN_DIRECTORY},
+	{"/home/u/.config/git", PLAN_DIRECTORY},
+	{"/home/u/agent.sock", PLAN_SOCKET},
+	{"/home/u/dotfiles", PLAN_LINK, ".config"},
+	{"/home/u/p", PLAN_DIRECTORY},
+	{"/home/other", PLAN_DIRECTORY},
+	{0},
+};
+
+/* ── Building and comparing ── */
+
+struct setting {
+	const char *profile;
+	const struct made_up *fs;
+	const char *home, *project, *linked_root;
+	bool network, share_pid;
+	const struct policy_path *rules;
+	size_t n_rules;
+};
+
+static struct plan *build(const struct setting *s)
+{
+	static const char *const argv[] = {"true", NULL};
+	static const char *const environ[] = {"PATH=/usr/bin:/bin", "GITHUB_TOKEN=x", "LANG=C", "TMPDIR=/x", NULL};
+	struct airlock_error err = {0};
+	struct policy policy = POLICY_INIT;
+	assert_int_equal(policy_apply_builtin(&policy, s->profile, s->home, &err), 0);
+	policy.share_pid = s->share_pid;
+	for (size_t i = 0; i < s->n_rules; i++)
+		assert_int_equal(
+			policy_add_path(&policy, s->rules[i].access, s->rules[i].path, s->rules[i].origin, &err), 0);
+	struct plan_root roots[] = {{s->project, "project"}, {s->linked_root, "symlink lib in the project"}};
+	struct plan_root hidden = {"/home/u/.local/state/airlock", "airlock's own state"};
+	struct plan_world world = WORLD(s->fs);
+	struct plan_inputs in = {.policy = &policy,
+				 .world = &world,
+				 .home = s->home,
+				 .roots = roots,
+				 .n_roots = s->linked_root ? 2 : 1,
+				 .playground_source = "/data/playground",
+				 .hidden = &hidden,
+				 .n_hidden = 1,
+				 .cwd = s->project,
+				 .argv = argv,
+				 .environ = environ,
+				 .network = s->network};
+	struct plan *plan = NULL;
+	assert_int_equal(plan_build(&in, &plan, &err), 0);
+	policy_done(&policy);
+	return plan;
+}
+
+static void compare_with_golden(const char *name, const char *text)
+{
+	char path[200], expected[65536];
+	(void)snprintf(path, sizeof path, "tests/golden/plan-%s.txt", name);
+	if (getenv("UPDATE_GOLDEN")) {
+		FILE *f = fopen(path, "w");
+		assert_non_null(f);
+		assert_true(fputs(text, f) >= 0);
+		assert_int_equal(fclose(f), 0);
+	}
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	expected[fread(expected, 1, sizeof expected - 1, f)] = '\0';
+	(void)fclose(f);
+	assert_string_equal(text, expected);
+}
+
+static void golden(const char *name, const struct setting *s)
+{
+	struct plan *plan = build(s);
+	struct buf out = BUF_INIT;
+	plan_print_text(plan, &out);
+	compare_with_golden(name, buf_str(&out));
+	buf_done(&out);
+	plan_free(plan);
+}
+
+/* ── Golden plans ── */
+
+static void strict_is_as_written(void **state)
+{
+	golden("strict", &(struct setting){"strict", ordinary, "/home/u", "/home/u/p"});
+}
+
+static void moderate_is_as_written(void **state)
+{
+	golden("moderate", &(struct setting){"moderate", ordinary, "/home/u", "/home/u/p"});
+}
+
+static void permissive_is_as_written(void **state)
+{
+	golden("permissive", &(struct setting){"permissive", ordinary, "/home/u", "/home/u/p"});
+}
+
+static void the_network_brings_the_resolver_and_nothing_else_of_run(void **state)
+{
+	golden("network", &(struct setting){"permissive", ordinary, "/home/u", "/home/u/p", .network = true});
+}
+
+static void a_shared_pid_namespace_has_the_hosts_proc(void **state)
+{
+	golden("share-pid", &(struct setting){"permissive", ordinary, "/home/u", "/home/u/p", .share_pid = true});
+}
+
+static void a_home_that_does_not_exist_rebuilds_the_root(void **state)
+{
+	golden("no-home", &(struct setting){"permissive", ordinary, "/nonexistent", "/home/u/p"});
+}
+
+static void a_project_in_tmp_is_seen_in_a_private_tmp(void **state)
+{
+	static const struct made_up fs[] = {SYSTEM,
+					    {"/tmp/h", PLAN_DIRECTORY},
+					    {"/tmp/h/playground", PLAN_DIRECTORY},
+					    {"/tmp/p", PLAN_DIRECTORY},
+					    {"/tmp/lib", PLAN_DIRECTORY},
+					    {0}};
+	golden("tmp", &(struct setting){"permissive", fs, "/tmp/h", "/tmp/p", "/tmp/lib"});
+}
+
+static void home_as_project_keeps_secrets_hidden(void **state)
+{
+	golden("home-as-project", &(struct setting){"moderate", ordinary, "/home/u", "/home/u"});
+}
+
+/* ── Single properties ── */
+
+static const struct plan_mount *mount_at(const struct plan *p, const char *target)
+{
+	const struct plan_mount *found = NULL;
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (p->mounts[i].kind != PLAN_SEAL && strcmp(p->mounts[i].target, target) == 0)
+			found = &p->mounts[i];
+	return found;
+}
+
+static void the_same_inputs_give_the_same_plan(void **state)
+{
+	struct setting s = {"moderate", ordinary, "/home/u", "/home/u/p"};
+	struct plan *a = build(&s), *b = build(&s);
+	struct buf x = BUF_INIT, y = BUF_INIT;
+	plan_print_text(a, &x);
+	plan_print_text(b, &y);
+	assert_string_equal(buf_str(&x), buf_str(&y));
+	buf_done(&x);
+	buf_done(&y);
+	plan_free(a);
+	plan_free(b);
+}
+
+static void no_mount_point_is_missing_where_it_cannot_be_made(void **state)
+{
+	static const char *const profiles[] = {"strict", "moderate", "permissive"};
+	for (size_t k = 0; k < AL_ARRAY_LEN(profiles); k++) {
+		struct plan *p = build(&(struct setting){profiles[k], ordinary, "/home/u", "/home/u/p"});
+		for (size_t i = 0; i < p->n_mounts; i++) {
+			const struct plan_mount *m = &p->mounts[i], *cover = NULL;
+			for (size_t j = 0; j < i; j++)
+				if (strcmp(p->mounts[j].target, m->target) != 0 &&
+				    path_is_beneath(m->target, p->mounts[j].target))
+					cover = &p->mounts[j];
+			if (m->kind == PLAN_SEAL || !cover || (cover->kind != PLAN_READ && cover->kind != PLAN_WRITE))
+				continue;
+			/* The host has it, so nothing needs to be created there. */
+			assert_int_not_equal(type_in(m->target, (void *)ordinary), PLAN_MISSING);
+		}
+		plan_free(p);
+	}
+}
+
+static void secrets_of_a_rebuilt_home_are_left_out(void **state)
+{
+	struct plan *p = build(&(struct setting){"moderate", ordinary, "/home/u", "/home/u/p"});
+	assert_int_equal(mount_at(p, "/home/u")->kind, PLAN_REBUILD);
+	assert_null(mount_at(p, "/home/u/.ssh"));
+	assert_null(mount_at(p, "/home/u/agent.sock"));
+	assert_int_equal(mount_at(p, "/home/u/.bashrc")->kind, PLAN_READ);
+	assert_int_equal(mount_at(p, "/home")->kind, PLAN_EMPTY_DIR);
+	plan_free(p);
+}
+
+static void the_later_rule_for_a_path_wins(void **state)
+{
+	static const struct policy_path show[] = {{(char *)"/home/u/.ssh", POLICY_READ, (char *)"--ro"}};
+	struct plan *p =
+		build(&(struct setting){"moderate", ordinary, "/home/u", "/home/u/p", .rules = show, .n_rules = 1});
+	assert_int_equal(mount_at(p, "/home/u/.ssh")->kind, PLAN_READ);
+	plan_free(p);
+}
+
+static void a_hidden_path_in_the_project_that_does_not_exist_is_not_created(void **state)
+{
+	static const struct policy_path hide[] = {{(char *)"/home/u/p/.env", POLICY_HIDE, (char *)"--hide"}};
+	struct plan *p =
+		build(&(struct setting){"moderate", ordinary, "/home/u", "/home/u/p", .rules = hide, .n_rules = 1});
+	assert_null(mount_at(p, "/home/u/p/.env"));
+	plan_free(p);
+}
+
+static void a_link_to_a_hidden_directory_hides_what_it_leads_to(void **state)
+{
+	static const struct policy_path hide[] = {{(char *)"/home/u/dotfiles", POLICY_HIDE, (char *)"--hide"}};
+	struct plan *p =
+		build(&(struct setting){"permissive", ordinary, "/home/u", "/home/u/p", .rules = hide, .n_rules = 1});
+	assert_null(mount_at(p, "/home/u/.config"));
+	char *host = NULL;
+	assert_int_equal(plan_locate(p, "/home/u/.config", &host), -ENOENT);
+	plan_free(p);
+}
+
+static void paths_inside_are_located(void **state)
+{
+	struct plan *p = build(&(struct setting){"strict", ordinary, "/home/u", "/home/u/p"});
+	static const struct {
+		const char *path;
+		int rc;
+		const char *host;
+	} rows[] = {
+		{"/home/u/p/x", 1, "/home/u/p/x"},
+		{"/home/u/playground/y", 1, "/data/playground/y"},
+		{"/home/u", 0, NULL},
+		{"/home/u/.ssh", -ENOENT, NULL},
+		{"/home", 0, NULL},
+		{"/root", -ENOENT, NULL},
+		{"/bin/sh", 1, "/usr/bin/sh"},
+		{"/usr", 1, "/usr"},
+		{"/", 0, NULL},
+		{"/etc", 0, NULL},
+		{"/etc/shadow", -ENOENT, NULL},
+		{"/tmp", 0, NULL},
+		{"/tmp/x", -ENOENT, NULL},
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
+		char *host = NULL;
+		assert_int_equal(plan_locate(p, rows[i].path, &host), rows[i].rc);
+		if (rows[i].host)
+			assert_string_equal(host, rows[i].host);
+		free(host);
+	}
+	plan_free(p);
+}
+
+static void the_environment_is_filtered_and_told(void **state)
+{
+	struct plan *p = build(&(struct setting){"moderate", ordinary, "/home/u", "/home/u/p"});
+	assert_true(strs_has(&p->env_removed, "GITHUB_TOKEN"));
+	assert_true(strs_has(&p->env_removed, "TMPDIR"));
+	assert_true(strs_has(&p->env_kept, "LANG"));
+	assert_true(strs_has(&p->envp, "PWD=/home/u/p"));
+	assert_true(strs_has(&p->envp, "HOME=/home/u"));
+	plan_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strict_is_as_written),
+		cmocka_unit_test(moderate_is_as_written),
+		cmocka_unit_test(permissive_is_as_written),
+		cmocka_unit_test(the_network_brings_the_resolver_and_nothing_else_of_run),
+		cmocka_unit_test(a_shared_pid_namespace_has_the_hosts_proc),
+		cmocka_unit_test(a_home_that_does_not_exist_rebuilds_the_root),
+		cmocka_unit_test(a_project_in_tmp_is_seen_in_a_private_tmp),
+		cmocka_unit_test(home_as_project_keeps_secrets_hidden),
+		cmocka_unit_test(the_same_inputs_give_the_same_plan),
+		cmocka_unit_test(no_mount_point_is_missing_where_it_cannot_be_made),
+		cmocka_unit_test(secrets_of_a_rebuilt_home_are_left_out),
+		cmocka_unit_test(the_later_rule_for_a_path_wins),
+		cmocka_unit_test(a_hidden_path_in_the_project_that_does_not_exist_is_not_created),
+		cmocka_unit_test(a_link_to_a_hidden_directory_hides_what_it_leads_to),
+		cmocka_unit_test(paths_inside_are_located),
+		cmocka_unit_test(the_environment_is_filtered_and_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
