@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -76,17 +77,17 @@ _Noreturn static void child_main(int write_fd, probe_fn fn, const void *arg)
 		(void)raw_call1(__NR_exit_group, 0);
 }
 
-/* No exit signal in the flags: see the head of probe_child.h. Kernels before 5.2 leave pidfd alone, some emulations
+/* No exit signal: see the head of probe_child.h. Kernels before 5.2 leave pidfd alone, some emulations
  * refuse the flag. */
-static long clone_child(unsigned long flags, int *pidfd)
+static long clone_child(int *pidfd)
 {
-	long rc = raw_call3(__NR_clone, flags | CLONE_PIDFD, 0, pidfd);
+	long rc = raw_call3(__NR_clone, CLONE_PIDFD, 0, pidfd);
 	if (rc == -EINVAL)
-		rc = raw_call3(__NR_clone, flags, 0, NULL);
+		rc = raw_call3(__NR_clone, 0, 0, NULL);
 	return rc;
 }
 
-int probe_start(unsigned long namespaces, probe_fn fn, const void *arg, struct probe_child *ret)
+int probe_start(probe_fn fn, const void *arg, struct probe_child *ret)
 {
 	int fds[2], pidfd = -EBADF;
 	int rc = probe_pipe(fds);
@@ -96,7 +97,7 @@ int probe_start(unsigned long namespaces, probe_fn fn, const void *arg, struct p
 	sigset_t all, before;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	long pid = clone_child(namespaces, &pidfd);
+	long pid = clone_child(&pidfd);
 	if (pid == 0)
 		child_main(fds[1], fn, arg);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -159,10 +160,37 @@ void probe_finish(struct probe_child *c, int timeout_ms, struct probe_report *re
 	base_closep(&c->report_fd);
 }
 
+struct inside {
+	unsigned long namespaces;
+	probe_fn fn;
+	const void *arg;
+};
+
+/* In the child, which makes a second one in the namespaces: a filter that answers such a clone with death must not hit
+ * the calling program. */
+static int try_inside(const void *arg, struct probe_report *r)
+{
+	const struct inside *in = arg;
+	int status = 0;
+	long pid = raw_call3(__NR_clone, in->namespaces, 0, NULL);
+	if (pid < 0)
+		return probe_stop(r, "clone", pid);
+	if (pid == 0) {
+		(void)raw_call5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		child_main(r->fd, in->fn, in->arg);
+	}
+	(void)raw_call4(__NR_wait4, pid, &status, __WALL, NULL);
+	if (WIFSIGNALED(status))
+		return probe_stop(r, "child killed", -EIO);
+	r->fd = -EBADF; /* it has been said already */
+	return 0;
+}
+
 void probe_try(unsigned long namespaces, probe_fn fn, const void *arg, struct probe_report *ret)
 {
+	struct inside inside = {namespaces, fn, arg};
 	struct probe_child c;
-	int rc = probe_start(namespaces, fn, arg, &c);
+	int rc = namespaces ? probe_start(try_inside, &inside, &c) : probe_start(fn, arg, &c);
 	if (rc < 0)
 		*ret = (struct probe_report){.step = "clone", .errnum = -rc};
 	else
@@ -190,9 +218,13 @@ long probe_put(const char *path, const char *text)
 	return n < 0 ? n : 0;
 }
 
+/* The files below /proc/self of a program that made itself undumpable, or has changed its user, are root's. Making the
+ * child dumpable would help, and would also let others read the copy of the program's memory that it has: not done. */
 int probe_write_id_maps(const struct probe_id_maps *maps, struct probe_report *r)
 {
 	long rc = probe_put("/proc/self/setgroups", "deny");
+	if (rc == -EACCES && raw_call5(__NR_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1)
+		return probe_stop(r, "mapping ids, as this program is not dumpable", rc);
 	if (rc < 0 && rc != -ENOENT)
 		return probe_stop(r, "writing setgroups", rc);
 	rc = probe_put("/proc/self/uid_map", maps->uid);

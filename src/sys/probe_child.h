@@ -40,17 +40,17 @@ static inline int probe_stop(struct probe_report *r, const char *step, long rc)
 	return -1;
 }
 
-/* Runs fn in a child made with these CLONE_NEW* flags and fills ret: also when clone itself is refused ("clone"), the
+/* Runs fn in a child made with these CLONE_NEW* flags (0: none) and fills ret: also when clone itself is refused ("clone"), the
  * child dies ("child killed") or is too slow ("timeout"). */
 void probe_try(unsigned long namespaces, probe_fn fn, const void *arg, struct probe_report *ret);
 
-/* The same in two halves, for a caller that has more to watch than the report. */
+/* The same without namespaces and in two halves, for a caller that has more to watch than the report. */
 struct probe_child {
 	pid_t pid;
 	int pidfd;     /* -EBADF on kernels without CLONE_PIDFD */
 	int report_fd; /* readable when the report is there, or when the child died without one */
 };
-int probe_start(unsigned long namespaces, probe_fn fn, const void *arg, struct probe_child *ret); /* 0 or -errno */
+int probe_start(probe_fn fn, const void *arg, struct probe_child *ret); /* 0 or -errno */
 /* Writes a report from inside the child; for a grandchild that cannot return from fn. */
 void probe_send(const struct probe_report *r);
 /* Waits at most timeout_ms for the report, ends the child if it has not ended itself, reaps it. */

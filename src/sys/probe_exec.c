@@ -158,7 +158,7 @@ void sys_probe_exec(const char *path, const char *const *argv, int timeout_ms, s
 		rc = probe_pipe(err);
 	struct exec_arg arg = {.path = path, .argv = argv, .out_fd = out[1], .err_fd = err[1]};
 	if (rc == 0)
-		rc = probe_start(0, supervise_program, &arg, &c);
+		rc = probe_start(supervise_program, &arg, &c);
 	base_closep(&out[1]);
 	base_closep(&err[1]);
 	struct stream streams[2] = {{out[0], ret->out, 0, sizeof ret->out}, {err[0], ret->err, 0, sizeof ret->err}};
