@@ -106,6 +106,16 @@ static int open_terminal(struct airlock_error *err)
 	return output_fail(err, AIRLOCK_ERR_UNAVAILABLE, "/dev/tty", "cannot ask from the background");
 }
 
+bool ask_is_possible(void)
+{
+	struct airlock_error err = {0};
+	int fd = open_terminal(&err);
+	if (fd < 0)
+		return false;
+	(void)close(fd);
+	return true;
+}
+
 static bool ask_with_signals(const struct ask *ask, int tty, int signals, struct airlock_error *err)
 {
 	struct terminal mode = TERMINAL_INIT;

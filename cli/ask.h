@@ -2,7 +2,7 @@
 /* Asks the person at the terminal: /dev/tty, never standard input, which belongs to the command.
  *
  *   struct airlock_io io = {…, .ask = ask_permission};
- *   if (!ask_terminal("…?", "[C]lear  [K]eep", 'c', &err)) …
+ *   if (ask_terminal(&(struct ask){"Remove it?", "[R]emove  [K]eep", "remove", "remove", "keep"}, &err) > 0) …
  */
 #pragma once
 
@@ -12,6 +12,8 @@
 
 /* For struct airlock_io. Without a terminal: denies, and says which option would have granted it. */
 enum airlock_answer ask_permission(const struct airlock_question *q, void *data);
+/* Is there a person to ask at all? If not, the library had better know: then its error says so, in JSON too. */
+bool ask_is_possible(void);
 
 struct ask {
 	const char *text; /* inert, may have several lines */

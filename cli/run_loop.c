@@ -118,15 +118,16 @@ static int run_job(struct airlock_job *job, bool json, bool has_pty, struct airl
 				      .stdout_fd = json ? -1 : STDOUT_FILENO,
 				      .stderr_fd = json ? -1 : STDERR_FILENO,
 				      .terminal_fd = has_pty ? STDIN_FILENO : -1,
-				      .ask = ask_permission};
+				      .ask = ask_is_possible() ? ask_permission : NULL};
 	struct terminal terminal = TERMINAL_INIT;
-	struct loop l = {.signal_fd = open_signals(err), .started_ms = now_ms()};
+	struct loop l = {.signal_fd = open_signals(err)};
 	int rc = l.signal_fd;
 	if (rc >= 0)
 		rc = airlock_run_start(job, &io, &l.run, err);
 	if (rc >= 0 && has_pty)
 		rc = terminal_raw(&terminal, STDIN_FILENO, err);
 	if (rc >= 0) {
+		l.started_ms = now_ms();
 		loop_until_over(&l);
 		terminal_restore(&terminal);
 		rc = tell_result(&l, json);
