@@ -20,25 +20,33 @@ struct project {
 	char *dir;		    /* real path */
 	struct project_root *roots; /* roots[0] is the project; none lies inside another */
 	size_t n_roots;
-	struct strs notes; /* links left out and why, links that changed: sentences for a person */
+	/* Links left out and why, links that changed: sentences for a person, with paths as raw bytes. */
+	struct strs notes;
 };
 
 struct project_query {
 	const char *dir;  /* the project, real path as given by project_detect */
-	const char *home; /* real path of $HOME, or NULL */
-	const char *
-		state_dir; /* where links are remembered: <state_dir>/projects/<hash>/links; must not lie in the project */
-	const char *const *secrets; /* NULL-terminated absolute paths no link may lead to, into or above */
-	bool rescan;		    /* search again and remember anew */
-	/* Called now and then while searching, may be NULL. */
+	const char *home; /* real path of $HOME, or NULL: then no link makes a root */
+	/* Links are remembered in <state_dir>/projects/<hash>/links. NULL, or a directory in the project: nothing is
+	 * remembered and every call searches. */
+	const char *state_dir;
+	/* NULL-terminated absolute paths no link may lead to, into or above; state_dir is one without being named. They
+	 * need not exist and may be spelt through symlinks. */
+	const char *const *secrets;
+	bool rescan; /* search again and remember anew */
+	/* Called about every 4096 entries while searching, may be NULL. */
 	void (*progress)(size_t entries_seen, void *data);
 	void *progress_data;
 };
 
 /* The project directory: `wanted` when not NULL (any directory, also / and $HOME), else the nearest directory from cwd
- * upward with .git or .airlock.toml, else cwd. / and $HOME are never taken unless wanted: AIRLOCK_ERR_INVALID with a
- * hint that names -p. Missing: AIRLOCK_ERR_NOT_FOUND; not a directory: AIRLOCK_ERR_INVALID. Real path. */
+ * upward with .git or .airlock.toml, else cwd. Unless wanted, /, $HOME and what contains it are never taken: a marker
+ * there does not count, and cwd being one is AIRLOCK_ERR_INVALID with a hint that names -p. Missing (also cwd, when it is
+ * needed and NULL): AIRLOCK_ERR_NOT_FOUND; not a directory or empty: AIRLOCK_ERR_INVALID. home may be a symlink or NULL.
+ * Real path, owned by the caller. */
 int project_detect(const char *wanted, const char *cwd, const char *home, char **ret_dir, struct airlock_error *err);
 
+/* Links and directories that cannot be used become notes. It fails when what was remembered cannot be read (a damaged
+ * file is searched anew), and out of memory or descriptors. */
 int project_open(const struct project_query *q, struct project **ret, struct airlock_error *err);
 void project_free(struct project *p);

@@ -19,6 +19,56 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+/* Calls that can be made to fail: the linker sends those of the library here. */
+static const char *failing = "";
+
+ssize_t __real_write(int fd, const void *data, size_t len);
+int __real_fsync(int fd);
+int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
+ssize_t __real_getrandom(void *data, size_t len, unsigned flags);
+ssize_t __wrap_write(int fd, const void *data, size_t len);
+int __wrap_fsync(int fd);
+int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to);
+ssize_t __wrap_getrandom(void *data, size_t len, unsigned flags);
+
+static bool fails(const char *call)
+{
+	if (strcmp(failing, call) != 0)
+		return false;
+	errno = ENOSPC;
+	return true;
+}
+
+/* Short of what was asked for, and interrupted now and then, as write(2) may be. */
+ssize_t __wrap_write(int fd, const void *data, size_t len)
+{
+	static unsigned turn;
+	if (fails("write"))
+		return -1;
+	if (strcmp(failing, "short") != 0)
+		return __real_write(fd, data, len);
+	if (++turn % 3 == 0) {
+		errno = EINTR;
+		return -1;
+	}
+	return __real_write(fd, data, len > 2 ? 2 : len);
+}
+
+int __wrap_fsync(int fd)
+{
+	return fails("fsync") ? -1 : __real_fsync(fd);
+}
+
+int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	return fails("renameat") ? -1 : __real_renameat(from_fd, from, to_fd, to);
+}
+
+ssize_t __wrap_getrandom(void *data, size_t len, unsigned flags)
+{
+	return fails("getrandom") ? -1 : __real_getrandom(data, len, flags);
+}
+
 struct place {
 	char dir[64];
 	int fd;
@@ -232,6 +282,36 @@ static void a_failed_write_leaves_no_temporary(void **state)
 	assert_int_equal(fs_write_private_file(in(state, name), "new", 3, NULL), AIRLOCK_ERR_IO);
 	assert_int_equal(count_entries(state), 1);
 	assert_int_equal(fs_write_private_file("/proc/airlock-test", "new", 3, NULL), AIRLOCK_ERR_IO);
+}
+
+static void every_failing_call_leaves_the_old_file(void **state)
+{
+	static const char *const calls[] = {"write", "fsync", "renameat", "getrandom"};
+	_cleanup_buf_ struct buf b = BUF_INIT;
+	put(top(state), "f", "old");
+	for (size_t i = 0; i < AL_ARRAY_LEN(calls); i++) {
+		struct airlock_error err = {0};
+		failing = calls[i];
+		int rc = fs_write_private_file(in(state, "f"), "new", 3, &err);
+		failing = "";
+		assert_int_equal(rc, AIRLOCK_ERR_IO);
+		assert_int_equal(err.errnum, ENOSPC);
+		assert_string_equal(err.subject, in(state, "f"));
+		assert_int_equal(count_entries(state), 1);
+		assert_int_equal(fs_read_file(in(state, "f"), 10, &b, NULL), 0);
+		assert_string_equal(buf_str(&b), "old");
+	}
+}
+
+static void short_writes_are_continued(void **state)
+{
+	_cleanup_buf_ struct buf b = BUF_INIT;
+	failing = "short";
+	int rc = fs_write_private_file(in(state, "f"), "0123456789", 10, NULL);
+	failing = "";
+	assert_int_equal(rc, 0);
+	assert_int_equal(fs_read_file(in(state, "f"), 10, &b, NULL), 0);
+	assert_string_equal(buf_str(&b), "0123456789");
 }
 
 static void what_others_may_write_is_not_private(void **state)
@@ -555,6 +635,8 @@ int main(void)
 		TEST(a_private_file_is_replaced_whole),
 		TEST(a_symlink_is_replaced_not_followed),
 		TEST(a_failed_write_leaves_no_temporary),
+		TEST(every_failing_call_leaves_the_old_file),
+		TEST(short_writes_are_continued),
 		TEST(what_others_may_write_is_not_private),
 		TEST(what_somebody_else_owns_is_not_private),
 		TEST(a_symlink_is_not_private),

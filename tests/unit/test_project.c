@@ -6,6 +6,10 @@
 #include "project/memory.h"
 #include "project/roots.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
 /* ---- detection ---- */
 
 static int detect(const char *wanted, const char *cwd, char **ret, struct airlock_error *err)
@@ -476,6 +480,33 @@ static void unreadable_directories_are_noted(void **state)
 	assert_true(note_has(p, at("home/work/p/unsearchable/x"), "Permission denied"));
 }
 
+/* In a mount namespace of its own. The project may be on any mount, but nothing mounted in it is looked into. */
+static int open_with_mount_inside(void)
+{
+	if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(at("share"), at("home/work/p/mnt"), NULL, MS_BIND, NULL) < 0)
+		return 1;
+	_cleanup_project_ struct project *p = open_project();
+	assert_roots(p, NO_ROOTS);
+	assert_int_equal(p->notes.n, 1);
+	return note_has(p, at("home/work/p/mnt"), "mounted from elsewhere") ? 0 : 2;
+}
+
+static void mounts_in_the_project_are_not_searched(void **state)
+{
+	int status = -1;
+	make_dir("share");
+	make_dir("home/lib");
+	make_dir("home/work/p/mnt");
+	link_to("home/lib", "share/l");
+	pid_t child = fork();
+	if (child == 0)
+		_exit(open_with_mount_inside());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void many_refused_links_make_few_notes(void **state)
 {
 	for (int i = 0; i < 100; i++) {
@@ -531,6 +562,7 @@ int main(void)
 		TEST(home_may_be_a_symlink),
 		TEST(a_project_outside_home_may_link_into_it),
 		TEST(unreadable_directories_are_noted),
+		TEST(mounts_in_the_project_are_not_searched),
 		TEST(many_refused_links_make_few_notes),
 		TEST(many_targets_are_bounded),
 	};
