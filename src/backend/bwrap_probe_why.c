@@ -122,7 +122,7 @@ void bwrap_explain(enum bwrap_cause cause, const char *subject, const char *deta
 		cause = BWRAP_FLATPAK;
 	const struct bwrap_words *w = bwrap_cause_words(cause);
 	base_error_clear(ret);
-	(void)base_error(ret, AIRLOCK_ERR_UNAVAILABLE, "bwrap", subject, "bubblewrap cannot be used: %s%s%s%s",
-			 w->cause, *detail ? " (" : "", detail, *detail ? ")" : "");
+	(void)base_error(ret, AIRLOCK_ERR_UNAVAILABLE, "bwrap", subject, "bubblewrap cannot be used: %s%s%s", w->cause,
+			 *detail ? ": " : "", detail);
 	(void)base_hint(ret, "%s", w->fix);
 }

@@ -201,11 +201,11 @@ static enum sys_userns_obstacle setting_in_the_way(const struct sys_kernel *k, i
 }
 
 /* A chroot at a mount point cannot be seen from inside. But where no filter and no setting stands in the way, being in
- * a chroot is what the kernel answers clone(CLONE_NEWUSER) with EPERM for. */
+ * a chroot is what the kernel answers clone(CLONE_NEWUSER) with EPERM for (in a user namespace also: ids it has not). */
 static bool is_refused_for_chroot(const struct sys_environment *e, const struct sys_probe *userns)
 {
 	bool at_clone = strncmp(userns->detail, "clone", 5) == 0;
-	return e->in_chroot || (at_clone && userns->errnum == EPERM && !e->under_seccomp);
+	return e->in_chroot || (at_clone && userns->errnum == EPERM && !e->under_seccomp && !e->in_userns);
 }
 
 enum sys_userns_obstacle sys_userns_obstacle(const struct sys_probe *userns)

@@ -9,13 +9,18 @@
 
 #include "tests.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +103,14 @@ static inline const char *in_dir(const char *dir, const char *name)
 	return path;
 }
 
+static inline int write_setting(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int rc = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+	(void)close(fd);
+	return rc;
+}
+
 static inline int put_file(const char *path, const char *text, mode_t mode)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -105,4 +118,32 @@ static inline int put_file(const char *path, const char *text, mode_t mode)
 	int rc = fd >= 0 && write(fd, text, len) == (ssize_t)len && fchmod(fd, mode) == 0 ? 0 : -1;
 	(void)close(fd);
 	return rc;
+}
+
+/* A seccomp filter that answers new user namespaces with EPERM, as those of containers do. */
+static inline int forbid_user_namespaces(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {.len = sizeof code / sizeof *code, .filter = code};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) : -1;
+}
+
+/* As `unshare -Ur`: a user namespace in which we are root and nobody else is known. */
+static inline int enter_user_namespace(void)
+{
+	char uid[64], gid[64];
+	(void)snprintf(uid, sizeof uid, "0 %u 1", geteuid());
+	(void)snprintf(gid, sizeof gid, "0 %u 1", getegid());
+	if (unshare(CLONE_NEWUSER) < 0)
+		return -1;
+	return write_setting("/proc/self/setgroups", "deny") | write_setting("/proc/self/uid_map", uid) |
+	       write_setting("/proc/self/gid_map", gid);
 }
