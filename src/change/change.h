@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The change set of a run: what its layer says differs from the live tree, as plain data.
+ *
+ *   change_scan(&base, &set, err)        the layer → every path whose final state differs (scan.c)
+ *   gate_judge(set, rules, err)          sensitive ones are to be held (gate.c)
+ *   conflict_check(&base, set, err)      what somebody else changed meanwhile (conflict.c)
+ *   apply_…                              the live tree (apply.c)
+ *   change_set_save / change_set_load    runs/<run>/changes
+ *
+ * Nothing here follows a symlink the sandbox could have made (I6): a path is walked beneath its root's fd, one
+ * component at a time.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+enum change_kind { CHANGE_ADDED, CHANGE_MODIFIED, CHANGE_DELETED, CHANGE_RENAMED, CHANGE_METADATA, CHANGE_TYPE };
+
+enum change_type { CHANGE_NOTHING, CHANGE_FILE, CHANGE_DIRECTORY, CHANGE_SYMLINK, CHANGE_OTHER };
+
+/* What the entry of one path is at one time. */
+struct change_stat {
+	enum change_type type; /* CHANGE_NOTHING: not there, the rest is zero */
+	uint32_t mode;	       /* permission bits with setuid, setgid, sticky */
+	uint64_t size, inode, links;
+	int64_t mtime_ns, ctime_ns;
+};
+
+enum change_state {
+	CHANGE_HELD,	  /* in the layer, waiting for a person; also every change before a decision */
+	CHANGE_APPLIED,	  /* in the live tree; what was there before is in before/ */
+	CHANGE_CONFLICT,  /* somebody else changed the path since the run began */
+	CHANGE_SKIPPED,	  /* never applied: a device, a socket */
+	CHANGE_DISCARDED, /* thrown away */
+};
+
+enum change_verdict { CHANGE_APPLY, CHANGE_HOLD, CHANGE_SKIP };
+
+struct change {
+	size_t root; /* index into the set's roots */
+	char *path;  /* relative to the root, bytes; "" never */
+	enum change_kind kind;
+	enum change_type type; /* of what is there now; of what was there for CHANGE_DELETED */
+	char *from;	       /* CHANGE_RENAMED: the old path, same root; NULL otherwise */
+	struct change_stat before, after;
+	bool opaque;	    /* a directory that replaces everything the old one had */
+	bool setid_dropped; /* a setuid or setgid bit on a file is not applied */
+	enum change_verdict verdict;
+	enum change_state state;
+	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */
+};
+
+struct change_root {
+	char *path;		/* the live directory, real path */
+	char *upper;		/* its layer: runs/<run>/upper/overlayN */
+	uint64_t device, inode; /* of the live directory when the run began */
+};
+
+struct change_set {
+	char *run;
+	struct change_root *roots;
+	size_t n_roots;
+	int64_t started_ns; /* the ctime clock when the run began: a live entry with a later ctime was changed by others */
+	struct change *v; /* sorted by root, then path_compare: parents before children */
+	size_t n, cap;
+};
+
+struct change_set *change_set_new(const char *run);
+void change_set_free(struct change_set *set);
+/* Borrowed strings are copied. */
+int change_set_add_root(struct change_set *set, const char *path, const char *upper, struct airlock_error *err);
+/* Appends; the caller sorts once at the end. The returned change is valid until the next append. NULL: out of memory. */
+struct change *change_set_add(struct change_set *set, size_t root, const char *path);
+void change_set_sort(struct change_set *set);
+struct change *change_set_find(struct change_set *set, size_t root, const char *path); /* sorted set; NULL: none */
+int change_set_reason(struct change *c, const char *fmt, ...) AL_PRINTF(2, 3);	       /* replaces; -ENOMEM */
+
+/* The whole set's state for the report: "applied", "partial", "held", "discarded", "none". */
+const char *change_set_state(const struct change_set *set);
+
+const char *change_kind_name(enum change_kind kind);
+const char *change_type_name(enum change_type type); /* "file", "directory", "symlink", "other" */
+const char *change_state_name(enum change_state state);
+
+enum change_type change_type_of(mode_t mode);
+struct change_stat change_stat_of(const struct stat *st);
+
+/* CONTRACT's "files" array into an open object, and the list for people, one line a path. */
+struct json;
+void change_set_json(const struct change_set *set, struct json *j, const char *key);
+void change_set_text(const struct change_set *set, struct buf *out);
+
+/* Our own line format with escaped bytes; atomic replacement. AIRLOCK_ERR_CORRUPT for a damaged file. */
+int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err);
+int change_set_load(const char *file, struct change_set **ret, struct airlock_error *err);
+
+/* ── Finding out: scan.c, renames.c ── */
+
+/* Walks every root's upper layer against its live tree. The sandbox is dead and waited for. Notes: paths that could not be
+ * looked at, as sentences. */
+int change_scan(struct change_set *set, struct strs *notes, struct airlock_error *err);
+
+/* ── Deciding: gate.c, conflict.c ── */
+
+struct gate_rules {
+	const struct strs *hold;  /* patterns from the configuration: also held */
+	const struct strs *allow; /* never held */
+};
+/* Sets verdict and reason of each change from its final content; reads the layer and the live tree, changes nothing. */
+int gate_judge(struct change_set *set, const struct gate_rules *rules, struct airlock_error *err);
+
+/* Marks CHANGE_CONFLICT with the reason where the live path is not what the run saw. Returns how many, or a code. */
+int conflict_check(struct change_set *set, struct airlock_error *err);
+
+/* ── Showing: diff.c ── */
+
+struct diff_options {
+	bool colour;
+	const char *run_dir;
+};
+/* Git-style unified diff of the changes whose path is one of paths or beneath it (none: all) to out. Uses diff(1). */
+int diff_write(const struct change_set *set, const char *const *paths, const struct diff_options *options,
+	       struct buf *out, struct airlock_error *err);
