@@ -97,7 +97,7 @@ static const char *fault_of(const char *path, int fd, const char *const *untrust
 		fault = fault_of_directory(real);
 	if (fault)
 		return fault;
-	memcpy(ret->path, real, sizeof real);
+	memcpy(ret->path, real, strlen(real) + 1);
 	ret->st = st;
 	return NULL;
 }

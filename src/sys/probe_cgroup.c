@@ -67,7 +67,7 @@ static bool own_group(const char *cgroup, const char *controller, char ret[PATH_
 			continue;
 		if (*controller ? !has_word(list, ",", controller) : !v2)
 			continue;
-		memcpy(ret, group, sizeof group);
+		memcpy(ret, group, strlen(group) + 1);
 		return true;
 	}
 	return false;
@@ -195,7 +195,7 @@ static int enter(struct trial *t, struct probe_report *r)
 
 static bool try_v1(const char *dir, const char *limit, const char *none, struct probe_report *r)
 {
-	struct trial t;
+	struct trial t = {0};
 	*r = (struct probe_report){0};
 	int rc = *dir ? begin(&t, dir) : -ENOENT;
 	if (rc < 0) {
@@ -216,7 +216,7 @@ static bool try_limit(struct trial *t, const char *name, struct probe_report *r)
 
 static void try_v2(const char *dir, struct sys_cgroup *ret, struct probe_report *r)
 {
-	struct trial t;
+	struct trial t = {0};
 	*r = (struct probe_report){0};
 	int rc = *dir ? begin(&t, dir) : -ENOENT;
 	if (rc < 0) {
