@@ -29,7 +29,7 @@ void buf_add(struct buf *b, const void *data, size_t len);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) AL_PRINTF(2, 3);
-void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap) AL_PRINTF(2, 0);
 void buf_reset(struct buf *b);		  /* empties, keeps the memory */
 void buf_done(struct buf *b);		  /* frees */
 char *buf_take(struct buf *b);		  /* the string, owned by the caller; NULL when failed; "" when empty */

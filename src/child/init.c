@@ -86,7 +86,7 @@ __attribute__((noreturn)) static void give_up(int stage, long errnum)
 /* The supervisor wrote offsets; the mapping is private, so they become pointers in place. */
 static char **strings_of(struct child_job *job, uint32_t offset)
 {
-	int64_t *slot = (int64_t *)((char *)job + offset);
+	int64_t *slot = (void *)((char *)job + offset);
 	for (int64_t *s = slot; *s; s++)
 		*s += (int64_t)(intptr_t)job;
 	return (char **)slot;

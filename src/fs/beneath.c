@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <limits.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 
