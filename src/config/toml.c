@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A document is read in two passes: one that checks that all of it is UTF-8, so that nothing after it needs to, and one
+ * that reads statement after statement into tables. The first fault ends it; a document is taken whole or not at all.
+ */
 #include "config/toml_internal.h"
 
 #include <limits.h>
@@ -51,6 +54,8 @@ static int end_statement(struct toml_parser *ps, const char *after)
 	return toml_expected(ps, "end of line after %s", after);
 }
 
+/* [key] or [[key]]: moves ps->current. The key is read first and looked up after the bracket that closes it, so that a
+ * missing bracket is reported rather than what the broken key would have meant. */
 static int read_header(struct toml_parser *ps)
 {
 	struct toml_place at = toml_here(ps);

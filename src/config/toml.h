@@ -28,7 +28,8 @@ enum toml_type {
 
 struct toml_value {
 	enum toml_type type;
-	int line, column; /* 1-based position where the value (for tables: the header or key) stands; columns count bytes */
+	/* 1-based position where the value (for tables: the header or key) stands; columns count bytes */
+	int line, column;
 	union {
 		struct {
 			const char *s; /* NUL-terminated; may contain NUL bytes as U+0000 is writable: use len */
@@ -55,6 +56,7 @@ struct toml_entry {
 	const struct toml_value *value;
 };
 
+/* 0 stands for the default. */
 struct toml_limits {
 	size_t max_bytes;  /* whole document; default 1 MiB */
 	size_t max_depth;  /* nesting of arrays, inline tables and dotted keys; default 64 */
@@ -67,7 +69,7 @@ struct toml_doc;
 int toml_parse(const char *text, size_t len, const char *name, const struct toml_limits *limits, struct toml_doc **ret,
 	       struct airlock_error *err);
 const struct toml_value *toml_root(const struct toml_doc *doc); /* a TOML_TABLE */
-void toml_free(struct toml_doc *doc);                           /* NULL is fine */
+void toml_free(struct toml_doc *doc);				/* NULL is fine */
 
 /* The value of a key in a table, or NULL. */
 const struct toml_value *toml_get(const struct toml_value *table, const char *key);

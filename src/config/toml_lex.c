@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* There are no tokens: what 1.2 is depends on where it stands (two keys or a float), so each rule of the grammar looks at
+ * the bytes itself. What they share is a cursor that knows its line, and the two sentences errors are made of.
+ */
 #include "config/toml_internal.h"
 #include "base/text.h"
 
@@ -86,6 +89,7 @@ int toml_peek(const struct toml_parser *ps)
 	return ps->p < ps->end ? (unsigned char)*ps->p : -1;
 }
 
+/* A carriage return counts only with its line feed; alone it is a control character like others. */
 static size_t newline_length(const struct toml_parser *ps)
 {
 	int c = toml_peek(ps);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The word is known to its end before it is read, as no number can be followed directly by a letter, digit or dot. Digits
+ * go to the scratch buffer without underscores and are converted from there.
+ */
 #include "config/toml_internal.h"
 
 #include <locale.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Strings are collected in the scratch buffer of the parser, without quotes and with escapes replaced, and copied to the
+ * arena by whoever asked for them. The four forms differ in two things, quote and multi, and share all of the code.
+ */
 #include "config/toml_internal.h"
 
 #include <string.h>
@@ -83,6 +86,7 @@ static int read_escape(struct toml_parser *ps, const struct form *f)
 	return 0;
 }
 
+/* Up to the next byte that means something: a quote, a backslash where there are escapes, a newline or control. */
 static void add_plain(struct toml_parser *ps, const struct form *f)
 {
 	const char *start = ps->p;
@@ -153,6 +157,7 @@ int toml_read_string(struct toml_parser *ps)
 	return read_body(ps, &f);
 }
 
+/* Three quotes are refused here and not read as an empty key, which would then lack its '='. */
 static int read_quoted_key(struct toml_parser *ps)
 {
 	struct form f = {.quote = *ps->p, .at = toml_here(ps)};
@@ -162,6 +167,7 @@ static int read_quoted_key(struct toml_parser *ps)
 	return read_body(ps, &f);
 }
 
+/* Of the characters of words, those that bare keys may have. */
 static bool is_bare(int c)
 {
 	return toml_is_word(c) && c != '.' && c != '+' && c != ':';

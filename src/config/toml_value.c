@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Values. This is where the reader recurses: an array or inline table reads its members one level deeper, and making the
+ * value of that level is refused beyond limits.max_depth (toml_table.c) before anything is read in it.
+ */
 #include "config/toml_internal.h"
 
 #include <string.h>
@@ -94,6 +97,7 @@ static int read_word(struct toml_parser *ps, size_t depth, const char *what, con
 	return rc;
 }
 
+/* A comma may follow the last item, newlines and comments may stand anywhere. */
 static int read_items(struct toml_parser *ps, struct toml_array *a)
 {
 	for (;;) {
@@ -132,6 +136,7 @@ static int refuse_in_braces(struct toml_parser *ps, const struct toml_table *t)
 	return rc;
 }
 
+/* Unlike in arrays: no comma after the last, no newlines. TOML 1.0 wants inline tables to be short. */
 static int read_members(struct toml_parser *ps, struct toml_table *t)
 {
 	const char *what = "a key or '}' after '{'";
@@ -177,6 +182,8 @@ int toml_read_value(struct toml_parser *ps, size_t depth, const char *what, cons
 	return toml_expected(ps, "%s", what);
 }
 
+/* What the key means is settled before the value is read: a duplicate is reported at its key, and the depth of the value
+ * is known. */
 int toml_read_pair(struct toml_parser *ps, struct toml_table *table, const char *what)
 {
 	int rc = toml_read_key(ps, what);
