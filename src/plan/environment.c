@@ -5,11 +5,11 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-static const char *lookup(const char *const *environ, const char *name, size_t len)
+static const char *lookup(const char *const *env, const char *name, size_t len)
 {
-	for (; environ && *environ; environ++)
-		if (strncmp(*environ, name, len) == 0 && (*environ)[len] == '=')
-			return *environ + len + 1;
+	for (; env && *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return *env + len + 1;
 	return NULL;
 }
 
