@@ -95,10 +95,8 @@ static void fill(const struct bwrap_found *found, const struct bwrap_verdict *v,
 static void explain_missing(const struct bwrap_found *found, struct bwrap_info *ret)
 {
 	char detail[PATH_MAX + 128] = "";
-	_cleanup_buf_ struct buf path = BUF_INIT;
-	text_add_escaped(&path, found->refused, strlen(found->refused));
 	if (found->refusal)
-		(void)snprintf(detail, sizeof detail, "%.1000s: %s", buf_str(&path), found->refusal);
+		(void)snprintf(detail, sizeof detail, "%.1000s: %s", found->refused, found->refusal);
 	bwrap_explain(found->refusal ? BWRAP_UNTRUSTED : BWRAP_NOT_INSTALLED, found->refusal ? found->refused : "bwrap",
 		      detail, &ret->why);
 }

@@ -231,8 +231,7 @@ static const char *worry_about_state(const struct sys_fs *fs)
 
 static void describe_state(const struct exam *x, const char *tried, struct buf *ret)
 {
-	text_add_escaped(ret, x->in->state_dir, strlen(x->in->state_dir));
-	buf_printf(ret, ": %s", tried);
+	buf_printf(ret, "%s: %s", x->in->state_dir, tried);
 	if (x->state_fs.errnum)
 		return;
 	buf_printf(ret, "; %s%s, ", x->state_fs.type, x->state_fs.read_only ? " (read-only)" : "");

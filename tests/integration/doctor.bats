@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154 # run_airlock sets status, stdout and stderr
+# What airlock says about the machine, and that a run gives the same reasons.
+
+load ../helpers
+
+# doctor_row NAME FIELD: of the examination on stdout
+doctor_row() {
+	python3 -c '
+import json, sys
+checks = json.load(open(sys.argv[1], encoding="utf-8"))["checks"]
+print(next(c for c in checks if c["name"] == sys.argv[2])[sys.argv[3]])' "$RAW_STDOUT" "$@"
+}
+
+# assert_row STATUS NAME [TEXT]: and TEXT is somewhere in its words
+assert_row() {
+	local words
+	[ "$(doctor_row "$2" status)" = "$1" ] || fail "expected $2: $1"
+	words="$(doctor_row "$2" detail) $(doctor_row "$2" consequence) $(doctor_row "$2" fix)"
+	[[ $words == *"${3-}"* ]] || fail "expected in $2: $3" "found: $words"
+}
+
+# without_namespaces ARG...: airlock in a user namespace that allows no further ones
+without_namespaces() {
+	# shellcheck disable=SC2016 # for the inner shell to expand
+	run_program unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' \
+		sh "$AIRLOCK" "$@" </dev/null
+}
+
+@test "doctor finds that this machine can run commands in the default profile" {
+	run_airlock doctor
+	assert_status 0
+	assert_stderr ''
+	assert_stdout_contains bubblewrap
+	assert_stdout_contains 'default profile'
+}
+
+@test "doctor --json has a status, words and a way out in every row" {
+	run_airlock doctor --json
+	assert_status 0
+	assert_json true ok
+	python3 - "$RAW_STDOUT" <<-'PY'
+		import json, sys
+		checks = json.load(open(sys.argv[1], encoding="utf-8"))["checks"]
+		names = [c["name"] for c in checks]
+		for name in ("user namespaces", "overlay", "bubblewrap", "Landlock", "seccomp", "control groups",
+		             "pid namespace", "network namespace", "environment", "state directory"):
+		    assert name in names, name
+		assert len(names) == len(set(names))
+		for c in checks:
+		    assert set(c) >= {"name", "status", "detail", "consequence", "fix"}, c
+		    assert c["status"] in ("ok", "degraded"), c
+		    assert c["detail"] and (c["status"] == "ok") == (c["consequence"] == ""), c
+	PY
+}
+
+@test "doctor leaves nothing behind but its state" {
+	run_airlock doctor
+	[ "$(ls -A "$PROJECT")" = "$(printf '.git\nfile')" ] || fail "the project was changed"
+	[ "$(ls -A "$XDG_STATE_HOME/airlock")" = bubblewrap.probe ] || fail "found: $(ls -A "$XDG_STATE_HOME/airlock")"
+}
+
+@test "doctor fails where the state directory cannot be made" {
+	XDG_STATE_HOME=$PROJECT/file run_airlock doctor --json
+	assert_status 1
+	assert_json false ok
+	assert_row failed 'state directory' XDG_STATE_HOME
+}
+
+@test "doctor escapes the name of the state directory" {
+	XDG_STATE_HOME=$HOME/$'a\033[31m\nb' run_airlock doctor
+	assert_status 0
+	refute_stdout_contains $'\033[31m'
+	assert_stdout_contains 'a\x1b[31m\nb'
+}
+
+@test "doctor fails inside a Flatpak and says what happens there" {
+	FLATPAK_ID=org.example.App run_airlock doctor --json
+	assert_status 1
+	assert_row failed environment 'NOT IN SANDBOX'
+}
+
+@test "without user namespaces doctor names the setting and the command that changes it" {
+	without_namespaces doctor --json
+	assert_status 1
+	assert_json false ok
+	assert_row failed 'user namespaces' 'user.max_user_namespaces=0'
+	assert_row failed bubblewrap 'sysctl -w user.max_user_namespaces'
+}
+
+@test "without user namespaces a run is refused with the same cause" {
+	without_namespaces run --json -- true
+	assert_refused unavailable
+	[[ $(json_get error message) == *user.max_user_namespaces=0* ]] || fail "expected the setting"
+	[[ $(json_get error hint) == *'sysctl -w'* ]] || fail "expected the way out"
+}
+
+@test "a partly covered /proc is named, with the options of the container that cause it" {
+	run_program unshare --user --map-root-user --mount \
+		sh -c 'mount -t tmpfs none /proc/fs && exec "$@"' sh "$AIRLOCK" doctor --json </dev/null
+	assert_status 1
+	assert_row failed 'pid namespace' 'fresh /proc'
+	assert_row failed bubblewrap systempaths=unconfined
+}
+
+@test "a bwrap in the project is never run, whatever PATH says" {
+	mkdir bin
+	printf '#!/bin/sh\necho ran >>%q\necho bubblewrap 0.9.9\n' "$HOME/ran" >bin/bwrap
+	chmod 755 bin/bwrap
+	PATH=$PROJECT/bin:bin:.:$PATH run_airlock run -- true
+	assert_status 0
+	assert_absent "$HOME/ran"
+}
