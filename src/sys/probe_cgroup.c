@@ -168,7 +168,7 @@ static int try_enter(const void *arg, struct probe_report *r)
 
 static int begin(struct trial *t, const char *dir)
 {
-	(void)snprintf(t->path, sizeof t->path, "%s/airlock-probe-%d", dir, (int)getpid());
+	(void)snprintf(t->path, sizeof t->path, "%s/airlock-probe-%d", dir, (int)gettid());
 	if (mkdir(t->path, 0700) == 0 || errno == EEXIST)
 		return 0;
 	return -errno;

@@ -120,8 +120,8 @@ static inline int put_file(const char *path, const char *text, mode_t mode)
 	return rc;
 }
 
-/* A seccomp filter that answers new user namespaces with EPERM, as those of containers do. */
-static inline int forbid_user_namespaces(void)
+/* A seccomp filter that gives new user namespaces this answer (SECCOMP_RET_*). */
+static inline int answer_user_namespaces(uint32_t answer)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -129,11 +129,17 @@ static inline int forbid_user_namespaces(void)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, answer),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog prog = {.len = sizeof code / sizeof *code, .filter = code};
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) : -1;
+}
+
+/* As the filters of containers do it. */
+static inline int forbid_user_namespaces(void)
+{
+	return answer_user_namespaces(SECCOMP_RET_ERRNO | EPERM);
 }
 
 /* As `unshare -Ur`: a user namespace in which we are root and nobody else is known. */

@@ -126,7 +126,10 @@ static const char *try_cgroup(const char *dir)
 	EXPECT((c.kind == SYS_CGROUP_NONE) == (!c.memory && !c.pids));
 	EXPECT(c.probe.works == (c.memory && c.pids));
 	EXPECT(*c.probe.detail);
-	EXPECT(!shell_can("find /sys/fs/cgroup -name 'airlock-probe-*' 2>/dev/null | grep -q ."));
+	char command[128];
+	(void)snprintf(command, sizeof command, "find /sys/fs/cgroup -name airlock-probe-%d 2>/dev/null | grep -q .",
+		       (int)getpid());
+	EXPECT(!shell_can(command));
 	return NULL;
 }
 
@@ -339,7 +342,7 @@ static bool dies(pid_t pid)
 static const char *hang(const char *dir)
 {
 	struct sys_exec x;
-	sys_probe_exec("/bin/sh", (const char *const[]){"sh", "-c", "sleep 60 & echo $!; sleep 60", NULL}, 200, &x);
+	sys_probe_exec("/bin/sh", (const char *const[]){"sh", "-c", "sleep 60 & echo $!; sleep 60", NULL}, 1000, &x);
 	EXPECT(x.timed_out && x.exit_code == -1 && x.errnum == 0);
 	EXPECT(atoi(x.out) > 0 && dies(atoi(x.out)));
 	/* One that ends well and leaves somebody behind with its pipes. */
@@ -393,6 +396,22 @@ static const char *blame_the_filter(const char *dir)
 static void a_filter_is_named(void **state)
 {
 	as_everyone(blame_the_filter);
+}
+
+static const char *survive_a_killer(const char *dir)
+{
+	struct sys_probe p;
+	EXPECT(answer_user_namespaces(SECCOMP_RET_KILL_PROCESS) == 0);
+	sys_probe_userns(&p);
+	EXPECT(!p.works && strstr(p.detail, "child killed"));
+	sys_probe_procfs(&p);
+	EXPECT(!p.works && strstr(p.detail, "child killed"));
+	return NULL;
+}
+
+static void a_filter_that_kills_does_not_hit_the_program(void **state)
+{
+	as_everyone(survive_a_killer);
 }
 
 static const char *blame_the_setting(const char *dir)
@@ -537,6 +556,7 @@ int main(void)
 		cmocka_unit_test(helpers_that_hang_are_killed_with_their_children),
 		cmocka_unit_test(helpers_may_say_much_or_not_start),
 		cmocka_unit_test(a_filter_is_named),
+		cmocka_unit_test(a_filter_that_kills_does_not_hit_the_program),
 		cmocka_unit_test(the_limit_of_namespaces_is_named),
 		cmocka_unit_test(places_are_recognised),
 		cmocka_unit_test(the_variables_of_flatpak_and_containers_count),
