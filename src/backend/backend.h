@@ -30,9 +30,16 @@ struct backend_context {
 	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is taken from there */
 };
 
-/* The descriptors the first process gets; borrowed, CLOEXEC. */
+/* A root whose writes are captured: an overlay is mounted over it. Absolute paths, made by the caller. */
+struct backend_layer {
+	const char *root, *upper, *work;
+};
+
+/* The descriptors the first process gets (borrowed, CLOEXEC), and the layers. */
 struct backend_fds {
 	int stdin_fd, stdout_fd, stderr_fd, control_fd, job_fd, program_fd;
+	const struct backend_layer *layers;
+	size_t n_layers;
 };
 
 struct backend {

@@ -11,6 +11,7 @@
 
 #include "backend/bwrap_probe.h"
 #include "base/path.h"
+#include "child/program.h"
 #include "fs/fs.h"
 
 #include <fcntl.h>
@@ -191,6 +192,28 @@ static int make_empty_file(const struct backend_context *ctx, const struct plan 
 	return path ? fs_write_private_file(path, "", 0, err) : base_oom(err);
 }
 
+/* With layers: the stage mounts them and executes bwrap where they are. One way for every version of bwrap, also those
+ * that could mount an overlay themselves: it is faster, takes any path, and is tested everywhere. */
+static int spawn_staged(const char *bwrap, const char *const *argv, const struct plan *plan,
+			const struct backend_fds *fds, int args_fd, pid_t *ret_pid, struct airlock_error *err)
+{
+	static const char *const stage_argv[] = {"airlock", "stage", NULL};
+	struct child_stage_layer layers[CHILD_MAX_LAYERS];
+	struct child_stage_spec spec = {.flags = geteuid() == 0 ? 0 : CHILD_STAGE_USER,
+					.uid = geteuid(),
+					.gid = getegid(),
+					.file = bwrap,
+					.argv = argv,
+					.layers = layers,
+					.n_layers = fds->n_layers};
+	for (size_t i = 0; i < fds->n_layers && i < CHILD_MAX_LAYERS; i++)
+		layers[i] = (struct child_stage_layer){fds->layers[i].root, fds->layers[i].upper, fds->layers[i].work};
+	_cleanup_close_ int stage_fd = child_stage_fd(&spec);
+	if (stage_fd < 0)
+		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, stage_fd, "memfd_create", "stage");
+	return spawn_process("/proc/self/fd/5", stage_argv, fds, args_fd, stage_fd, plan->new_session, ret_pid, err);
+}
+
 static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		 pid_t *ret_pid, struct airlock_error *err)
 {
@@ -203,7 +226,9 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	if (args_fd < 0)
 		return args_fd;
 	static const char *const argv[] = {"bwrap", "--args", "6", "--", "/proc/self/fd/5", NULL};
-	return spawn_first_process(info.path, argv, fds, args_fd, plan->new_session, ret_pid, err);
+	if (fds->n_layers > 0)
+		return spawn_staged(info.path, argv, plan, fds, args_fd, ret_pid, err);
+	return spawn_process(info.path, argv, fds, args_fd, -1, plan->new_session, ret_pid, err);
 }
 
 const struct backend backend_bubblewrap = {"bubblewrap", probe, describe, isolation, spawn};

@@ -24,7 +24,7 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 		 pid_t *ret_pid, struct airlock_error *err)
 {
 	static const char *const argv[] = {"airlock", NULL};
-	return spawn_first_process("/proc/self/fd/5", argv, fds, -1, plan->new_session, ret_pid, err);
+	return spawn_process("/proc/self/fd/5", argv, fds, -1, -1, plan->new_session, ret_pid, err);
 }
 
 const struct backend backend_passthrough = {"passthrough", probe, describe, isolation, spawn};

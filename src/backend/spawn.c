@@ -8,12 +8,14 @@
 #include <signal.h>
 #include <spawn.h>
 
-#define MAX_FDS 7
+#define MAX_FDS 8
 #define SAFE_FD 32 /* above every target, so that placing one never overwrites another */
 
 static int place_fds(posix_spawn_file_actions_t *actions, const int *from, size_t n, int *copies)
 {
 	for (size_t i = 0; i < n; i++) {
+		if (from[i] < 0)
+			continue;
 		copies[i] = fcntl(from[i], F_DUPFD_CLOEXEC, SAFE_FD);
 		if (copies[i] < 0)
 			return -errno;
@@ -37,14 +39,15 @@ static int set_attributes(posix_spawnattr_t *attr, bool new_session)
 	return -posix_spawnattr_setflags(attr, flags);
 }
 
-int spawn_first_process(const char *file, const char *const *argv, const struct backend_fds *fds, int extra_fd,
-			bool new_session, pid_t *ret_pid, struct airlock_error *err)
+int spawn_process(const char *file, const char *const *argv, const struct backend_fds *fds, int args_fd, int stage_fd,
+		  bool new_session, pid_t *ret_pid, struct airlock_error *err)
 {
 	int from[MAX_FDS] = {fds->stdin_fd, fds->stdout_fd,  fds->stderr_fd, fds->control_fd,
-			     fds->job_fd,   fds->program_fd, extra_fd};
-	_Static_assert(CHILD_FD_CONTROL == 3 && CHILD_FD_JOB == 4 && CHILD_FD_SELF == 5 && CHILD_FD_FIRST_FREE == 6,
+			     fds->job_fd,   fds->program_fd, args_fd,	     stage_fd};
+	_Static_assert(CHILD_FD_CONTROL == 3 && CHILD_FD_JOB == 4 && CHILD_FD_SELF == 5 && CHILD_FD_ARGS == 6 &&
+			       CHILD_FD_STAGE == 7,
 		       "the order of `from` is the numbering of child/job.h");
-	int copies[MAX_FDS] = {-1, -1, -1, -1, -1, -1, -1};
+	int copies[MAX_FDS] = {-1, -1, -1, -1, -1, -1, -1, -1};
 	char *const no_environment[] = {NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -54,7 +57,7 @@ int spawn_first_process(const char *file, const char *const *argv, const struct 
 		posix_spawn_file_actions_destroy(&actions);
 		return base_oom(err);
 	}
-	int rc = place_fds(&actions, from, extra_fd >= 0 ? MAX_FDS : MAX_FDS - 1, copies);
+	int rc = place_fds(&actions, from, MAX_FDS, copies);
 	if (rc == 0)
 		rc = set_attributes(&attr, new_session);
 	if (rc == 0)

@@ -4,6 +4,6 @@
 #include "backend/backend.h"
 
 /* Executes file with 0, 1, 2 and the numbered descriptors of child/job.h in place and an empty environment; signals
- * are reset. extra_fd, when ≥ 0, becomes CHILD_FD_FIRST_FREE. Nothing else is inherited. Safe in threaded programs. */
-int spawn_first_process(const char *file, const char *const *argv, const struct backend_fds *fds, int extra_fd,
-			bool new_session, pid_t *ret_pid, struct airlock_error *err);
+ * are reset. args_fd and stage_fd: -1 when there is none. Nothing else is inherited. Safe in threaded programs. */
+int spawn_process(const char *file, const char *const *argv, const struct backend_fds *fds, int args_fd, int stage_fd,
+		  bool new_session, pid_t *ret_pid, struct airlock_error *err);

@@ -15,6 +15,7 @@
  */
 #include "child/job.h"
 #include "child/raw_calls.h"
+#include "child/stage.h"
 #include "child/watch.h"
 
 #include <asm/ioctls.h>
@@ -453,8 +454,7 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 	}
 }
 
-__attribute__((noreturn, used)) void child_main(void);
-__attribute__((noreturn, used)) void child_main(void)
+__attribute__((noreturn)) static void be_first_process(void)
 {
 	struct state st = {.is_pid1 = r_getpid() == 1};
 	(void)r_prctl(PR_SET_DUMPABLE, 0);
@@ -474,8 +474,17 @@ __attribute__((noreturn, used)) void child_main(void)
 	supervise(&st);
 }
 
+/* The kernel puts the argument count at the top of the stack. */
+__attribute__((noreturn, used)) void child_main(const long *stack);
+__attribute__((noreturn, used)) void child_main(const long *stack)
+{
+	if (stack[0] > 1)
+		stage_main();
+	be_first_process();
+}
+
 #if defined(__x86_64__)
-__asm__(".globl _start\n_start:\n\txor %ebp,%ebp\n\tand $-16,%rsp\n\tcall child_main\n\thlt\n");
+__asm__(".globl _start\n_start:\n\txor %ebp,%ebp\n\tmov %rsp,%rdi\n\tand $-16,%rsp\n\tcall child_main\n\thlt\n");
 #elif defined(__aarch64__)
-__asm__(".globl _start\n_start:\n\tmov x29,#0\n\tmov x30,#0\n\tbl child_main\n\tbrk #0\n");
+__asm__(".globl _start\n_start:\n\tmov x29,#0\n\tmov x30,#0\n\tmov x0,sp\n\tbl child_main\n\tbrk #0\n");
 #endif

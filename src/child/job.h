@@ -26,7 +26,8 @@
 #define CHILD_FD_CONTROL 3
 #define CHILD_FD_JOB 4
 #define CHILD_FD_SELF 5
-#define CHILD_FD_FIRST_FREE 6
+#define CHILD_FD_ARGS 6	 /* the backend's arguments */
+#define CHILD_FD_STAGE 7 /* struct child_stage, only for the stage */
 
 #define CHILD_JOB_MAGIC 0x6b6c7261u
 #define CHILD_NONE (-1)
@@ -59,13 +60,53 @@ enum child_message_type {
 	CHILD_EXITED, /* a = wait status; cpu_us, max_rss_kb */
 };
 
-enum child_stage { CHILD_STAGE_SETUP = 1, CHILD_STAGE_TTY, CHILD_STAGE_CHDIR, CHILD_STAGE_EXEC };
+enum child_stage { CHILD_STAGE_SETUP = 1, CHILD_STAGE_TTY, CHILD_STAGE_CHDIR, CHILD_STAGE_EXEC, CHILD_STAGE_LAYER };
 enum child_scope { CHILD_SCOPE_COMMAND, CHILD_SCOPE_ALL };
 enum child_limit { CHILD_LIMIT_MEMORY = 1, CHILD_LIMIT_PROCESSES };
 
 struct child_message {
 	uint32_t type;
 	int32_t a, b;
-	uint32_t reserved;
+	uint32_t detail; /* CHILD_STAGE_LAYER: enum child_layer_op, and the layer's number in the upper 16 bits */
 	int64_t cpu_us, max_rss_kb;
+};
+
+/* ── The stage ──
+ *
+ * The same program with one argument is the stage before the backend: it makes a user and a mount namespace (root: a
+ * mount namespace), mounts an overlay over each root in place, and executes the backend in them. The backend then finds
+ * the layered directory where the live one was. It reports only failures: CHILD_FAILED with CHILD_STAGE_LAYER.
+ */
+
+#define CHILD_MAX_LAYERS 64
+
+enum {
+	CHILD_STAGE_USER = 1 << 0, /* make a user namespace and map uid and gid to themselves */
+};
+
+struct child_layer {
+	uint32_t lower, upper, work; /* offsets of paths; the overlay is mounted over lower */
+	uint32_t reserved;
+};
+
+struct child_stage_job {
+	uint32_t magic, size, flags, n_layers;
+	uint32_t layers;     /* offset of the array */
+	uint32_t file, argv; /* the backend's program */
+	uint32_t uid, gid;
+	uint32_t reserved;
+};
+
+enum child_layer_op {
+	CHILD_LAYER_UNSHARE = 1,
+	CHILD_LAYER_MAP,
+	CHILD_LAYER_PRIVATE,
+	CHILD_LAYER_OPEN_LOWER,
+	CHILD_LAYER_OPEN_UPPER,
+	CHILD_LAYER_OPEN_WORK,
+	CHILD_LAYER_FSOPEN,
+	CHILD_LAYER_OPTION,
+	CHILD_LAYER_CREATE,
+	CHILD_LAYER_MOUNT,
+	CHILD_LAYER_EXEC,
 };

@@ -132,3 +132,39 @@ int child_job_fd(const struct child_job_spec *spec)
 	free(l.base);
 	return fd;
 }
+
+static void lay_out_stage(struct layout *l, const struct child_stage_spec *spec, struct child_stage_job *head)
+{
+	l->at = sizeof *head;
+	head->layers = (uint32_t)l->at;
+	l->at += spec->n_layers * sizeof(struct child_layer);
+	for (size_t i = 0; i < spec->n_layers; i++) {
+		struct child_layer layer = {.lower = put_string(l, spec->layers[i].root),
+					    .upper = put_string(l, spec->layers[i].upper),
+					    .work = put_string(l, spec->layers[i].work)};
+		if (l->base)
+			memcpy(l->base + head->layers + i * sizeof layer, &layer, sizeof layer);
+	}
+	head->file = put_string(l, spec->file);
+	head->argv = put_strings(l, spec->argv);
+	head->size = (uint32_t)l->at;
+	head->magic = CHILD_JOB_MAGIC;
+}
+
+int child_stage_fd(const struct child_stage_spec *spec)
+{
+	struct child_stage_job head = {
+		.flags = spec->flags, .uid = spec->uid, .gid = spec->gid, .n_layers = (uint32_t)spec->n_layers};
+	struct layout l = {0};
+	if (spec->n_layers > CHILD_MAX_LAYERS)
+		return -E2BIG;
+	lay_out_stage(&l, spec, &head);
+	l.base = calloc(1, l.at);
+	if (!l.base)
+		return -ENOMEM;
+	lay_out_stage(&l, spec, &head);
+	memcpy(l.base, &head, sizeof head);
+	int fd = sealed_memory("airlock-stage", MFD_NOEXEC_SEAL, l.base, l.at);
+	free(l.base);
+	return fd;
+}

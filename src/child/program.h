@@ -20,3 +20,16 @@ int child_program_fd(void);
 
 /* The job in a sealed memory file. Returns a CLOEXEC descriptor, or -errno (-E2BIG beyond 64 MiB). */
 int child_job_fd(const struct child_job_spec *spec);
+
+struct child_stage_spec {
+	uint32_t flags, uid, gid;
+	const char *file;
+	const char *const *argv;
+	const struct child_stage_layer {
+		const char *root, *upper, *work;
+	} * layers;
+	size_t n_layers;
+};
+
+/* The stage's job, likewise. -E2BIG beyond CHILD_MAX_LAYERS. */
+int child_stage_fd(const struct child_stage_spec *spec);

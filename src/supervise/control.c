@@ -62,7 +62,26 @@ static void on_tty(struct supervise *s, int master)
 	supervise_resize(s);
 }
 
-static void on_failed(struct supervise *s, enum child_stage stage, int errnum)
+/* What the stage was doing, in words a person can act on. */
+static void explain_layer(const struct supervise *s, uint32_t detail, int errnum, struct airlock_error *err)
+{
+	static const char *const ops[] = {
+		[CHILD_LAYER_UNSHARE] = "make namespaces",   [CHILD_LAYER_MAP] = "map the user",
+		[CHILD_LAYER_PRIVATE] = "detach mounts",     [CHILD_LAYER_OPEN_LOWER] = "open the project",
+		[CHILD_LAYER_OPEN_UPPER] = "open the layer", [CHILD_LAYER_OPEN_WORK] = "open the layer",
+		[CHILD_LAYER_FSOPEN] = "use overlayfs",	     [CHILD_LAYER_OPTION] = "set up overlayfs",
+		[CHILD_LAYER_CREATE] = "create the overlay", [CHILD_LAYER_MOUNT] = "mount the overlay",
+		[CHILD_LAYER_EXEC] = "execute the backend",
+	};
+	uint32_t op = detail & 0xffff, layer = detail >> 16;
+	const char *what = op < AL_ARRAY_LEN(ops) && ops[op] ? ops[op] : "prepare";
+	const char *root = layer < s->spec.n_layers ? s->spec.layers[layer].root : "";
+	base_error(err, AIRLOCK_ERR_UNAVAILABLE, what, root, "changes in %s cannot be captured here: cannot %s: %s",
+		   root, what, strerrordesc_np(errnum));
+	base_hint(err, "`airlock doctor` says more; `--changes direct` lets the command write straight to the project");
+}
+
+static void on_failed(struct supervise *s, enum child_stage stage, int errnum, uint32_t detail)
 {
 	struct airlock_error err = {0};
 	const char *program = s->spec.plan->argv.n ? s->spec.plan->argv.v[0] : "";
@@ -110,7 +129,7 @@ static void handle(struct supervise *s, const struct child_message *m, pid_t pid
 		on_tty(s, fd);
 		break;
 	case CHILD_FAILED:
-		on_failed(s, (enum child_stage)m->a, m->b);
+		on_failed(s, (enum child_stage)m->a, m->b, m->detail);
 		break;
 	case CHILD_LIMIT:
 		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? "memory" : "pids";

@@ -103,7 +103,8 @@ static int spawn(struct supervise *s, struct airlock_error *err)
 	else
 		rc = make_job(s, &e, err);
 	if (rc == 0) {
-		struct backend_fds fds = {e.in, e.out, e.err, e.control, e.job, e.program};
+		struct backend_fds fds = {e.in,	 e.out,	    e.err,	    e.control,
+					  e.job, e.program, s->spec.layers, s->spec.n_layers};
 		rc = s->spec.backend->spawn(s->spec.ctx, s->spec.plan, &fds, &s->spawned_pid, err);
 	}
 	close_ends(&e);

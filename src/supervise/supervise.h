@@ -22,6 +22,8 @@ struct supervise_spec {
 	const struct plan *plan;
 	const char *run_id, *run_dir; /* run_dir is made when the first output comes */
 	int64_t max_output;
+	const struct backend_layer *layers; /* borrowed until the run is over */
+	size_t n_layers;
 	bool pty;
 	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */
 };

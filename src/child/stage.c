@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The stage: overlays over the roots, in namespaces of their own, before the backend runs.
+ *
+ * | namespaces              | uid          | capabilities           | root       | cwd |
+ * | new user + mount (root: | the caller's | all, in the new user   | the host's | any |
+ * | new mount)              |              | namespace, until exec  |            |     |
+ *
+ * Paths are opened once and then named by descriptor (/proc/self/fd/N): nothing in a path is ever parsed as an option,
+ * whatever characters it has, and nobody can swap a directory between two looks. Freestanding.
+ */
+#include "child/stage.h"
+
+#include "child/job.h"
+#include "child/raw_calls.h"
+
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
+
+static uint32_t layer_number;
+
+__attribute__((noreturn)) static void give_up(enum child_layer_op op, long rc)
+{
+	struct child_message m = {.type = CHILD_FAILED,
+				  .a = CHILD_STAGE_LAYER,
+				  .b = (int32_t)-rc,
+				  .detail = (uint32_t)op | layer_number << 16};
+	(void)r_write(CHILD_FD_CONTROL, &m, sizeof m);
+	r_exit(1);
+}
+
+static long check(enum child_layer_op op, long rc)
+{
+	if (rc < 0)
+		give_up(op, rc);
+	return rc;
+}
+
+static struct child_stage_job *map_stage(void)
+{
+	struct child_stage_job head;
+	if (r_read(CHILD_FD_STAGE, &head, sizeof head) != (long)sizeof head || head.magic != CHILD_JOB_MAGIC)
+		give_up(CHILD_LAYER_UNSHARE, -EINVAL);
+	long p = raw_call6(__NR_mmap, 0, (long)head.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, CHILD_FD_STAGE, 0);
+	if (p < 0 && p > -4096)
+		give_up(CHILD_LAYER_UNSHARE, p);
+	(void)r_close(CHILD_FD_STAGE);
+	return (struct child_stage_job *)p;
+}
+
+static void write_file(const char *path, const char *text, size_t len)
+{
+	long fd = check(CHILD_LAYER_MAP, r_open(path, O_WRONLY | O_CLOEXEC));
+	check(CHILD_LAYER_MAP, r_write((int)fd, text, len));
+	(void)r_close((int)fd);
+}
+
+static size_t put_number(char *out, uint32_t v)
+{
+	char digits[12];
+	size_t n = 0, at = 0;
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		out[at++] = digits[--n];
+	return at;
+}
+
+/* "1000 1000 1": this one id is the same inside and outside. */
+static void write_map(const char *path, uint32_t id)
+{
+	char text[40];
+	size_t n = put_number(text, id);
+	text[n++] = ' ';
+	n += put_number(text + n, id);
+	text[n++] = ' ';
+	text[n++] = '1';
+	write_file(path, text, n);
+}
+
+static void enter_namespaces(const struct child_stage_job *job)
+{
+	int user = job->flags & CHILD_STAGE_USER;
+	check(CHILD_LAYER_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)));
+	if (user) {
+		write_file("/proc/self/setgroups", "deny", 4);
+		write_map("/proc/self/uid_map", job->uid);
+		write_map("/proc/self/gid_map", job->gid);
+	}
+	/* Nothing mounted from here on may reach the host. */
+	check(CHILD_LAYER_PRIVATE, raw_call5(__NR_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0));
+}
+
+/* "/proc/self/fd/N" */
+static void name_fd(char out[32], int fd)
+{
+	static const char prefix[] = "/proc/self/fd/";
+	size_t n = sizeof prefix - 1;
+	for (size_t i = 0; i < n; i++)
+		out[i] = prefix[i];
+	n += put_number(out + n, (uint32_t)fd);
+	out[n] = '\0';
+}
+
+static long set_string(int fs, const char *key, const char *value)
+{
+	return raw_call5(__NR_fsconfig, fs, FSCONFIG_SET_STRING, key, value, 0);
+}
+
+static void set_directory(int fs, const char *key, const char *older_key, int fd)
+{
+	char name[32];
+	name_fd(name, fd);
+	long rc = set_string(fs, key, name);
+	if (rc == -EINVAL && older_key) /* kernels before "lowerdir+" */
+		rc = set_string(fs, older_key, name);
+	check(CHILD_LAYER_OPTION, rc);
+}
+
+static int open_directory(enum child_layer_op op, const char *path)
+{
+	return (int)check(op, r_open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+static void mount_layer(const char *base, const struct child_layer *l)
+{
+	int lower = open_directory(CHILD_LAYER_OPEN_LOWER, base + l->lower);
+	int upper = open_directory(CHILD_LAYER_OPEN_UPPER, base + l->upper);
+	int work = open_directory(CHILD_LAYER_OPEN_WORK, base + l->work);
+	int fs = (int)check(CHILD_LAYER_FSOPEN, raw_call2(__NR_fsopen, "overlay", FSOPEN_CLOEXEC));
+	check(CHILD_LAYER_OPTION, set_string(fs, "source", "airlock"));
+	check(CHILD_LAYER_OPTION, raw_call5(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, "userxattr", 0, 0));
+	set_directory(fs, "lowerdir+", "lowerdir", lower);
+	set_directory(fs, "upperdir", 0, upper);
+	set_directory(fs, "workdir", 0, work);
+	check(CHILD_LAYER_CREATE, raw_call5(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0));
+	int mount = (int)check(CHILD_LAYER_CREATE,
+			       raw_call3(__NR_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+	check(CHILD_LAYER_MOUNT,
+	      raw_call5(__NR_move_mount, mount, "", lower, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+	(void)r_close(mount);
+	(void)r_close(fs);
+	(void)r_close(work);
+	(void)r_close(upper);
+	(void)r_close(lower);
+}
+
+void stage_main(void)
+{
+	struct child_stage_job *job = map_stage();
+	char *base = (char *)job;
+	enter_namespaces(job);
+	const struct child_layer *layers = (const void *)(base + job->layers);
+	for (layer_number = 0; layer_number < job->n_layers; layer_number++)
+		mount_layer(base, &layers[layer_number]);
+	int64_t *argv = (void *)(base + job->argv);
+	for (int64_t *a = argv; *a; a++)
+		*a += (int64_t)(intptr_t)base;
+	const char *no_environment[] = {0};
+	give_up(CHILD_LAYER_EXEC, raw_call3(__NR_execve, base + job->file, argv, no_environment));
+}
