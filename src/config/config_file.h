@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One configuration file: read with care, parsed, and held against the schema before anything uses it. */
+#pragma once
+
+#include "config/schema.h"
+
+#define CONFIG_FILE_MAX ((size_t)1 << 20)
+#define CONFIG_PROJECT_FILE ".airlock.toml"
+
+enum config_file_kind {
+	CONFIG_FILE_OURS,    /* the system's or the user's: refused when others could have written it */
+	CONFIG_FILE_PROJECT, /* in the project: never through a symlink, which could lead anywhere */
+	CONFIG_FILE_ANY,     /* only looked at */
+};
+
+struct config_file {
+	char *path;	  /* as errors and sources name it */
+	const char *home; /* borrowed */
+	const char *base; /* borrowed; what relative paths in it are relative to, NULL: there may be none */
+	bool untrusted;
+	struct buf text;
+	struct toml_doc *doc; /* NULL: the file does not exist */
+};
+void config_file_done(struct config_file *f);
+
+/* The bytes of a file. AIRLOCK_ERR_NOT_FOUND: missing; INVALID: not a regular file, or not to be trusted; LIMIT: too
+ * large; IO: unreadable. Never blocks. */
+int config_file_read(const char *path, enum config_file_kind kind, struct buf *ret, struct airlock_error *err);
+
+/* f->text → f->doc: syntax, keys, types and values. */
+int config_file_parse(struct config_file *f, struct airlock_error *err);
+int config_file_check(const struct config_file *f, struct airlock_error *err); /* the part after the syntax */
+
+/* AIRLOCK_ERR_INVALID with subject "file:line:column" and that in front of the message. */
+int config_file_fault(const struct config_file *f, int line, int column, struct airlock_error *err, const char *fmt,
+		      ...) AL_PRINTF(5, 6);
+
+/* The entry of a table, or NULL. */
+const struct toml_entry *config_entry(const struct toml_value *table, const char *name);
+/* The table at the top of the file called name, or one of [profiles]; NULL: not there. */
+const struct toml_value *config_file_table(const struct config_file *f, const char *name);
+const struct toml_value *config_file_profile(const struct config_file *f, const char *name);
+
+/* A path of a file or option: absolute, below ~, or relative to base when there is one. */
+int config_expand_path(const char *text, const char *base, const char *home, char **ret, struct airlock_error *err);

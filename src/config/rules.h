@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* [[commands]]: which rules a command falls under. */
+#pragma once
+
+#include "config/config.h"
+#include "config/toml.h"
+
+/* The words of the command that runs; empty when they cannot be told for certain, and then no rule applies. */
+int rules_command_words(const struct config_inputs *in, struct strs *ret, struct airlock_error *err);
+
+/* match is an array of strings: the words a command starts with. */
+bool rules_match(const struct toml_value *match, const struct strs *words);

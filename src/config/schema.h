@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The keys of the configuration as data: one row says what a key is called, what it takes, where its value goes and
+ * which values are tighter. Reading, checking, merging, showing and comparing all go by this table.
+ *
+ *   const struct schema_key *key = schema_find(SCHEMA_PROFILE, "timeout", 7);
+ *   struct schema_value v;
+ *   if (schema_read(key, toml_value, &v) < 0) …say "must be " schema_add_form…
+ *   if (schema_loosens(key, config, &v)) …leave it out…
+ *   schema_store(key, config, &v);
+ */
+#pragma once
+
+#include "config/config.h"
+#include "config/toml.h"
+
+enum {				/* the tables a key may stand in */
+       SCHEMA_SANDBOX = 1 << 0, /* [sandbox] */
+       SCHEMA_PROFILE = 1 << 1, /* [profiles.NAME] */
+       SCHEMA_COMMAND = 1 << 2, /* [[commands]] */
+       SCHEMA_ENV = 1 << 3,	/* env of the two above */
+};
+
+enum schema_type {
+	SCHEMA_BOOL,
+	SCHEMA_WORD,	     /* one of words, kept as its index: an enum */
+	SCHEMA_CHOICE,	     /* one of words, kept as text */
+	SCHEMA_SHELL,	     /* one of words or an absolute path, kept as text */
+	SCHEMA_PROFILE_NAME, /* kept as text */
+	SCHEMA_DURATION,     /* milliseconds */
+	SCHEMA_MEGABYTES,    /* written in MiB, kept in bytes */
+	SCHEMA_COUNT,
+	SCHEMA_SIZE, /* bytes */
+	SCHEMA_PATHS,
+	SCHEMA_PATTERNS,
+	SCHEMA_ARGV,  /* what a command starts with */
+	SCHEMA_TABLE, /* env */
+};
+
+/* When a value of an untrusted project may replace the one in force; an equal one always may (I10). */
+enum schema_tight {
+	SCHEMA_NEVER,
+	SCHEMA_LOWER,
+	SCHEMA_TO_TRUE,
+	SCHEMA_TO_FALSE,
+	SCHEMA_BY_RANK, /* towards the word of higher rank */
+	SCHEMA_ADDS,	/* a list that can only take away */
+};
+
+struct schema_word {
+	const char *word; /* NULL ends the list */
+	int rank;	  /* higher is tighter; negative: cannot be compared */
+};
+
+struct schema_key {
+	const char *name;
+	unsigned scopes;
+	enum schema_type type;
+	enum schema_tight tight;
+	size_t offset;			 /* in struct config; SCHEMA_NOWHERE: not kept there */
+	const struct schema_word *words; /* WORD, CHOICE, SHELL */
+	const char *form;		 /* what it takes, when words do not say it */
+	int64_t min, max;		 /* of numbers; none lies beyond every max but TEXT_NONE */
+	enum policy_access access;	 /* PATHS */
+};
+#define SCHEMA_NOWHERE ((size_t)-1)
+
+/* A value that was read; texts are borrowed from the document or the setting. */
+struct schema_value {
+	int64_t number;	  /* bool, index of a word, limit */
+	const char *text; /* CHOICE, SHELL, PROFILE_NAME */
+};
+
+#define SCHEMA_MAX_KEYS 32
+
+/* Every key; an env table's deny stands before its allow, so that going by the table gives exceptions the last word. */
+const struct schema_key *schema_keys(size_t *ret_n);
+size_t schema_index(const struct schema_key *key);
+const struct schema_key *schema_find(unsigned scope, const char *name, size_t len); /* NULL: no such key */
+/* The valid key that name is a slip of, or NULL. */
+const char *schema_nearest(unsigned scope, const char *name);
+
+bool schema_is_list(const struct schema_key *key);
+bool schema_is_limit(const struct schema_key *key); /* kept in a struct policy_limit */
+bool schema_is_profile_name(const char *name);
+
+/* 0, -EINVAL or -ERANGE. Not for lists and tables. */
+int schema_read(const struct schema_key *key, const struct toml_value *v, struct schema_value *ret);
+/* The same from an option's text; type says how to read it (--memory takes a size, memory_limit_mb a number). */
+int schema_parse(const struct schema_key *key, enum schema_type type, const char *text, struct schema_value *ret);
+/* "a number, at least 1, or \"none\"". */
+void schema_add_form(const struct schema_key *key, struct buf *out);
+
+bool schema_loosens(const struct schema_key *key, const struct config *in_force, const struct schema_value *v);
+int schema_store(const struct schema_key *key, struct config *c, const struct schema_value *v);
+/* The value in force, as TOML. Not for lists. */
+void schema_add_value(const struct schema_key *key, const struct config *c, struct buf *out);
+void schema_add_string(struct buf *out, const char *s); /* as a TOML string */
+/* Any TOML value as it could have been written, on one line. */
+void schema_add_toml(struct buf *out, const struct toml_value *v);
