@@ -5,7 +5,8 @@
  *   if (config_load(&inputs, &c, err) < 0) return ...;
  *   use c->policy, c->backend …; config_free(c);
  *
- * Precedence, lowest first: built-in profile, system file, user file, project file, environment, options.
+ * Precedence, lowest first: built-in profile, system file, user file, project file, environment, options. Matching
+ * [[commands]] of all files come between the files' profiles and the environment.
  * An untrusted project file may only tighten (I10): what would loosen is left out, noted in `values` with
  * ignored = true and in `warnings`.
  */

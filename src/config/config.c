@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/config.h"
+
+#include "base/path.h"
+#include "config/config_settings.h"
+#include "config/merge.h"
+
+#include <string.h>
+
+#define DEFAULT_MAX_OUTPUT (INT64_C(100) << 10)
+
+void config_free(struct config *c)
+{
+	if (!c)
+		return;
+	base_freep(&c->enabled_source);
+	base_freep(&c->backend);
+	base_freep(&c->backend_source);
+	base_freep(&c->shell);
+	policy_done(&c->policy);
+	for (size_t i = 0; i < c->n_values; i++) {
+		base_freep(&c->values[i].key);
+		base_freep(&c->values[i].value);
+		base_freep(&c->values[i].source);
+	}
+	base_freep(&c->values);
+	strs_done(&c->warnings);
+	base_freep(&c);
+}
+
+static void merge_done(struct merge *m)
+{
+	for (size_t i = 0; i < MERGE_FILES; i++)
+		config_file_done(&m->files[i]);
+	for (size_t i = 0; i < SCHEMA_MAX_KEYS; i++)
+		base_freep(&m->sources[i]);
+	base_freep(&m->replaced_profile);
+	config_free(m->c);
+	m->c = NULL;
+}
+
+static struct config *config_new(void)
+{
+	struct config *c = calloc(1, sizeof *c);
+	if (!c)
+		return NULL;
+	c->enabled = true;
+	c->fallback = CONFIG_FALLBACK_REFUSE;
+	c->max_output = DEFAULT_MAX_OUTPUT;
+	c->backend = strdup("auto");
+	c->shell = strdup("sh");
+	c->policy.profile = strdup("moderate");
+	if (!c->backend || !c->shell || !c->policy.profile) {
+		config_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+/* ── Files ── */
+
+/* A file that is not there is an empty one, unless somebody asked for it by name. */
+static int open_file(struct config_file *f, const char *path, enum config_file_kind kind, bool required,
+		     struct airlock_error *err)
+{
+	struct airlock_error why = {0};
+	f->path = strdup(path);
+	if (!f->path)
+		return base_oom(err);
+	int rc = config_file_read(path, kind, &f->text, &why);
+	if (rc == AIRLOCK_ERR_NOT_FOUND && !required)
+		return 0;
+	if (rc < 0) {
+		if (err && err->code == 0)
+			*err = why;
+		return rc;
+	}
+	return config_file_parse(f, err);
+}
+
+static int open_project_file(struct merge *m, struct airlock_error *err)
+{
+	const struct config_inputs *in = m->in;
+	struct config_file *f = &m->files[MERGE_PROJECT];
+	_cleanup_free_ char *path = path_join(in->project_dir, CONFIG_PROJECT_FILE);
+	bool trusted = false;
+	if (!path)
+		return base_oom(err);
+	f->base = in->project_dir;
+	int rc = open_file(f, path, CONFIG_FILE_PROJECT, false, err);
+	/* Asked about the very bytes that were parsed. */
+	if (rc >= 0 && f->doc && in->trust_dir)
+		rc = config_is_trusted(in->trust_dir, in->project_dir, buf_str(&f->text), f->text.len, &trusted, err);
+	f->untrusted = !trusted;
+	return rc;
+}
+
+static int open_files(struct merge *m, struct airlock_error *err)
+{
+	const struct config_inputs *in = m->in;
+	int rc = 0;
+	for (size_t i = 0; i < MERGE_FILES; i++)
+		m->files[i].home = in->home;
+	if (in->system_file)
+		rc = open_file(&m->files[MERGE_SYSTEM], in->system_file, CONFIG_FILE_OURS, false, err);
+	if (rc >= 0 && in->user_file)
+		rc = open_file(&m->files[MERGE_USER], in->user_file, CONFIG_FILE_OURS, in->user_file_required, err);
+	return rc >= 0 && in->project_dir ? open_project_file(m, err) : rc;
+}
+
+/* ── Everything together ── */
+
+static int copy_source(const struct merge *m, const char *name, char **ret, struct airlock_error *err)
+{
+	const char *source = m->sources[schema_index(schema_find(SCHEMA_SANDBOX, name, strlen(name)))];
+	*ret = strdup(source ? source : "built-in");
+	return *ret ? 0 : base_oom(err);
+}
+
+static int fold(struct merge *m, struct airlock_error *err)
+{
+	int rc = open_files(m, err);
+	if (rc >= 0)
+		rc = merge_check_profiles(m, err);
+	if (rc >= 0)
+		rc = merge_sandbox(m, err);
+	if (rc >= 0)
+		rc = settings_apply_sandbox(m, err);
+	if (rc >= 0)
+		rc = merge_profile(m, err);
+	if (rc >= 0)
+		rc = merge_commands(m, err);
+	if (rc >= 0)
+		rc = settings_apply_policy(m, err);
+	return rc < 0 ? rc : policy_validate(&m->c->policy, err);
+}
+
+static int finish(struct merge *m, struct airlock_error *err)
+{
+	int rc = values_finish(m, err);
+	if (rc >= 0)
+		rc = values_warn(m, err);
+	if (rc >= 0)
+		rc = copy_source(m, "enabled", &m->c->enabled_source, err);
+	return rc < 0 ? rc : copy_source(m, "backend", &m->c->backend_source, err);
+}
+
+int config_load(const struct config_inputs *in, struct config **ret, struct airlock_error *err)
+{
+	_cleanup_(merge_done) struct merge m = {.in = in, .c = config_new()};
+	if (!m.c)
+		return base_oom(err);
+	int rc = fold(&m, err);
+	if (rc >= 0)
+		rc = finish(&m, err);
+	if (rc >= 0)
+		*ret = TAKE_PTR(m.c);
+	return rc;
+}
+
+/* Relative paths are let through: the file may be a project's. */
+int config_check_file(const char *path, const char *home, struct airlock_error *err)
+{
+	const struct config_inputs in = {.home = home};
+	_cleanup_(merge_done) struct merge m = {.in = &in, .alone = true};
+	struct config_file *f = &m.files[MERGE_USER];
+	f->home = home;
+	f->base = strcmp(path_basename(path), CONFIG_PROJECT_FILE) == 0 ? "/" : NULL;
+	int rc = open_file(f, path, CONFIG_FILE_ANY, true, err);
+	return rc < 0 ? rc : merge_check_profiles(&m, err);
+}

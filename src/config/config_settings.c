@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/config_settings.h"
+
+#include <string.h>
+
+struct row;
+typedef int (*apply_fn)(struct merge *m, const struct row *row, const struct config_setting *s,
+			struct airlock_error *err);
+
+static int set_value(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err);
+static int set_profile(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err);
+static int set_backend(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err);
+static int set_enabled(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err);
+static int set_changes(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err);
+static int add_path(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err);
+static int set_network(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err);
+static int set_clear_env(struct merge *m, const struct row *row, const struct config_setting *s,
+			 struct airlock_error *err);
+static int add_env(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err);
+
+/* What an option is in the terms of the schema. */
+static const struct row {
+	const char *option;
+	apply_fn apply;
+	unsigned scope;
+	const char *key;	/* NULL: no key of a file says this */
+	enum schema_type reads; /* how the text is read */
+	const char *form;	/* what it takes; NULL: as the key */
+} rows[] = {
+	{"profile", set_profile, SCHEMA_SANDBOX, "default_profile", SCHEMA_PROFILE_NAME, NULL},
+	{"backend", set_backend, SCHEMA_SANDBOX, "backend", SCHEMA_CHOICE, NULL},
+	{"sandbox", set_enabled, SCHEMA_SANDBOX, "enabled", SCHEMA_BOOL, NULL},
+	{"no-sandbox", set_enabled, SCHEMA_SANDBOX, "enabled", SCHEMA_BOOL, NULL},
+	{"shell", set_value, SCHEMA_SANDBOX, "shell", SCHEMA_SHELL, NULL},
+	{"max-output", set_value, SCHEMA_SANDBOX, "max_output", SCHEMA_SIZE, "a size such as 100K or 1M, up to 1G"},
+	{"network", set_network, SCHEMA_PROFILE, NULL, SCHEMA_BOOL, NULL},
+	{"allow-write", add_path, SCHEMA_PROFILE, "writable_paths", SCHEMA_PATHS, NULL},
+	{"ro", add_path, SCHEMA_PROFILE, "readonly_paths", SCHEMA_PATHS, NULL},
+	{"hide", add_path, SCHEMA_PROFILE, "blocked_paths", SCHEMA_PATHS, NULL},
+	{"changes", set_changes, SCHEMA_PROFILE, "changes", SCHEMA_WORD, NULL},
+	{"timeout", set_value, SCHEMA_PROFILE, "timeout", SCHEMA_DURATION, "a duration such as 90s, 5m or 1h, or none"},
+	{"memory", set_value, SCHEMA_PROFILE, "memory_limit_mb", SCHEMA_SIZE,
+	 "a size such as 512M or 2G, at least 1M, or none"},
+	{"pids", set_value, SCHEMA_PROFILE, "pids", SCHEMA_COUNT, "a number, at least 1, or none"},
+	{"fsize", set_value, SCHEMA_PROFILE, "file_size", SCHEMA_SIZE, "a size such as 512M or 2G, or none"},
+	{"clear-env", set_clear_env, SCHEMA_PROFILE, NULL, SCHEMA_BOOL, NULL},
+	{"env", add_env, SCHEMA_PROFILE, NULL, SCHEMA_ARGV, NULL},
+};
+
+static int bad_value(const struct config_setting *s, const char *form, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf value = BUF_INIT;
+	text_add_escaped(&value, s->value, AL_MIN(strlen(s->value), (size_t)200));
+	return base_error(err, AIRLOCK_ERR_USAGE, "settings", s->origin, "%s must be %s, not \"%s\"", s->origin, form,
+			  buf_str(&value));
+}
+
+static const struct schema_key *key_of(const struct row *row)
+{
+	return schema_find(row->scope, row->key, strlen(row->key));
+}
+
+static int read_bool(const struct config_setting *s, bool *ret, struct airlock_error *err)
+{
+	return text_parse_bool(s->value, ret) < 0 ? bad_value(s, "true or false", err) : 0;
+}
+
+static int set_value(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err)
+{
+	const struct schema_key *key = key_of(row);
+	_cleanup_buf_ struct buf form = BUF_INIT;
+	struct schema_value v;
+	if (row->form)
+		buf_adds(&form, row->form);
+	else
+		schema_add_form(key, &form);
+	if (schema_parse(key, row->reads, s->value, &v) < 0)
+		return bad_value(s, buf_str(&form), err);
+	int rc = merge_set(m, key, &v, s->origin, err);
+	/* Named for this run by a person: then it must hold, or nothing runs. */
+	if (rc >= 0 && schema_is_limit(key))
+		((struct policy_limit *)(void *)((char *)m->c + key->offset))->asked = true;
+	return rc;
+}
+
+static int set_profile(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	if (!schema_is_profile_name(s->value))
+		return bad_value(s, key_of(row)->form, err);
+	if (!merge_has_profile(m, s->value)) {
+		buf_printf(&text, "unknown profile \"%s\"", s->value);
+		merge_add_known_profiles(m, s->value, &text);
+		return base_error(err, AIRLOCK_ERR_USAGE, "settings", s->origin, "%s: %s", s->origin, buf_str(&text));
+	}
+	/* A person's choice replaces a project's, and with it what the project's choice kept of the former. */
+	base_freep(&m->replaced_profile);
+	return set_value(m, row, s, err);
+}
+
+static int set_sandboxed(struct merge *m, bool enabled, const char *origin, struct airlock_error *err)
+{
+	const struct schema_key *key = schema_find(SCHEMA_SANDBOX, "enabled", strlen("enabled"));
+	return merge_set(m, key, &(struct schema_value){.number = enabled}, origin, err);
+}
+
+/* Naming what makes the sandbox asks for one, whatever a file says. */
+static int set_backend(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err)
+{
+	int rc = set_value(m, row, s, err);
+	if (rc < 0 || strcmp(s->value, "passthrough") == 0)
+		return rc;
+	return m->c->enabled ? 0 : set_sandboxed(m, true, s->origin, err);
+}
+
+static int set_enabled(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err)
+{
+	bool on;
+	int rc = read_bool(s, &on, err);
+	return rc < 0 ? rc : set_sandboxed(m, strcmp(row->option, "sandbox") == 0 ? on : !on, s->origin, err);
+}
+
+static int set_changes(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err)
+{
+	int rc = set_value(m, row, s, err);
+	if (rc >= 0)
+		m->c->policy.changes_asked = true;
+	return rc;
+}
+
+static int add_path(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err)
+{
+	const struct schema_key *key = key_of(row);
+	_cleanup_buf_ struct buf shown = BUF_INIT;
+	struct airlock_error why = {0};
+	int rc = merge_add_item(m, key, s->value, m->in->cwd, s->origin, &shown, &why);
+	if (rc == AIRLOCK_ERR_INVALID)
+		return bad_value(s, "a path", err);
+	return rc < 0 ? base_oom(err) : values_add_list(m, key, buf_str(&shown), s->origin, err);
+}
+
+static int set_network(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err)
+{
+	return read_bool(s, &m->c->policy.network_wanted, err);
+}
+
+static bool is_last_of_its_key(const struct merge *m, const struct config_setting *s)
+{
+	for (const struct config_setting *t = s + 1; t < m->in->settings + m->in->n_settings; t++)
+		if (strcmp(t->key, s->key) == 0)
+			return false;
+	return true;
+}
+
+static int forget_patterns(struct merge *m, const char *name, const char *origin, struct airlock_error *err)
+{
+	const struct schema_key *key = schema_find(SCHEMA_ENV, name, strlen(name));
+	values_drop(m, key);
+	strs_done((struct strs *)(void *)((char *)m->c + key->offset));
+	return values_add_list(m, key, "", origin, err);
+}
+
+/* Empties the environment but for what --env names. That cannot be taken back, so the last word is waited for. */
+static int set_clear_env(struct merge *m, const struct row *row, const struct config_setting *s,
+			 struct airlock_error *err)
+{
+	const struct schema_key *inherit = schema_find(SCHEMA_ENV, "inherit", strlen("inherit"));
+	bool clear;
+	int rc = read_bool(s, &clear, err);
+	if (rc < 0 || !clear || !is_last_of_its_key(m, s))
+		return rc;
+	m->c->policy.n_env_deny_after = 0;
+	rc = forget_patterns(m, "allow", s->origin, err);
+	if (rc >= 0)
+		rc = forget_patterns(m, "deny", s->origin, err);
+	return rc < 0 ? rc : merge_set(m, inherit, &(struct schema_value){0}, s->origin, err);
+}
+
+/* The later value of a name replaces the earlier. */
+static int add_env(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err)
+{
+	struct strs *set = &m->c->policy.env_set;
+	size_t len = strcspn(s->value, "=");
+	if (len == 0)
+		return bad_value(s, "NAME or NAME=VALUE", err);
+	for (size_t i = 0; i < set->n; i++)
+		if (strncmp(set->v[i], s->value, len) == 0 && (set->v[i][len] == '=' || set->v[i][len] == '\0')) {
+			strs_remove_at(set, i);
+			break;
+		}
+	strs_add(set, s->value);
+	return set->failed ? base_oom(err) : 0;
+}
+
+static int apply(struct merge *m, unsigned scope, struct airlock_error *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < m->in->n_settings; i++) {
+		const struct config_setting *s = &m->in->settings[i];
+		for (size_t k = 0; rc >= 0 && k < AL_ARRAY_LEN(rows); k++)
+			if (rows[k].scope == scope && strcmp(rows[k].option, s->key) == 0)
+				rc = rows[k].apply(m, &rows[k], s, err);
+	}
+	return rc;
+}
+
+int settings_apply_sandbox(struct merge *m, struct airlock_error *err)
+{
+	return apply(m, SCHEMA_SANDBOX, err);
+}
+
+int settings_apply_policy(struct merge *m, struct airlock_error *err)
+{
+	return apply(m, SCHEMA_PROFILE, err);
+}

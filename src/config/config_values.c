@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The rows of `config show`: every value in force and every value left out, each with who said so. */
+#include "config/merge.h"
+
+#include <string.h>
+
+#define WARN_KEYS 8 /* how many a sentence names */
+
+static void row_done(struct config_value *row)
+{
+	base_freep(&row->key);
+	base_freep(&row->value);
+	base_freep(&row->source);
+}
+
+static int reserve(struct merge *m, struct airlock_error *err)
+{
+	if (m->c->n_values < m->cap_values)
+		return 0;
+	size_t cap = m->cap_values ? m->cap_values * 2 : 64;
+	struct config_value *rows = realloc(m->c->values, cap * sizeof *rows);
+	if (!rows)
+		return base_oom(err);
+	m->c->values = rows;
+	m->cap_values = cap;
+	return 0;
+}
+
+int values_add(struct merge *m, const char *key, const char *value, const char *source, bool ignored,
+	       struct airlock_error *err)
+{
+	int rc = reserve(m, err);
+	if (rc < 0)
+		return rc;
+	struct config_value row = {
+		.key = strdup(key), .value = strdup(value), .source = strdup(source), .ignored = ignored};
+	if (!row.key || !row.value || !row.source) {
+		row_done(&row);
+		return base_oom(err);
+	}
+	m->c->values[m->c->n_values++] = row;
+	return 0;
+}
+
+/* "sandbox.backend", "profiles.moderate.env.deny". */
+static char *name_of(const struct merge *m, const struct schema_key *key)
+{
+	struct buf b = BUF_INIT;
+	if (key->scopes & SCHEMA_SANDBOX)
+		buf_adds(&b, "sandbox.");
+	else
+		buf_printf(&b, "profiles.%s.%s", m->c->policy.profile, key->scopes & SCHEMA_ENV ? "env." : "");
+	buf_adds(&b, key->name);
+	return buf_take(&b);
+}
+
+static struct config_value *find(const struct merge *m, const char *key, const char *source)
+{
+	for (size_t i = 0; i < m->c->n_values; i++) {
+		struct config_value *row = &m->c->values[i];
+		if (!row->ignored && strcmp(row->key, key) == 0 && (!source || strcmp(row->source, source) == 0))
+			return row;
+	}
+	return NULL;
+}
+
+int values_add_list(struct merge *m, const struct schema_key *key, const char *items, const char *source,
+		    struct airlock_error *err)
+{
+	_cleanup_free_ char *name = name_of(m, key);
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	if (!name)
+		return base_oom(err);
+	struct config_value *row = find(m, name, source);
+	if (!row) {
+		buf_printf(&text, "[%s]", items);
+		return text.failed ? base_oom(err) : values_add(m, name, buf_str(&text), source, false, err);
+	}
+	buf_add(&text, row->value, strlen(row->value) - 1);
+	buf_printf(&text, "%s%s]", text.len > 1 ? ", " : "", items);
+	char *joined = buf_take(&text);
+	if (!joined)
+		return base_oom(err);
+	free(row->value);
+	row->value = joined;
+	return 0;
+}
+
+void values_drop(struct merge *m, const struct schema_key *key)
+{
+	_cleanup_free_ char *name = name_of(m, key);
+	struct config_value *rows = m->c->values;
+	size_t kept = 0;
+	for (size_t i = 0; i < m->c->n_values; i++) {
+		if (name && !rows[i].ignored && strcmp(rows[i].key, name) == 0)
+			row_done(&rows[i]);
+		else
+			rows[kept++] = rows[i];
+	}
+	m->c->n_values = kept;
+}
+
+static int add_single(struct merge *m, const struct schema_key *key, const char *name, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	const char *source = m->sources[schema_index(key)];
+	schema_add_value(key, m->c, &text);
+	return text.failed ? base_oom(err)
+			   : values_add(m, name, buf_str(&text), source ? source : "built-in", false, err);
+}
+
+/* Single values are shown as they ended; lists got a row from each source on the way, but nobody may have said one. */
+static int add_row(struct merge *m, const struct schema_key *key, struct airlock_error *err)
+{
+	_cleanup_free_ char *name = name_of(m, key);
+	if (!name)
+		return base_oom(err);
+	if (key->type == SCHEMA_ARGV || key->type == SCHEMA_TABLE)
+		return 0;
+	if (schema_is_list(key))
+		return find(m, name, NULL) ? 0 : values_add_list(m, key, "", "built-in", err);
+	return key->offset == SCHEMA_NOWHERE ? 0 : add_single(m, key, name, err);
+}
+
+/* By key; equal keys in the order they were said, which is the order of the rows in memory. */
+static int compare(const void *a, const void *b)
+{
+	const struct config_value *x = *(const struct config_value *const *)a,
+				  *y = *(const struct config_value *const *)b;
+	if (x->ignored != y->ignored)
+		return x->ignored ? 1 : -1;
+	int order = strcmp(x->key, y->key);
+	return order ? order : (x > y) - (x < y);
+}
+
+static int sort(struct config *c, struct airlock_error *err)
+{
+	_cleanup_free_ const struct config_value **order = calloc(c->n_values + 1, sizeof *order);
+	struct config_value *sorted = calloc(c->n_values + 1, sizeof *sorted);
+	if (!order || !sorted) {
+		free(sorted);
+		return base_oom(err);
+	}
+	for (size_t i = 0; i < c->n_values; i++)
+		order[i] = &c->values[i];
+	qsort(order, c->n_values, sizeof *order, compare);
+	for (size_t i = 0; i < c->n_values; i++)
+		sorted[i] = *order[i];
+	free(c->values);
+	c->values = sorted;
+	return 0;
+}
+
+int values_finish(struct merge *m, struct airlock_error *err)
+{
+	size_t n;
+	const struct schema_key *keys = schema_keys(&n);
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		rc = add_row(m, &keys[i], err);
+	return rc < 0 ? rc : sort(m->c, err);
+}
+
+int values_warn(struct merge *m, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	size_t left_out = 0;
+	for (size_t i = 0; i < m->c->n_values; i++) {
+		if (!m->c->values[i].ignored)
+			continue;
+		if (left_out++ < WARN_KEYS)
+			buf_printf(&text, "%s%s", text.len ? ", " : "", m->c->values[i].key);
+	}
+	if (left_out > WARN_KEYS)
+		buf_printf(&text, " and %zu more", left_out - WARN_KEYS);
+	if (left_out > 0)
+		strs_addf(&m->c->warnings,
+			  "%s is not trusted: left out what would loosen the sandbox: %s "
+			  "(read the file, then run `airlock trust` to accept it)",
+			  m->files[MERGE_PROJECT].path, buf_str(&text));
+	return text.failed || m->c->warnings.failed ? base_oom(err) : 0;
+}

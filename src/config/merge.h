@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Folding files, environment and options into one struct config, lowest precedence first, while remembering who set
+ * what. Only for the files of this folder.
+ *
+ *   struct merge m = {…};
+ *   merge_sandbox(&m, err);      [sandbox] of every file, then the options about it: now the profile is known
+ *   merge_profile(&m, err);      the built-in profile, then every [profiles.NAME] down to the active one
+ *   merge_commands(&m, err);     rules that match
+ *   …options about the policy…   config_settings.h
+ *   values_finish(&m, err);
+ */
+#pragma once
+
+#include "config/config_file.h"
+
+enum { MERGE_SYSTEM, MERGE_USER, MERGE_PROJECT, MERGE_FILES };
+
+enum merge_mode {
+	MERGE_ALL,
+	MERGE_TIGHTEN,	      /* I10: what would loosen is left out and noted */
+	MERGE_TIGHTEN_QUIETLY /* … and not noted */
+};
+
+struct merge {
+	const struct config_inputs *in;
+	struct config *c;
+	struct config_file files[MERGE_FILES]; /* in ascending precedence */
+	char *sources[SCHEMA_MAX_KEYS];	       /* who set a single value, by schema_index; NULL: built-in */
+	char *replaced_profile; /* the profile an untrusted project's stricter choice replaced, or NULL */
+	size_t cap_values;
+	bool alone; /* one file is only checked: what it does not define may be defined elsewhere */
+};
+
+int merge_sandbox(struct merge *m, struct airlock_error *err);
+int merge_profile(struct merge *m, struct airlock_error *err);
+int merge_commands(struct merge *m, struct airlock_error *err);
+
+/* One value, from anywhere. */
+int merge_set(struct merge *m, const struct schema_key *key, const struct schema_value *v, const char *source,
+	      struct airlock_error *err);
+/* One item of a list: into the policy, and as it came out (paths expanded against base) onto `shown`. */
+int merge_add_item(struct merge *m, const struct schema_key *key, const char *text, const char *base,
+		   const char *origin, struct buf *shown, struct airlock_error *err);
+/* A table of file f; prefix is what the keys of left-out values start with ("profiles.moderate"). */
+int merge_table(struct merge *m, const struct config_file *f, const struct toml_value *table, unsigned scope,
+		enum merge_mode mode, const char *prefix, struct airlock_error *err);
+enum merge_mode merge_mode_of(const struct config_file *f);
+int merge_leave_out(struct merge *m, const struct config_file *f, const struct toml_entry *e, const char *prefix,
+		    struct airlock_error *err);
+
+/* Is there such a profile, built in or in a file that counts? */
+bool merge_has_profile(const struct merge *m, const char *name);
+/* What to say after an unknown profile's name: the one it is a slip of, or all there are. */
+void merge_add_known_profiles(const struct merge *m, const char *name, struct buf *out);
+
+/* Does every profile lead to a built-in one, and is every default one there? Before anything is merged. */
+int merge_check_profiles(const struct merge *m, struct airlock_error *err);
+
+/* config_values.c: rows for people. */
+int values_add(struct merge *m, const char *key, const char *value, const char *source, bool ignored,
+	       struct airlock_error *err);
+/* items: `"a", "b"`. A second list of the same source joins the first. */
+int values_add_list(struct merge *m, const struct schema_key *key, const char *items, const char *source,
+		    struct airlock_error *err);
+void values_drop(struct merge *m, const struct schema_key *key); /* forgets a list */
+int values_finish(struct merge *m, struct airlock_error *err);
+/* The sentence about what was left out, when something was. */
+int values_warn(struct merge *m, struct airlock_error *err);

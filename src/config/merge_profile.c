@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which profile is active, what it extends, and what it comes to. */
+#include "config/merge.h"
+
+#include <string.h>
+
+#define DEFAULT_PARENT "moderate"
+#define CHAIN_MAX 32 /* deeper than anybody needs, shallow enough to check every profile on every start */
+
+/* ── Names ── */
+
+bool merge_has_profile(const struct merge *m, const char *name)
+{
+	if (policy_is_builtin(name))
+		return true;
+	for (size_t i = 0; i < MERGE_FILES; i++)
+		if (!m->files[i].untrusted && config_file_profile(&m->files[i], name))
+			return true;
+	return false;
+}
+
+static void collect_names(const struct merge *m, struct strs *ret)
+{
+	for (const char *const *name = policy_builtin_names(); *name; name++)
+		strs_add(ret, *name);
+	for (size_t i = 0; i < MERGE_FILES; i++) {
+		const struct toml_value *profiles =
+			m->files[i].untrusted ? NULL : config_file_table(&m->files[i], "profiles");
+		for (size_t k = 0; profiles && k < profiles->u.table.n; k++)
+			if (!strs_has(ret, profiles->u.table.entries[k].key))
+				strs_add(ret, profiles->u.table.entries[k].key);
+	}
+}
+
+void merge_add_known_profiles(const struct merge *m, const char *name, struct buf *out)
+{
+	_cleanup_strs_ struct strs names = STRS_INIT;
+	const struct config_file *project = &m->files[MERGE_PROJECT];
+	collect_names(m, &names);
+	if (names.failed)
+		return;
+	const char *nearest = text_nearest(name, (const char *const *)names.v);
+	if (project->untrusted && config_file_profile(project, name))
+		buf_printf(out, "; %s has one but is not trusted (see `airlock trust`)", project->path);
+	else if (nearest)
+		buf_printf(out, "; did you mean \"%s\"?", nearest);
+	else
+		for (size_t i = 0; i < names.n; i++)
+			buf_printf(out, "%s%s", i ? ", " : "; there are ", names.v[i]);
+}
+
+/* A file looked at by itself may name profiles of other files; only an evident slip can be told. */
+static bool may_be_elsewhere(const struct merge *m, const char *name)
+{
+	_cleanup_strs_ struct strs names = STRS_INIT;
+	collect_names(m, &names);
+	return m->alone && !names.failed && !text_nearest(name, (const char *const *)names.v);
+}
+
+static int unknown_profile(const struct merge *m, const struct config_file *f, const struct toml_value *v,
+			   struct airlock_error *err)
+{
+	if (may_be_elsewhere(m, v->u.string.s))
+		return 0;
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	buf_printf(&text, "unknown profile \"%s\"", v->u.string.s);
+	merge_add_known_profiles(m, v->u.string.s, &text);
+	return config_file_fault(f, v->line, v->column, err, "%s", buf_str(&text));
+}
+
+/* ── extends ── */
+
+struct parent {
+	const char *name;
+	const struct config_file *file; /* and value: where it was said; NULL: nowhere, it is the default */
+	const struct toml_value *value;
+};
+
+static struct parent parent_of(const struct merge *m, const char *name)
+{
+	struct parent p = {.name = DEFAULT_PARENT};
+	for (size_t i = 0; i < MERGE_FILES; i++) {
+		const struct config_file *f = &m->files[i];
+		const struct toml_value *profile = f->untrusted ? NULL : config_file_profile(f, name);
+		const struct toml_value *v = profile ? toml_get(profile, "extends") : NULL;
+		if (v)
+			p = (struct parent){.name = v->u.string.s, .file = f, .value = v};
+	}
+	return p;
+}
+
+static int cycle(const struct parent *p, const char *name, struct airlock_error *err)
+{
+	if (strcmp(p->name, name) == 0)
+		return config_file_fault(p->file, p->value->line, p->value->column, err,
+					 "profile \"%s\" extends itself", name);
+	return config_file_fault(p->file, p->value->line, p->value->column, err,
+				 "profile \"%s\" extends \"%s\", which extends it in turn", name, p->name);
+}
+
+/* The profile, what it extends, and so on to a built-in one. */
+static int chain_of(const struct merge *m, const char *name, struct strs *ret, struct airlock_error *err)
+{
+	strs_add(ret, name);
+	while (!policy_is_builtin(name)) {
+		struct parent p = parent_of(m, name);
+		if (strs_has(ret, p.name))
+			return cycle(&p, name, err);
+		if (!merge_has_profile(m, p.name))
+			return unknown_profile(m, p.file, p.value, err);
+		if (ret->n == CHAIN_MAX)
+			return config_file_fault(p.file, p.value->line, p.value->column, err,
+						 "more than %d profiles extend each other", CHAIN_MAX);
+		strs_add(ret, p.name);
+		name = p.name;
+	}
+	return ret->failed ? base_oom(err) : 0;
+}
+
+static int check_default_profiles(const struct merge *m, struct airlock_error *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+		const struct config_file *f = &m->files[i];
+		const struct toml_entry *e = config_entry(config_file_table(f, "sandbox"), "default_profile");
+		if (e && !f->untrusted && !merge_has_profile(m, e->value->u.string.s))
+			rc = unknown_profile(m, f, e->value, err);
+	}
+	return rc;
+}
+
+/* All of them, not only the active one: a slip should not wait for the day the profile is used. */
+int merge_check_profiles(const struct merge *m, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs names = STRS_INIT;
+	collect_names(m, &names);
+	int rc = names.failed ? base_oom(err) : check_default_profiles(m, err);
+	for (size_t i = 0; rc >= 0 && i < names.n; i++) {
+		_cleanup_strs_ struct strs chain = STRS_INIT;
+		rc = chain_of(m, names.v[i], &chain, err);
+	}
+	return rc;
+}
+
+/* ── [sandbox] ── */
+
+static int tightness_of(const char *builtin_name)
+{
+	static const char *const loosest_first[] = {"permissive", "moderate", "strict"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(loosest_first); i++)
+		if (strcmp(loosest_first[i], builtin_name) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* I10: only from one built-in profile to a tighter one that nobody has adjusted: an adjusted one may be looser than its
+ * name says, and between custom ones there is no order. */
+static bool tightens_to(const struct merge *m, const char *name)
+{
+	int now = tightness_of(m->c->policy.profile), then = tightness_of(name);
+	if (now < 0 || then <= now)
+		return false;
+	for (size_t i = 0; i < MERGE_FILES; i++)
+		if (!m->files[i].untrusted && config_file_profile(&m->files[i], name))
+			return false;
+	return true;
+}
+
+static int merge_default_profile(struct merge *m, const struct config_file *f, const struct toml_entry *e,
+				 struct airlock_error *err)
+{
+	const struct schema_key *key = schema_find(SCHEMA_SANDBOX, "default_profile", strlen("default_profile"));
+	const struct schema_value v = {.text = e->value->u.string.s};
+	if (f->untrusted && strcmp(v.text, m->c->policy.profile) == 0)
+		return 0;
+	if (f->untrusted && !tightens_to(m, v.text))
+		return merge_leave_out(m, f, e, "sandbox", err);
+	if (f->untrusted && !(m->replaced_profile = strdup(m->c->policy.profile)))
+		return base_oom(err);
+	_cleanup_buf_ struct buf source = BUF_INIT;
+	buf_printf(&source, "%s:%d", f->path, e->line);
+	return source.failed ? base_oom(err) : merge_set(m, key, &v, buf_str(&source), err);
+}
+
+int merge_sandbox(struct merge *m, struct airlock_error *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+		const struct config_file *f = &m->files[i];
+		const struct toml_value *sandbox = config_file_table(f, "sandbox");
+		const struct toml_entry *profile = config_entry(sandbox, "default_profile");
+		if (sandbox)
+			rc = merge_table(m, f, sandbox, SCHEMA_SANDBOX, merge_mode_of(f), "sandbox", err);
+		if (rc >= 0 && profile)
+			rc = merge_default_profile(m, f, profile, err);
+	}
+	return rc;
+}
+
+/* ── [profiles.NAME] ── */
+
+static int show_builtin_paths(struct merge *m, const struct schema_key *key, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf items = BUF_INIT;
+	const struct policy *p = &m->c->policy;
+	for (size_t i = 0; i < p->n_paths; i++) {
+		if (p->paths[i].access != key->access)
+			continue;
+		buf_adds(&items, items.len ? ", " : "");
+		schema_add_string(&items, p->paths[i].path);
+	}
+	return items.len ? values_add_list(m, key, buf_str(&items), "built-in", err) : 0;
+}
+
+static int show_builtin_patterns(struct merge *m, const struct schema_key *key, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf items = BUF_INIT;
+	const struct strs *list = (const struct strs *)(const void *)((const char *)m->c + key->offset);
+	for (size_t i = 0; i < list->n; i++) {
+		buf_adds(&items, i ? ", " : "");
+		schema_add_string(&items, list->v[i]);
+	}
+	return list->n ? values_add_list(m, key, buf_str(&items), "built-in", err) : 0;
+}
+
+static int show_builtin_lists(struct merge *m, struct airlock_error *err)
+{
+	size_t n;
+	const struct schema_key *keys = schema_keys(&n);
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		if (keys[i].type == SCHEMA_PATHS)
+			rc = show_builtin_paths(m, &keys[i], err);
+		else if (keys[i].type == SCHEMA_PATTERNS)
+			rc = show_builtin_patterns(m, &keys[i], err);
+	}
+	return rc;
+}
+
+static int start_from(struct merge *m, const char *builtin_name, struct airlock_error *err)
+{
+	struct policy p = POLICY_INIT;
+	int rc = policy_apply_builtin(&p, builtin_name, m->in->home, err);
+	if (rc < 0) {
+		policy_done(&p);
+		return rc;
+	}
+	/* The active profile keeps its own name. */
+	free(p.profile);
+	p.profile = TAKE_PTR(m->c->policy.profile);
+	policy_done(&m->c->policy);
+	m->c->policy = p;
+	return show_builtin_lists(m, err);
+}
+
+static int merge_profile_tables(struct merge *m, const char *name, bool only_trusted, enum merge_mode trusted_mode,
+				struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf prefix = BUF_INIT;
+	buf_printf(&prefix, "profiles.%s", name);
+	int rc = prefix.failed ? base_oom(err) : 0;
+	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+		const struct config_file *f = &m->files[i];
+		const struct toml_value *table = config_file_profile(f, name);
+		if (!table || (f->untrusted && only_trusted))
+			continue;
+		rc = merge_table(m, f, table, SCHEMA_PROFILE, f->untrusted ? MERGE_TIGHTEN : trusted_mode,
+				 buf_str(&prefix), err);
+	}
+	return rc;
+}
+
+static int show_extends(struct merge *m, const char *name, struct airlock_error *err)
+{
+	struct parent p = parent_of(m, name);
+	_cleanup_buf_ struct buf key = BUF_INIT, value = BUF_INIT, source = BUF_INIT;
+	buf_printf(&key, "profiles.%s.extends", name);
+	schema_add_string(&value, p.name);
+	if (p.file)
+		buf_printf(&source, "%s:%d", p.file->path, p.value->line);
+	else
+		buf_adds(&source, "built-in");
+	if (key.failed || value.failed || source.failed)
+		return base_oom(err);
+	return values_add(m, buf_str(&key), buf_str(&value), buf_str(&source), false, err);
+}
+
+/* An untrusted project adds no profile and changes no ancestry: say so for each such key. */
+static int leave_out_profile(struct merge *m, const struct config_file *f, const struct toml_entry *profile,
+			     struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf prefix = BUF_INIT;
+	bool exists = merge_has_profile(m, profile->key);
+	int rc = 0;
+	buf_printf(&prefix, "profiles.%s", profile->key);
+	for (size_t i = 0; rc >= 0 && i < profile->value->u.table.n; i++) {
+		const struct toml_entry *e = &profile->value->u.table.entries[i];
+		bool extends = strcmp(e->key, "extends") == 0;
+		if (exists && (!extends || strcmp(parent_of(m, profile->key).name, e->value->u.string.s) == 0))
+			continue;
+		rc = merge_leave_out(m, f, e, buf_str(&prefix), err);
+	}
+	return rc;
+}
+
+static int leave_out_profiles(struct merge *m, struct airlock_error *err)
+{
+	const struct config_file *f = &m->files[MERGE_PROJECT];
+	const struct toml_value *profiles = f->untrusted ? config_file_table(f, "profiles") : NULL;
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && profiles && i < profiles->u.table.n; i++)
+		rc = leave_out_profile(m, f, &profiles->u.table.entries[i], err);
+	return rc;
+}
+
+int merge_profile(struct merge *m, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs chain = STRS_INIT;
+	int rc = chain_of(m, m->c->policy.profile, &chain, err);
+	if (rc >= 0)
+		rc = start_from(m, chain.v[chain.n - 1], err);
+	/* What the user tightened in the profile that an untrusted project replaced stays in force. */
+	if (rc >= 0 && m->replaced_profile)
+		rc = merge_profile_tables(m, m->replaced_profile, true, MERGE_TIGHTEN_QUIETLY, err);
+	for (size_t i = chain.n; rc >= 0 && i-- > 0;)
+		rc = merge_profile_tables(m, chain.v[i], false, MERGE_ALL, err);
+	if (rc >= 0 && chain.n > 1)
+		rc = show_extends(m, chain.v[0], err);
+	return rc < 0 ? rc : leave_out_profiles(m, err);
+}
