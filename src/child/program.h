@@ -4,6 +4,8 @@
 
 #include "child/job.h"
 
+#include <stddef.h>
+
 extern const unsigned char child_init_bytes[];
 extern const unsigned long child_init_size;
 
