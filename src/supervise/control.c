@@ -101,6 +101,8 @@ static void on_failed(struct supervise *s, enum child_stage stage, int errnum, u
 		else
 			base_error(&err, AIRLOCK_ERR_INVALID, "exec", program, "%s: cannot be executed: %s", program,
 				   strerrordesc_np(errnum));
+	} else if (stage == CHILD_STAGE_LAYER) {
+		explain_layer(s, detail, errnum, &err);
 	} else {
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errnum,
 			   stage == CHILD_STAGE_TTY ? "open terminal" : "first process", "");
