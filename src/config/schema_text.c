@@ -26,18 +26,30 @@ void schema_add_form(const struct schema_key *key, struct buf *out)
 		buf_adds(out, key->form);
 }
 
+static bool needs_escape(char c)
+{
+	return c == '"' || c == '\\' || (unsigned char)c < 0x20 || c == 0x7f;
+}
+
 void schema_add_string(struct buf *out, const char *s)
 {
 	_cleanup_buf_ struct buf valid = BUF_INIT;
-	text_add_utf8(&valid, s, strlen(s));
+	size_t len = strlen(s);
+	if (!text_is_utf8(s, len)) {
+		text_add_utf8(&valid, s, len);
+		s = buf_str(&valid);
+	}
 	buf_addc(out, '"');
-	for (const char *p = buf_str(&valid); *p; p++) {
-		if (*p == '"' || *p == '\\')
-			buf_printf(out, "\\%c", *p);
-		else if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			buf_printf(out, "\\u%04X", (unsigned)*p);
-		else
-			buf_addc(out, *p);
+	while (*s) {
+		size_t plain = 0;
+		while (s[plain] && !needs_escape(s[plain]))
+			plain++;
+		buf_add(out, s, plain);
+		s += plain;
+		if (*s == '"' || *s == '\\')
+			buf_printf(out, "\\%c", *s++);
+		else if (*s)
+			buf_printf(out, "\\u%04X", (unsigned)*s++);
 	}
 	buf_addc(out, '"');
 	out->failed = out->failed || valid.failed;

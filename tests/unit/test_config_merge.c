@@ -522,6 +522,11 @@ static void values_are_toml(void **state)
 	write_file(w->user, "[profiles.moderate]\nblocked_paths = ['/a\"b\\c', \"/n\\nl\"]\n");
 	load_well(w);
 	assert_value(w, "profiles.moderate.blocked_paths", "[\"/a\\\"b\\\\c\", \"/n\\u000Al\"]", "user:2");
+	option(w, "hide", "/bad\xff", "--hide");
+	option(w, "hide", "/\xc3\xa4\x7f", "--hide");
+	load_well(w);
+	assert_value(w, "profiles.moderate.blocked_paths", "[\"/bad\xef\xbf\xbd\", \"/\xc3\xa4\\u007F\"]", "--hide");
+	assert_string_equal(access_of(w, "/bad\xff"), "hide");
 }
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
