@@ -59,7 +59,8 @@ const struct command commands[] = {
 	 .run = cmd_explain,
 	 .about = "Prints the plan of a run with the same options: mounts, environment, limits and namespaces, each "
 		  "with "
-		  "the rule that asked for it. Nothing is run and nothing is asked.",
+		  "the rule that asked for it. Nothing is run and nothing is asked. Without PROGRAM it is the plan of "
+		  "airlock shell.",
 	 .examples = "airlock explain\tthe plan for this directory\n"
 		     "airlock explain --profile strict -- make\tthe plan for one command\n"
 		     "airlock explain --json -- make\tthe same for a program"},

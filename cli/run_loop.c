@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -29,7 +30,7 @@
 struct loop {
 	struct airlock_run *run;
 	int signal_fd;
-	int64_t started_ms, interrupted_ms; /* 0: not yet */
+	int64_t interrupted_ms; /* 0: not yet */
 };
 
 static int64_t now_ms(void)
@@ -92,14 +93,6 @@ static void loop_until_over(struct loop *l)
 	}
 }
 
-static void say_duration(int64_t ms)
-{
-	if (ms < 1000)
-		output_say("timed out after %lld ms", (long long)ms);
-	else
-		output_say("timed out after %lld s", (long long)ms / 1000);
-}
-
 static int tell_result(const struct loop *l, bool json)
 {
 	const struct airlock_error *failure = airlock_run_error(l->run);
@@ -107,8 +100,6 @@ static int tell_result(const struct loop *l, bool json)
 		(void)fputs(airlock_run_result_json(l->run), stdout);
 	else if (failure->code != 0)
 		output_error(failure);
-	else if (airlock_run_status(l->run) == AIRLOCK_TIMED_OUT)
-		say_duration(now_ms() - l->started_ms);
 	return airlock_run_exit_code(l->run);
 }
 
@@ -127,7 +118,6 @@ static int run_job(struct airlock_job *job, bool json, bool has_pty, struct airl
 	if (rc >= 0 && has_pty)
 		rc = terminal_raw(&terminal, STDIN_FILENO, err);
 	if (rc >= 0) {
-		l.started_ms = now_ms();
 		loop_until_over(&l);
 		terminal_restore(&terminal);
 		rc = tell_result(&l, json);
@@ -147,6 +137,15 @@ static int check_terminal(bool json, struct airlock_error *err)
 	(void)output_fail(err, AIRLOCK_ERR_INVALID, "standard input",
 			  "the command cannot be given a terminal: standard input is none");
 	return output_hint(err, "start it from a terminal, or leave -t away");
+}
+
+const char *run_loop_shell(const struct invocation *inv)
+{
+	const char *asked = arguments_value(&inv->args, "shell", NULL);
+	if (asked)
+		return asked;
+	const char *own = getenv("SHELL");
+	return own && own[0] == '/' && access(own, X_OK) == 0 ? own : "/bin/sh";
 }
 
 int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err)
