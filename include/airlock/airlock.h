@@ -33,6 +33,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 
 const char *airlock_version(void); /* "0.1.0" */
 
@@ -195,6 +198,9 @@ char *airlock_text_inert(const char *bytes, size_t len); /* control and deceptiv
 const char *airlock_text_nearest(const char *word,
 				 const char *const *candidates); /* did you mean; NULL: nothing near */
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

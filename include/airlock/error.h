@@ -14,6 +14,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 
 enum airlock_code {
 	AIRLOCK_OK = 0,
@@ -50,6 +53,9 @@ int airlock_code_jsonrpc(int code);
 /* What such an error means in general, one sentence. */
 const char *airlock_code_meaning(int code);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -26,7 +26,7 @@ struct backend_isolation {
 /* Where things of this machine are; borrowed. */
 struct backend_context {
 	const char *path_env;
-	const char *state_dir;
+	const char *state_dir, *data_dir;
 	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is taken from there */
 };
 

@@ -10,8 +10,8 @@
 #include "backend/spawn.h"
 
 #include "backend/bwrap_probe.h"
+#include "backend/stage.h"
 #include "base/path.h"
-#include "child/program.h"
 #include "fs/fs.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 static int find_bwrap(const struct backend_context *ctx, struct bwrap_info *info, struct airlock_error *err)
 {
-	_cleanup_free_ char *cache = path_join(ctx->state_dir, "bubblewrap.probe");
+	_cleanup_free_ char *cache = path_join(ctx->state_dir, BWRAP_CACHE_NAME);
 	if (!cache)
 		return base_oom(err);
 	int rc = bwrap_probe(ctx->path_env, cache, ctx->untrusted_dirs, info, err);
@@ -123,16 +123,45 @@ static void add_namespaces(struct strs *a, const struct bwrap_info *info, const 
 	add2(a, "--cap-drop", "ALL");
 }
 
-/* Everything between "bwrap" and "--". */
-static int arguments(const struct backend_context *ctx, const struct bwrap_info *info, const struct plan *plan,
-		     struct strs *a, struct airlock_error *err)
+/* Is the directory seen through a read-only bind of something above it? */
+static bool is_covered(const struct plan *plan, const struct plan_mount *m)
 {
-	_cleanup_free_ char *empty = path_join(ctx->state_dir, "empty");
+	const struct plan_mount *cover = NULL;
+	for (const struct plan_mount *c = plan->mounts; c < m; c++)
+		if (path_is_beneath(m->target, c->target))
+			cover = c;
+	return cover && (cover->kind == PLAN_READ || cover->kind == PLAN_REBUILD);
+}
+
+/* A rebuilt directory is already there when the stage has been at work: what is left is to bind it, read-only, where
+ * nothing above it brings it along. */
+static bool add_staged(struct strs *a, const struct plan *plan, const struct plan_mount *m)
+{
+	if (m->kind == PLAN_REBUILD) {
+		if (!is_covered(plan, m))
+			add3(a, "--ro-bind", m->target, m->target);
+		return true;
+	}
+	if (m->kind == PLAN_SEAL) {
+		for (size_t i = 0; i < plan->n_mounts; i++)
+			if (plan->mounts[i].kind == PLAN_REBUILD && strcmp(plan->mounts[i].target, m->target) == 0)
+				return true;
+		return false;
+	}
+	return (m->kind == PLAN_READ || m->kind == PLAN_SYMLINK) && stage_rebuilt_parent(plan, m);
+}
+
+/* Everything between "bwrap" and "--". Staged: without what the stage does. */
+static int arguments(const struct backend_context *ctx, const struct bwrap_info *info, const struct plan *plan,
+		     bool staged, struct strs *a, struct airlock_error *err)
+{
+	_cleanup_free_ char *empty = path_join(ctx->data_dir, "empty");
 	if (!empty)
 		return base_oom(err);
 	add_namespaces(a, info, plan);
 	for (size_t i = 0; i < plan->n_mounts; i++)
-		add_mount(a, info, &plan->mounts[i], empty);
+		if (!staged || !add_staged(a, plan, &plan->mounts[i]))
+			add_mount(a, info, &plan->mounts[i], empty);
 	return a->failed ? base_oom(err) : 0;
 }
 
@@ -144,7 +173,7 @@ static int describe(const struct backend_context *ctx, const struct plan *plan, 
 	if (rc < 0)
 		return rc;
 	strs_add(ret, info.path);
-	rc = arguments(ctx, &info, plan, ret, err);
+	rc = arguments(ctx, &info, plan, false, ret, err);
 	add2(ret, "--chdir", plan->cwd);
 	strs_add(ret, "--");
 	strs_add_all(ret, &plan->argv);
@@ -179,39 +208,17 @@ static int arguments_fd(const struct strs *a, struct airlock_error *err)
 	return TAKE_FD(fd);
 }
 
-/* What hidden files are covered with. Outside the sandbox's view, and never more than empty. */
+/* What hidden files are covered with. Not in the state directory, which a rebuilt home leaves out. */
 static int make_empty_file(const struct backend_context *ctx, const struct plan *plan, struct airlock_error *err)
 {
 	bool needed = false;
 	for (size_t i = 0; i < plan->n_mounts && !needed; i++)
 		needed = plan->mounts[i].kind == PLAN_EMPTY_FILE;
-	_cleanup_free_ char *path = needed ? path_join(ctx->state_dir, "empty") : NULL;
+	_cleanup_free_ char *path = needed ? path_join(ctx->data_dir, "empty") : NULL;
 	struct stat st;
 	if (!needed || (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0))
 		return 0;
 	return path ? fs_write_private_file(path, "", 0, err) : base_oom(err);
-}
-
-/* With layers: the stage mounts them and executes bwrap where they are. One way for every version of bwrap, also those
- * that could mount an overlay themselves: it is faster, takes any path, and is tested everywhere. */
-static int spawn_staged(const char *bwrap, const char *const *argv, const struct plan *plan,
-			const struct backend_fds *fds, int args_fd, pid_t *ret_pid, struct airlock_error *err)
-{
-	static const char *const stage_argv[] = {"airlock", "stage", NULL};
-	struct child_stage_layer layers[CHILD_MAX_LAYERS];
-	struct child_stage_spec spec = {.flags = geteuid() == 0 ? 0 : CHILD_STAGE_USER,
-					.uid = geteuid(),
-					.gid = getegid(),
-					.file = bwrap,
-					.argv = argv,
-					.layers = layers,
-					.n_layers = fds->n_layers};
-	for (size_t i = 0; i < fds->n_layers && i < CHILD_MAX_LAYERS; i++)
-		layers[i] = (struct child_stage_layer){fds->layers[i].root, fds->layers[i].upper, fds->layers[i].work};
-	_cleanup_close_ int stage_fd = child_stage_fd(&spec);
-	if (stage_fd < 0)
-		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, stage_fd, "memfd_create", "stage");
-	return spawn_process("/proc/self/fd/5", stage_argv, fds, args_fd, stage_fd, plan->new_session, ret_pid, err);
 }
 
 static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
@@ -219,15 +226,19 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 {
 	struct bwrap_info info = {0};
 	_cleanup_strs_ struct strs args = STRS_INIT;
+	bool staged = stage_is_needed(plan, fds);
 	int rc = find_bwrap(ctx, &info, err);
-	if (rc < 0 || (rc = make_empty_file(ctx, plan, err)) < 0 || (rc = arguments(ctx, &info, plan, &args, err)) < 0)
+	if (rc < 0 || (rc = make_empty_file(ctx, plan, err)) < 0 ||
+	    (rc = arguments(ctx, &info, plan, staged, &args, err)) < 0)
 		return rc;
 	_cleanup_close_ int args_fd = arguments_fd(&args, err);
 	if (args_fd < 0)
 		return args_fd;
 	static const char *const argv[] = {"bwrap", "--args", "6", "--", "/proc/self/fd/5", NULL};
-	if (fds->n_layers > 0)
-		return spawn_staged(info.path, argv, plan, fds, args_fd, ret_pid, err);
+	/* The stage is the same for every version of bwrap, also those that could mount an overlay themselves: it is faster,
+	 * takes any path, and is tested everywhere. */
+	if (staged)
+		return stage_spawn(info.path, argv, plan, fds, args_fd, ret_pid, err);
 	return spawn_process(info.path, argv, fds, args_fd, -1, plan->new_session, ret_pid, err);
 }
 

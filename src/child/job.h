@@ -74,8 +74,10 @@ struct child_message {
 /* ── The stage ──
  *
  * The same program with one argument is the stage before the backend: it makes a user and a mount namespace (root: a
- * mount namespace), mounts an overlay over each root in place, and executes the backend in them. The backend then finds
- * the layered directory where the live one was. It reports only failures: CHILD_FAILED with CHILD_STAGE_LAYER.
+ * mount namespace), mounts an overlay over each root in place, rebuilds directories in place, and executes the backend in
+ * them. The backend then finds the layered and rebuilt directories where the live ones were. Rebuilding is done here and
+ * not by the backend because bwrap takes ten times as long for each mount. It reports only failures: CHILD_FAILED with
+ * CHILD_STAGE_LAYER.
  */
 
 #define CHILD_MAX_LAYERS 64
@@ -89,9 +91,25 @@ struct child_layer {
 	uint32_t reserved;
 };
 
+/* A directory of the host rebuilt in place: an empty file system over it, the entries bound back in. */
+enum child_entry_kind {
+	CHILD_ENTRY_BIND,    /* what was there before, with everything mounted below it; left out when it is gone */
+	CHILD_ENTRY_SYMLINK, /* text is what it says */
+	CHILD_ENTRY_DIR,     /* an empty directory, for the backend to mount on */
+};
+
+struct child_entry {
+	uint32_t name, text, kind, reserved;
+};
+
+struct child_rebuild {
+	uint32_t dir, entries, n_entries, reserved;
+};
+
 struct child_stage_job {
-	uint32_t magic, size, flags, n_layers;
-	uint32_t layers;     /* offset of the array */
+	uint32_t magic, size, flags;
+	uint32_t n_layers, layers; /* offsets of arrays */
+	uint32_t n_rebuilds, rebuilds;
 	uint32_t file, argv; /* the backend's program */
 	uint32_t uid, gid;
 	uint32_t reserved;
@@ -108,5 +126,6 @@ enum child_layer_op {
 	CHILD_LAYER_OPTION,
 	CHILD_LAYER_CREATE,
 	CHILD_LAYER_MOUNT,
+	CHILD_LAYER_REBUILD,
 	CHILD_LAYER_EXEC,
 };

@@ -133,18 +133,63 @@ int child_job_fd(const struct child_job_spec *spec)
 	return fd;
 }
 
-static void lay_out_stage(struct layout *l, const struct child_stage_spec *spec, struct child_stage_job *head)
+/* Reserves room for an array, aligned, and returns its offset. */
+static uint32_t put_room(struct layout *l, size_t bytes)
 {
-	l->at = sizeof *head;
-	head->layers = (uint32_t)l->at;
-	l->at += spec->n_layers * sizeof(struct child_layer);
+	l->at = (l->at + 7) & ~(size_t)7;
+	uint32_t at = (uint32_t)l->at;
+	l->at += bytes;
+	return at;
+}
+
+static void put_at(struct layout *l, size_t at, const void *data, size_t len)
+{
+	if (l->base)
+		memcpy(l->base + at, data, len);
+}
+
+static uint32_t put_layers(struct layout *l, const struct child_stage_spec *spec)
+{
+	uint32_t array = put_room(l, spec->n_layers * sizeof(struct child_layer));
 	for (size_t i = 0; i < spec->n_layers; i++) {
 		struct child_layer layer = {.lower = put_string(l, spec->layers[i].root),
 					    .upper = put_string(l, spec->layers[i].upper),
 					    .work = put_string(l, spec->layers[i].work)};
-		if (l->base)
-			memcpy(l->base + head->layers + i * sizeof layer, &layer, sizeof layer);
+		put_at(l, array + i * sizeof layer, &layer, sizeof layer);
 	}
+	return array;
+}
+
+static uint32_t put_entries(struct layout *l, const struct child_stage_rebuild *r)
+{
+	uint32_t array = put_room(l, r->n_entries * sizeof(struct child_entry));
+	for (size_t i = 0; i < r->n_entries; i++) {
+		const struct child_stage_entry *e = &r->entries[i];
+		struct child_entry entry = {
+			.name = put_string(l, e->name), .kind = e->kind, .text = e->text ? put_string(l, e->text) : 0};
+		put_at(l, array + i * sizeof entry, &entry, sizeof entry);
+	}
+	return array;
+}
+
+static uint32_t put_rebuilds(struct layout *l, const struct child_stage_spec *spec)
+{
+	uint32_t array = put_room(l, spec->n_rebuilds * sizeof(struct child_rebuild));
+	for (size_t i = 0; i < spec->n_rebuilds; i++) {
+		const struct child_stage_rebuild *r = &spec->rebuilds[i];
+		struct child_rebuild rebuild = {.dir = put_string(l, r->dir),
+						.entries = put_entries(l, r),
+						.n_entries = (uint32_t)r->n_entries};
+		put_at(l, array + i * sizeof rebuild, &rebuild, sizeof rebuild);
+	}
+	return array;
+}
+
+static void lay_out_stage(struct layout *l, const struct child_stage_spec *spec, struct child_stage_job *head)
+{
+	l->at = sizeof *head;
+	head->layers = put_layers(l, spec);
+	head->rebuilds = put_rebuilds(l, spec);
 	head->file = put_string(l, spec->file);
 	head->argv = put_strings(l, spec->argv);
 	head->size = (uint32_t)l->at;
@@ -153,12 +198,15 @@ static void lay_out_stage(struct layout *l, const struct child_stage_spec *spec,
 
 int child_stage_fd(const struct child_stage_spec *spec)
 {
-	struct child_stage_job head = {
-		.flags = spec->flags, .uid = spec->uid, .gid = spec->gid, .n_layers = (uint32_t)spec->n_layers};
+	struct child_stage_job head = {.flags = spec->flags,
+				       .uid = spec->uid,
+				       .gid = spec->gid,
+				       .n_layers = (uint32_t)spec->n_layers,
+				       .n_rebuilds = (uint32_t)spec->n_rebuilds};
 	struct layout l = {0};
-	if (spec->n_layers > CHILD_MAX_LAYERS)
-		return -E2BIG;
 	lay_out_stage(&l, spec, &head);
+	if (spec->n_layers > CHILD_MAX_LAYERS || l.at > MAX_JOB_BYTES)
+		return -E2BIG;
 	l.base = calloc(1, l.at);
 	if (!l.base)
 		return -ENOMEM;

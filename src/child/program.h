@@ -23,6 +23,17 @@ int child_program_fd(void);
 /* The job in a sealed memory file. Returns a CLOEXEC descriptor, or -errno (-E2BIG beyond 64 MiB). */
 int child_job_fd(const struct child_job_spec *spec);
 
+struct child_stage_entry {
+	const char *name, *text; /* text: of a symlink */
+	enum child_entry_kind kind;
+};
+
+struct child_stage_rebuild {
+	const char *dir;
+	const struct child_stage_entry *entries;
+	size_t n_entries;
+};
+
 struct child_stage_spec {
 	uint32_t flags, uid, gid;
 	const char *file;
@@ -31,6 +42,8 @@ struct child_stage_spec {
 		const char *root, *upper, *work;
 	} * layers;
 	size_t n_layers;
+	const struct child_stage_rebuild *rebuilds;
+	size_t n_rebuilds;
 };
 
 /* The stage's job, likewise. -E2BIG beyond CHILD_MAX_LAYERS. */

@@ -18,6 +18,7 @@
 #include <linux/mman.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
+#include <linux/stat.h>
 
 static uint32_t layer_number;
 
@@ -148,6 +149,54 @@ static void mount_layer(const char *base, const struct child_layer *l)
 	(void)r_close(lower);
 }
 
+/* ── Rebuilding ── */
+
+static int make_tmpfs(void)
+{
+	int fs = (int)check(CHILD_LAYER_REBUILD, raw_call2(__NR_fsopen, "tmpfs", FSOPEN_CLOEXEC));
+	check(CHILD_LAYER_REBUILD, set_string(fs, "size", "1m"));
+	check(CHILD_LAYER_REBUILD, set_string(fs, "mode", "0755"));
+	check(CHILD_LAYER_REBUILD, raw_call5(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0));
+	long mount = raw_call3(__NR_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	(void)r_close(fs);
+	return (int)check(CHILD_LAYER_REBUILD, mount);
+}
+
+static void bind_entry(int old, int new, const char *name)
+{
+	long tree = raw_call3(__NR_open_tree, old, name,
+			      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	struct statx st;
+	if (tree < 0 || raw_call5(__NR_statx, tree, "", AT_EMPTY_PATH, STATX_TYPE, &st) < 0)
+		return; /* gone since it was listed, or out of reach: then it is not there */
+	if ((st.stx_mode & S_IFMT) == S_IFDIR)
+		check(CHILD_LAYER_REBUILD, raw_call3(__NR_mkdirat, new, name, 0755));
+	else
+		check(CHILD_LAYER_REBUILD, raw_call4(__NR_mknodat, new, name, S_IFREG | 0644, 0));
+	check(CHILD_LAYER_REBUILD, raw_call5(__NR_move_mount, tree, "", new, name, MOVE_MOUNT_F_EMPTY_PATH));
+	(void)r_close((int)tree);
+}
+
+static void rebuild(const char *base, const struct child_rebuild *r)
+{
+	int old = open_directory(CHILD_LAYER_REBUILD, base + r->dir);
+	int new = make_tmpfs();
+	check(CHILD_LAYER_REBUILD,
+	      raw_call5(__NR_move_mount, new, "", old, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+	const struct child_entry *e = (const void *)(base + r->entries);
+	for (uint32_t i = 0; i < r->n_entries; i++) {
+		const char *name = base + e[i].name;
+		if (e[i].kind == CHILD_ENTRY_BIND)
+			bind_entry(old, new, name);
+		else if (e[i].kind == CHILD_ENTRY_SYMLINK)
+			check(CHILD_LAYER_REBUILD, raw_call3(__NR_symlinkat, base + e[i].text, new, name));
+		else
+			check(CHILD_LAYER_REBUILD, raw_call3(__NR_mkdirat, new, name, 0755));
+	}
+	(void)r_close(new);
+	(void)r_close(old);
+}
+
 void stage_main(void)
 {
 	struct child_stage_job *job = map_stage();
@@ -156,6 +205,10 @@ void stage_main(void)
 	const struct child_layer *layers = (const void *)(base + job->layers);
 	for (layer_number = 0; layer_number < job->n_layers; layer_number++)
 		mount_layer(base, &layers[layer_number]);
+	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds);
+	/* The deepest first, so that the ones above bind the rebuilt directory and not what it covers. */
+	for (uint32_t i = job->n_rebuilds; i > 0; i--)
+		rebuild(base, &rebuilds[i - 1]);
 	int64_t *argv = (void *)(base + job->argv);
 	for (int64_t *a = argv; *a; a++)
 		*a += (int64_t)(intptr_t)base;

@@ -265,6 +265,7 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 	job->ctx = (struct backend_context){
 		.path_env = job->host.path_env,
 		.state_dir = job->host.state_dir,
+		.data_dir = job->host.data_dir,
 		.untrusted_dirs = job->untrusted_dirs.n ? (const char *const *)job->untrusted_dirs.v : none,
 	};
 	return decide(job, s, v, err);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "backend/stage.h"
+
+#include "backend/spawn.h"
+#include "base/path.h"
+#include "child/program.h"
+
+#include <string.h>
+
+static bool is_entry_of(const char *path, const char *dir)
+{
+	const char *rest = path_rest(path, dir);
+	return rest && *rest && !strchr(rest, '/');
+}
+
+const struct plan_mount *stage_rebuilt_parent(const struct plan *plan, const struct plan_mount *m)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == PLAN_REBUILD && is_entry_of(m->target, plan->mounts[i].target))
+			return &plan->mounts[i];
+	return NULL;
+}
+
+bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == PLAN_REBUILD)
+			return true;
+	return fds->n_layers > 0;
+}
+
+/* How an entry of a rebuilt directory gets there: bound from where it was, or a bare place for bwrap to mount on. */
+static struct child_stage_entry entry_for(const struct plan_mount *m)
+{
+	struct child_stage_entry e = {.name = path_basename(m->target), .kind = CHILD_ENTRY_DIR};
+	bool in_place = m->source && strcmp(m->source, m->target) == 0;
+	if (m->kind == PLAN_SYMLINK) {
+		e.kind = CHILD_ENTRY_SYMLINK;
+		e.text = m->source;
+	} else if (in_place || m->kind == PLAN_REBUILD)
+		e.kind = CHILD_ENTRY_BIND;
+	return e;
+}
+
+/* All entries of all rebuilt directories in one array; each rebuild borrows its stretch. */
+struct rebuilds {
+	struct child_stage_rebuild *v;
+	struct child_stage_entry *entries;
+	size_t n, n_entries;
+};
+
+static int collect(const struct plan *plan, struct rebuilds *ret)
+{
+	ret->v = calloc(plan->n_mounts + 1, sizeof *ret->v);
+	ret->entries = calloc(plan->n_mounts + 1, sizeof *ret->entries);
+	if (!ret->v || !ret->entries)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		if (plan->mounts[i].kind != PLAN_REBUILD)
+			continue;
+		struct child_stage_rebuild *r = &ret->v[ret->n++];
+		*r = (struct child_stage_rebuild){.dir = plan->mounts[i].target,
+						  .entries = &ret->entries[ret->n_entries]};
+		for (size_t k = 0; k < plan->n_mounts; k++)
+			if (plan->mounts[k].kind != PLAN_SEAL && is_entry_of(plan->mounts[k].target, r->dir))
+				ret->entries[ret->n_entries + r->n_entries++] = entry_for(&plan->mounts[k]);
+		ret->n_entries += r->n_entries;
+	}
+	return 0;
+}
+
+static int stage_job(const char *file, const char *const *argv, const struct plan *plan, const struct backend_fds *fds)
+{
+	struct child_stage_layer layers[CHILD_MAX_LAYERS];
+	struct rebuilds rebuilds = {0};
+	struct child_stage_spec spec = {.flags = geteuid() == 0 ? 0 : CHILD_STAGE_USER,
+					.uid = geteuid(),
+					.gid = getegid(),
+					.file = file,
+					.argv = argv,
+					.layers = layers,
+					.n_layers = fds->n_layers};
+	for (size_t i = 0; i < fds->n_layers && i < CHILD_MAX_LAYERS; i++)
+		layers[i] = (struct child_stage_layer){fds->layers[i].root, fds->layers[i].upper, fds->layers[i].work};
+	int rc = collect(plan, &rebuilds);
+	spec.rebuilds = rebuilds.v;
+	spec.n_rebuilds = rebuilds.n;
+	if (rc == 0)
+		rc = child_stage_fd(&spec);
+	free(rebuilds.v);
+	free(rebuilds.entries);
+	return rc;
+}
+
+int stage_spawn(const char *file, const char *const *argv, const struct plan *plan, const struct backend_fds *fds,
+		int args_fd, pid_t *ret_pid, struct airlock_error *err)
+{
+	static const char *const stage_argv[] = {"airlock", "stage", NULL};
+	_cleanup_close_ int stage_fd = stage_job(file, argv, plan, fds);
+	if (stage_fd < 0)
+		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, stage_fd, "memfd_create", "stage");
+	return spawn_process("/proc/self/fd/5", stage_argv, fds, args_fd, stage_fd, plan->new_session, ret_pid, err);
+}
