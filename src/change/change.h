@@ -48,7 +48,11 @@ struct change {
 	char *from;	       /* CHANGE_RENAMED: the old path, same root; NULL otherwise */
 	struct change_stat before, after;
 	bool opaque;	    /* a directory that replaces everything the old one had */
-	bool setid_dropped; /* a setuid or setgid bit on a file is not applied */
+	bool setid_dropped; /* setuid and setgid of a file are not applied */
+	/* The layer's entry was copied from the live tree while the command ran: a directory from this very path, a file
+	 * from here or, moved or linked by the command, from elsewhere. With before.type CHANGE_NOTHING, and for a file
+	 * a live parent directory that was changed since the run began, somebody else has removed the original (I3). */
+	bool copied_up;
 	enum change_verdict verdict;
 	enum change_state state;
 	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */
@@ -71,15 +75,22 @@ struct change_set {
 
 struct change_set *change_set_new(const char *run);
 void change_set_free(struct change_set *set);
-/* Borrowed strings are copied. */
+void change_set_freep(struct change_set **set);
+#define _cleanup_changes_ _cleanup_(change_set_freep)
+/* Borrowed strings are copied. Remembers which directory path is now, so this belongs before the run. */
 int change_set_add_root(struct change_set *set, const char *path, const char *upper, struct airlock_error *err);
 /* Appends; the caller sorts once at the end. The returned change is valid until the next append. NULL: out of memory. */
 struct change *change_set_add(struct change_set *set, size_t root, const char *path);
+struct change *change_set_take(struct change_set *set, size_t root, char *path); /* takes path, also on failure */
+void change_done(struct change *c); /* frees what it holds: for those who take it out of a set */
+/* A root as it was remembered. Takes both strings, also on failure. 0 or -ENOMEM. */
+int change_set_take_root(struct change_set *set, char *path, char *upper, uint64_t device, uint64_t inode);
 void change_set_sort(struct change_set *set);
 struct change *change_set_find(struct change_set *set, size_t root, const char *path); /* sorted set; NULL: none */
 int change_set_reason(struct change *c, const char *fmt, ...) AL_PRINTF(2, 3);	       /* replaces; -ENOMEM */
 
-/* The whole set's state for the report: "applied", "partial", "held", "discarded", "none". */
+/* The whole set's state for the report: "applied" (nothing waits any more), "partial" (some applied, some wait), "held",
+ * "discarded", "none" (no change, or none that could be applied). */
 const char *change_set_state(const struct change_set *set);
 
 const char *change_kind_name(enum change_kind kind);

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runs/<run>/changes: a text file, one record a line, so that a person can read it when everything else is broken.
+ *
+ *   airlock-changes 1
+ *   run 20261115-193012.482731-7f3a
+ *   started 1794771012482731000
+ *   root 2049 131 /home/u/p /home/u/.local/state/airlock/runs/…/upper/overlay0
+ *   change 0 modified file apply held - src/a.c - - file 644 120 77 1 MTIME CTIME file 644 130 78 1 MTIME CTIME
+ *   end 1 SHA-256
+ *
+ * change: root, kind, type, verdict, state, flags, path, from, reason, before, after. The last line makes a file that was
+ * cut short or altered anywhere tell so: what is applied later is what was found, or nothing.
+ */
+#include "change/change.h"
+
+#include "base/hash.h"
+#include "base/path.h"
+#include "change/fields.h"
+#include "change/names.h"
+#include "fs/fs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAGIC "airlock-changes"
+#define VERSION "1"
+#define RECORD_MAX ((size_t)4 << 30)
+
+/* The booleans of a change, one letter each, in the order they are written. */
+static const struct flag {
+	char letter;
+	size_t offset;
+} flags[] = {
+	{'o', offsetof(struct change, opaque)},
+	{'s', offsetof(struct change, setid_dropped)},
+	{'c', offsetof(struct change, copied_up)},
+};
+
+static bool *flag_in(struct change *c, const struct flag *f)
+{
+	return (bool *)((char *)c + f->offset);
+}
+
+/* ── Writing ── */
+
+static void add_flags(struct buf *b, const struct change *c)
+{
+	size_t before = b->len;
+	for (size_t i = 0; i < AL_ARRAY_LEN(flags); i++)
+		if (*flag_in((struct change *)c, &flags[i]))
+			buf_addc(b, flags[i].letter);
+	if (b->len == before)
+		buf_addc(b, '-');
+}
+
+static void add_stat(struct buf *b, const struct change_stat *s)
+{
+	buf_printf(b, " %s %o %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, change_type_name(s->type),
+		   s->mode, s->size, s->inode, s->links, s->mtime_ns, s->ctime_ns);
+}
+
+static void add_change(struct buf *b, const struct change *c)
+{
+	buf_printf(b, "change %zu %s %s %s %s ", c->root, change_kind_name(c->kind), change_type_name(c->type),
+		   change_verdict_names[c->verdict], change_state_name(c->state));
+	add_flags(b, c);
+	fields_add_string(b, c->path);
+	fields_add_string(b, c->from);
+	fields_add_string(b, c->reason);
+	add_stat(b, &c->before);
+	add_stat(b, &c->after);
+	buf_addc(b, '\n');
+}
+
+static void add_head(struct buf *b, const struct change_set *set)
+{
+	buf_adds(b, MAGIC " " VERSION "\nrun");
+	fields_add_string(b, set->run);
+	buf_printf(b, "\nstarted %" PRId64 "\n", set->started_ns);
+	for (size_t i = 0; i < set->n_roots; i++) {
+		const struct change_root *root = &set->roots[i];
+		buf_printf(b, "root %" PRIu64 " %" PRIu64, root->device, root->inode);
+		fields_add_string(b, root->path);
+		fields_add_string(b, root->upper);
+		buf_addc(b, '\n');
+	}
+}
+
+int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf b = BUF_INIT;
+	char sum[65];
+	add_head(&b, set);
+	for (size_t i = 0; i < set->n; i++)
+		add_change(&b, &set->v[i]);
+	hash_sha256_hex(buf_str(&b), b.len, sum);
+	buf_printf(&b, "end %zu %s\n", set->n, sum);
+	if (b.failed)
+		return base_oom(err);
+	return fs_write_private_file(file, b.data, b.len, err);
+}
+
+/* ── Reading ── */
+
+struct reader {
+	const char *file;
+	struct buf text;
+	size_t at;	   /* where the next line begins */
+	size_t line_start; /* of the current one */
+	unsigned line;
+	struct change_set *set;
+};
+
+static void reader_done(struct reader *r)
+{
+	buf_done(&r->text);
+	change_set_free(r->set);
+}
+
+static int damaged(struct reader *r, struct airlock_error *err, const char *what)
+{
+	char where[1024];
+	(void)snprintf(where, sizeof where, "%s:%u", r->file, r->line);
+	return base_error(err, AIRLOCK_ERR_CORRUPT, "parse", where, "%s: the record of changes is damaged: %s", where,
+			  what);
+}
+
+/* 0, or the error of a line whose fields could not be taken. */
+static int verdict_on(struct reader *r, int rc, const struct fields *f, struct airlock_error *err)
+{
+	char what[128];
+	if (rc == 0)
+		return 0;
+	if (rc == -ENOMEM)
+		return base_oom(err);
+	(void)snprintf(what, sizeof what, "expected %s", f->wanted);
+	return damaged(r, err, what);
+}
+
+static int next_line(struct reader *r, struct fields *ret, struct airlock_error *err)
+{
+	r->line++;
+	r->line_start = r->at;
+	const char *start = r->text.data + r->at;
+	const char *newline = r->at < r->text.len ? memchr(start, '\n', r->text.len - r->at) : NULL;
+	if (!newline)
+		return damaged(r, err, "it ends too early");
+	r->at += (size_t)(newline - start) + 1;
+	*ret = fields_of(start, (size_t)(newline - start));
+	return 0;
+}
+
+static int check_version(struct reader *r, struct airlock_error *err)
+{
+	struct fields f;
+	int rc = next_line(r, &f, err);
+	if (rc < 0)
+		return rc;
+	rc = fields_take_literal(&f, MAGIC);
+	rc = rc < 0 ? rc : fields_take_literal(&f, VERSION);
+	return verdict_on(r, rc < 0 ? rc : fields_end(&f), &f, err);
+}
+
+static int read_run(struct reader *r, struct airlock_error *err)
+{
+	_cleanup_free_ char *run = NULL;
+	struct fields f;
+	int rc = next_line(r, &f, err);
+	if (rc < 0)
+		return rc;
+	rc = fields_take_literal(&f, "run");
+	rc = rc < 0 ? rc : fields_take_string(&f, &run);
+	rc = rc < 0 ? rc : fields_end(&f);
+	if (rc < 0 || !run)
+		return rc < 0 ? verdict_on(r, rc, &f, err) : damaged(r, err, "no run");
+	r->set = change_set_new(run);
+	return r->set ? 0 : base_oom(err);
+}
+
+static int read_started(struct reader *r, struct airlock_error *err)
+{
+	struct fields f;
+	int rc = next_line(r, &f, err);
+	if (rc < 0)
+		return rc;
+	rc = fields_take_literal(&f, "started");
+	rc = rc < 0 ? rc : fields_take_signed(&f, &r->set->started_ns);
+	return verdict_on(r, rc < 0 ? rc : fields_end(&f), &f, err);
+}
+
+static int read_root(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	_cleanup_free_ char *path = NULL, *upper = NULL;
+	uint64_t device = 0, inode = 0;
+	int rc = fields_take_number(f, &device);
+	rc = rc < 0 ? rc : fields_take_number(f, &inode);
+	rc = rc < 0 ? rc : fields_take_string(f, &path);
+	rc = rc < 0 ? rc : fields_take_string(f, &upper);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (!path || !upper || !path_is_normal(path) || r->set->n > 0)
+		return damaged(r, err, "no such root");
+	rc = change_set_take_root(r->set, TAKE_PTR(path), TAKE_PTR(upper), device, inode);
+	return rc < 0 ? base_oom(err) : 0;
+}
+
+static int take_stat(struct fields *f, struct change_stat *ret)
+{
+	unsigned type = 0;
+	int rc = fields_take_name(f, change_type_names, "a type", &type);
+	rc = rc < 0 ? rc : fields_take_mode(f, &ret->mode);
+	rc = rc < 0 ? rc : fields_take_number(f, &ret->size);
+	rc = rc < 0 ? rc : fields_take_number(f, &ret->inode);
+	rc = rc < 0 ? rc : fields_take_number(f, &ret->links);
+	rc = rc < 0 ? rc : fields_take_signed(f, &ret->mtime_ns);
+	rc = rc < 0 ? rc : fields_take_signed(f, &ret->ctime_ns);
+	ret->type = (enum change_type)type;
+	return rc;
+}
+
+static int take_words(struct fields *f, struct change *c)
+{
+	unsigned kind = 0, type = 0, verdict = 0, state = 0;
+	int rc = fields_take_name(f, change_kind_names, "a kind of change", &kind);
+	rc = rc < 0 ? rc : fields_take_name(f, change_type_names, "a type", &type);
+	rc = rc < 0 ? rc : fields_take_name(f, change_verdict_names, "a verdict", &verdict);
+	rc = rc < 0 ? rc : fields_take_name(f, change_state_names, "a state", &state);
+	c->kind = (enum change_kind)kind;
+	c->type = (enum change_type)type;
+	c->verdict = (enum change_verdict)verdict;
+	c->state = (enum change_state)state;
+	return rc;
+}
+
+static int take_flags(struct fields *f, struct change *c)
+{
+	const char *word = "";
+	size_t len = 0, at = 0;
+	int rc = fields_take_word(f, &word, &len);
+	for (size_t i = 0; rc == 0 && i < AL_ARRAY_LEN(flags); i++)
+		if (at < len && word[at] == flags[i].letter) {
+			*flag_in(c, &flags[i]) = true;
+			at++;
+		}
+	bool none = len == 1 && word[0] == '-';
+	f->wanted = "flags";
+	return rc == 0 && len > 0 && (none || at == len) ? 0 : -EINVAL;
+}
+
+static int take_strings(struct fields *f, struct change *c)
+{
+	int rc = fields_take_string(f, &c->path);
+	rc = rc < 0 ? rc : fields_take_string(f, &c->from);
+	return rc < 0 ? rc : fields_take_string(f, &c->reason);
+}
+
+/* Below its root, and nothing else: no other path is ever given to apply. */
+static bool is_inside(const char *path)
+{
+	_cleanup_free_ char *absolute = path ? path_join("/", path) : NULL;
+	return absolute && path[0] && path_is_normal(absolute);
+}
+
+/* What is wrong with a change that could be read, or NULL. */
+static const char *fault_of(const struct change_set *set, uint64_t root, const struct change *c)
+{
+	const struct change *last = set->n > 1 ? &set->v[set->n - 2] : NULL;
+	if (root >= set->n_roots)
+		return "no such root";
+	if (!is_inside(c->path) || (c->from && !is_inside(c->from)))
+		return "a path that leaves its root";
+	if ((c->kind == CHANGE_RENAMED) != (c->from != NULL))
+		return "an old path without a renaming";
+	if (c->type == CHANGE_NOTHING)
+		return "a change of nothing";
+	if (last && (last->root > root || (last->root == root && path_compare(last->path, c->path) >= 0)))
+		return "paths out of order";
+	return NULL;
+}
+
+static int read_change(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	uint64_t root = 0;
+	struct change *c = change_set_take(r->set, 0, strdup(""));
+	if (!c)
+		return base_oom(err);
+	base_freep(&c->path);
+	int rc = fields_take_number(f, &root);
+	rc = rc < 0 ? rc : take_words(f, c);
+	rc = rc < 0 ? rc : take_flags(f, c);
+	rc = rc < 0 ? rc : take_strings(f, c);
+	rc = rc < 0 ? rc : take_stat(f, &c->before);
+	rc = rc < 0 ? rc : take_stat(f, &c->after);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	const char *fault = fault_of(r->set, root, c);
+	c->root = (size_t)root;
+	return fault ? damaged(r, err, fault) : 0;
+}
+
+static int read_end(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	uint64_t n = 0;
+	char sum[65];
+	hash_sha256_hex(r->text.data, r->line_start, sum);
+	int rc = fields_take_number(f, &n);
+	rc = rc < 0 ? rc : fields_take_literal(f, sum);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (n != r->set->n || r->at != r->text.len)
+		return damaged(r, err, "it is not as long as it was");
+	return 0;
+}
+
+/* The rest of the file, whose first word says what each line is. */
+static int read_lines(struct reader *r, struct airlock_error *err)
+{
+	static const char *const words[] = {"root", "change", "end", NULL};
+	for (;;) {
+		struct fields f;
+		unsigned word = 0;
+		int rc = next_line(r, &f, err);
+		if (rc < 0)
+			return rc;
+		rc = verdict_on(r, fields_take_name(&f, words, "root, change or end", &word), &f, err);
+		if (rc == 0 && word == 2)
+			return read_end(r, &f, err);
+		if (rc == 0)
+			rc = word == 0 ? read_root(r, &f, err) : read_change(r, &f, err);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+int change_set_load(const char *file, struct change_set **ret, struct airlock_error *err)
+{
+	_cleanup_(reader_done) struct reader r = {.file = file};
+	int rc = fs_read_file(file, RECORD_MAX, &r.text, err);
+	rc = rc < 0 ? rc : check_version(&r, err);
+	rc = rc < 0 ? rc : read_run(&r, err);
+	rc = rc < 0 ? rc : read_started(&r, err);
+	rc = rc < 0 ? rc : read_lines(&r, err);
+	if (rc == 0)
+		*ret = TAKE_PTR(r.set);
+	return rc;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "change/change.h"
+
+#include "base/path.h"
+#include "change/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct change_set *change_set_new(const char *run)
+{
+	struct change_set *set = calloc(1, sizeof *set);
+	if (!set)
+		return NULL;
+	set->run = strdup(run);
+	if (!set->run) {
+		free(set);
+		return NULL;
+	}
+	return set;
+}
+
+void change_done(struct change *c)
+{
+	free(c->path);
+	free(c->from);
+	free(c->reason);
+	*c = (struct change){0};
+}
+
+void change_set_free(struct change_set *set)
+{
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->n; i++)
+		change_done(&set->v[i]);
+	for (size_t i = 0; i < set->n_roots; i++) {
+		free(set->roots[i].path);
+		free(set->roots[i].upper);
+	}
+	free(set->v);
+	free(set->roots);
+	free(set->run);
+	free(set);
+}
+
+void change_set_freep(struct change_set **set)
+{
+	int saved = errno;
+	change_set_free(*set);
+	*set = NULL;
+	errno = saved;
+}
+
+/* Makes room for one more; the caller counts it once it is whole. */
+static struct change_root *next_root(struct change_set *set)
+{
+	struct change_root *v = reallocarray(set->roots, set->n_roots + 1, sizeof *v);
+	if (!v)
+		return NULL;
+	set->roots = v;
+	v[set->n_roots] = (struct change_root){0};
+	return &v[set->n_roots];
+}
+
+int change_set_take_root(struct change_set *set, char *path, char *upper, uint64_t device, uint64_t inode)
+{
+	struct change_root *root = path && upper ? next_root(set) : NULL;
+	if (!root) {
+		free(path);
+		free(upper);
+		return -ENOMEM;
+	}
+	*root = (struct change_root){.path = path, .upper = upper, .device = device, .inode = inode};
+	set->n_roots++;
+	return 0;
+}
+
+int change_set_add_root(struct change_set *set, const char *path, const char *upper, struct airlock_error *err)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return base_errno(err, errno == ENOENT ? AIRLOCK_ERR_NOT_FOUND : AIRLOCK_ERR_IO, errno, "lstat", path);
+	if (!S_ISDIR(st.st_mode))
+		return base_error(err, AIRLOCK_ERR_INVALID, "lstat", path, "%s is not a directory", path);
+	if (change_set_take_root(set, strdup(path), strdup(upper), st.st_dev, st.st_ino) < 0)
+		return base_oom(err);
+	return 0;
+}
+
+static bool grow(struct change_set *set)
+{
+	if (set->n < set->cap)
+		return true;
+	size_t cap = set->cap ? set->cap * 2 : 16;
+	struct change *v = reallocarray(set->v, cap, sizeof *v);
+	if (!v)
+		return false;
+	set->v = v;
+	set->cap = cap;
+	return true;
+}
+
+struct change *change_set_take(struct change_set *set, size_t root, char *path)
+{
+	if (!path || !grow(set)) {
+		free(path);
+		return NULL;
+	}
+	struct change *c = &set->v[set->n++];
+	*c = (struct change){.root = root, .path = path};
+	return c;
+}
+
+struct change *change_set_add(struct change_set *set, size_t root, const char *path)
+{
+	return change_set_take(set, root, strdup(path));
+}
+
+static int compare_place(size_t root, const char *path, const struct change *c)
+{
+	if (root != c->root)
+		return root < c->root ? -1 : 1;
+	return path_compare(path, c->path);
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct change *x = a;
+	return compare_place(x->root, x->path, b);
+}
+
+void change_set_sort(struct change_set *set)
+{
+	if (set->n > 1)
+		qsort(set->v, set->n, sizeof *set->v, compare_changes);
+}
+
+struct change *change_set_find(struct change_set *set, size_t root, const char *path)
+{
+	size_t low = 0, high = set->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare_place(root, path, &set->v[middle]);
+		if (order == 0)
+			return &set->v[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+int change_set_reason(struct change *c, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return -ENOMEM;
+	free(c->reason);
+	c->reason = text;
+	return 0;
+}
+
+/* What can never be applied says nothing about the rest, and what was thrown away is decided. */
+const char *change_set_state(const struct change_set *set)
+{
+	size_t count[CHANGE_DISCARDED + 1] = {0};
+	for (size_t i = 0; i < set->n; i++)
+		count[set->v[i].state]++;
+	size_t waiting = count[CHANGE_HELD] + count[CHANGE_CONFLICT];
+	if (count[CHANGE_APPLIED])
+		return waiting ? "partial" : "applied";
+	if (waiting)
+		return "held";
+	return count[CHANGE_DISCARDED] ? "discarded" : "none";
+}
+
+const char *const change_kind_names[] = {"added", "modified", "deleted", "renamed", "metadata", "type", NULL};
+const char *const change_type_names[] = {"nothing", "file", "directory", "symlink", "other", NULL};
+const char *const change_state_names[] = {"held", "applied", "conflict", "skipped", "discarded", NULL};
+const char *const change_verdict_names[] = {"apply", "hold", "skip", NULL};
+
+const char *change_kind_name(enum change_kind kind)
+{
+	return change_kind_names[kind];
+}
+
+const char *change_type_name(enum change_type type)
+{
+	return change_type_names[type];
+}
+
+const char *change_state_name(enum change_state state)
+{
+	return change_state_names[state];
+}
+
+enum change_type change_type_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return CHANGE_FILE;
+	case S_IFDIR:
+		return CHANGE_DIRECTORY;
+	case S_IFLNK:
+		return CHANGE_SYMLINK;
+	default:
+		return CHANGE_OTHER;
+	}
+}
+
+static int64_t nanoseconds(struct timespec t)
+{
+	int64_t ns;
+	/* A hostile clock can be set to the end of time, which 64 bits of nanoseconds do not reach. */
+	if (__builtin_mul_overflow((int64_t)t.tv_sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)t.tv_nsec, &ns))
+		return t.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
+struct change_stat change_stat_of(const struct stat *st)
+{
+	return (struct change_stat){
+		.type = change_type_of(st->st_mode),
+		.mode = st->st_mode & 07777,
+		.size = (uint64_t)st->st_size,
+		.inode = st->st_ino,
+		.links = st->st_nlink,
+		.mtime_ns = nanoseconds(st->st_mtim),
+		.ctime_ns = nanoseconds(st->st_ctim),
+	};
+}
