@@ -76,6 +76,7 @@ static void add_mount(struct strs *a, const struct bwrap_info *info, const struc
 		add3(a, "--ro-bind", m->source, m->target);
 		break;
 	case PLAN_WRITE:
+	case PLAN_LAYER: /* the stage has mounted the overlay there */
 		add3(a, "--bind", m->source, m->target);
 		break;
 	case PLAN_TMPFS:

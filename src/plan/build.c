@@ -43,18 +43,27 @@ static enum plan_mount_kind settled_kind(const struct node *n, const struct plan
 	return type == PLAN_DIRECTORY || type == PLAN_MISSING ? PLAN_EMPTY_DIR : PLAN_EMPTY_FILE;
 }
 
+static bool is_playground(const char *because)
+{
+	return strcmp(because, "playground") == 0;
+}
+
 static bool needs_seal(enum plan_mount_kind kind)
 {
 	return kind == PLAN_REBUILD || kind == PLAN_EMPTY_DIR || kind == PLAN_DEV;
 }
 
-static int emit_mounts(struct plan *p, const struct nodes *t, const struct plan_world *w, struct airlock_error *err)
+static int emit_mounts(struct plan *p, const struct nodes *t, const struct plan_inputs *in, struct airlock_error *err)
 {
+	const struct plan_world *w = in->world;
 	bool host_root = t->n > 0 && is_root(&t->v[0]) && t->v[0].kind != PLAN_REBUILD;
 	for (size_t i = 0; i < t->n; i++) {
 		if (is_root(&t->v[i]) && !host_root)
 			continue; /* the sandbox's root starts out empty */
-		if (add_mount(p, settled_kind(&t->v[i], w), &t->v[i], err) < 0)
+		enum plan_mount_kind kind = settled_kind(&t->v[i], w);
+		if (kind == PLAN_WRITE && in->capture && !is_playground(t->v[i].because))
+			kind = PLAN_LAYER;
+		if (add_mount(p, kind, &t->v[i], err) < 0)
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
 	}
 	/* Only once every mount point has been made. */
@@ -71,7 +80,7 @@ static int build_mounts(struct plan *p, const struct plan_inputs *in, struct air
 	struct nodes t = {0};
 	nodes_collect(&t, in, &p->notes);
 	nodes_make_room(&t, in->world, in->home, &p->notes);
-	int rc = t.failed ? base_oom(err) : emit_mounts(p, &t, in->world, err);
+	int rc = t.failed ? base_oom(err) : emit_mounts(p, &t, in, err);
 	nodes_done(&t);
 	return rc;
 }
@@ -104,7 +113,8 @@ int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_e
 	int rc = p->profile && p->cwd ? build_mounts(p, in, err) : base_oom(err);
 	if (rc == 0) {
 		for (size_t i = 0; i < p->n_mounts; i++)
-			if (p->mounts[i].kind == PLAN_WRITE && strcmp(p->mounts[i].because, "playground") != 0)
+			if (p->mounts[i].kind == PLAN_LAYER ||
+			    (p->mounts[i].kind == PLAN_WRITE && !is_playground(p->mounts[i].because)))
 				strs_add(&p->roots, p->mounts[i].target);
 		environment_build(p, in);
 	}
@@ -164,7 +174,7 @@ int plan_locate(const struct plan *p, const char *path, char **ret_host)
 		*ret_host = TAKE_PTR(whole); /* approximately: the host resolves the rest */
 		return 1;
 	}
-	if (!last || (last->kind != PLAN_READ && last->kind != PLAN_WRITE))
+	if (!last || (last->kind != PLAN_READ && last->kind != PLAN_WRITE && last->kind != PLAN_LAYER))
 		return leads_to_mount(p, path) ? 0 : -ENOENT;
 	const char *rest = path_rest(path, last->target);
 	*ret_host = *rest ? path_join(last->source, rest) : strdup(last->source);

@@ -34,6 +34,7 @@ struct plan_world {
 enum plan_mount_kind {
 	PLAN_READ,	 /* source, read-only */
 	PLAN_WRITE,	 /* source, writable */
+	PLAN_LAYER,	 /* source, writable; what is written stays in a layer above it */
 	PLAN_TMPFS,	 /* empty and writable, `size` bytes at most */
 	PLAN_REBUILD,	 /* empty; its entries follow; sealed at the end */
 	PLAN_EMPTY_DIR,	 /* hides a directory; sealed at the end */
@@ -70,6 +71,7 @@ struct plan_inputs {
 	const char *const *argv;
 	const char *const *environ;
 	bool network; /* granted */
+	bool capture; /* roots are layers: PLAN_LAYER instead of PLAN_WRITE */
 };
 
 enum {

@@ -11,10 +11,18 @@
 const char *plan_mount_name(enum plan_mount_kind kind)
 {
 	static const char *const names[] = {
-		[PLAN_READ] = "read",	    [PLAN_WRITE] = "write",	   [PLAN_TMPFS] = "tmpfs",
-		[PLAN_REBUILD] = "rebuild", [PLAN_EMPTY_DIR] = "hide-dir", [PLAN_EMPTY_FILE] = "hide-file",
-		[PLAN_DEV] = "dev",	    [PLAN_PROC] = "proc",	   [PLAN_SYMLINK] = "symlink",
-		[PLAN_DIR] = "dir",	    [PLAN_SEAL] = "seal",
+		[PLAN_READ] = "read",
+		[PLAN_WRITE] = "write",
+		[PLAN_LAYER] = "layer",
+		[PLAN_TMPFS] = "tmpfs",
+		[PLAN_REBUILD] = "rebuild",
+		[PLAN_EMPTY_DIR] = "hide-dir",
+		[PLAN_EMPTY_FILE] = "hide-file",
+		[PLAN_DEV] = "dev",
+		[PLAN_PROC] = "proc",
+		[PLAN_SYMLINK] = "symlink",
+		[PLAN_DIR] = "dir",
+		[PLAN_SEAL] = "seal",
 	};
 	return names[kind];
 }

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/capture.h"
+
+#include "base/error.h"
+#include "base/path.h"
+#include "change/apply.h"
+#include "fs/fs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define XATTR_NAMES_MAX 65536
+#define XATTR_VALUE_MAX 65536
+
+bool capture_wanted(const struct airlock_job *job)
+{
+	return job->config->policy.changes != POLICY_CHANGES_DIRECT && job->backend != &backend_passthrough;
+}
+
+char *capture_journal_dir(const struct host *host)
+{
+	return path_join(host->state_dir, "journal");
+}
+
+char *capture_lock_dir(const struct host *host)
+{
+	return path_join(host->state_dir, "locks");
+}
+
+/* ── Before ── */
+
+static int cannot(const char *root, const char *why, struct airlock_error *err)
+{
+	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "capture", root, "changes in %s cannot be captured: %s", root, why);
+	return base_hint(err, "--changes direct lets the command write straight to the project");
+}
+
+/* The mount point of a mountinfo line, with its octal escapes undone. */
+static bool mount_point(const char *line, char *out, size_t size)
+{
+	for (int field = 0; field < 4; field++) {
+		line = strchr(line, ' ');
+		if (!line)
+			return false;
+		line++;
+	}
+	size_t n = 0;
+	for (; *line && *line != ' ' && n + 1 < size; line++) {
+		if (line[0] == '\\' && line[1] && line[2] && line[3]) {
+			out[n++] = (char)((line[1] - '0') << 6 | (line[2] - '0') << 3 | (line[3] - '0'));
+			line += 3;
+		} else
+			out[n++] = *line;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+/* An overlay shows what lies below a mount point inside it, not what is mounted there, and may not be mounted at all. */
+static int check_mounts(const struct plan *plan, struct airlock_error *err)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, point[4096];
+	size_t cap = 0;
+	int rc = 0;
+	while (f && rc == 0 && getline(&line, &cap, f) > 0) {
+		if (!mount_point(line, point, sizeof point))
+			continue;
+		for (size_t i = 0; rc == 0 && i < plan->roots.n; i++) {
+			const char *rest = path_rest(point, plan->roots.v[i]);
+			char why[4200];
+			(void)snprintf(why, sizeof why, "something else is mounted inside it, at %s", point);
+			if (rest && *rest)
+				rc = cannot(plan->roots.v[i], why, err);
+		}
+	}
+	free(line);
+	if (f)
+		(void)fclose(f);
+	return rc;
+}
+
+static int check_root(const struct airlock_job *job, const char *root, struct airlock_error *err)
+{
+	struct stat st;
+	if (stat(root, &st) < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "stat", root);
+	if (!S_ISDIR(st.st_mode))
+		return cannot(root, "it is not a directory", err);
+	_cleanup_free_ char *state = realpath(job->host.state_dir, NULL);
+	const char *state_dir = state ? state : job->host.state_dir;
+	if (path_is_beneath(state_dir, root) || path_is_beneath(root, state_dir))
+		return cannot(root, "airlock's own state lies in it; point XDG_STATE_HOME somewhere else", err);
+	if (geteuid() != 0 && st.st_uid == geteuid() && st.st_gid != getegid())
+		return cannot(root,
+			      "it belongs to a group that is not your own, which cannot be kept in a user namespace",
+			      err);
+	return 0;
+}
+
+int capture_preflight(const struct airlock_job *job, struct airlock_error *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < job->plan->roots.n; i++)
+		rc = check_root(job, job->plan->roots.v[i], err);
+	return rc < 0 ? rc : check_mounts(job->plan, err);
+}
+
+/* The overlay's top directory shows the attributes of the upper one: make them those of the root. */
+static void copy_attributes(const char *root, const char *upper)
+{
+	struct stat st;
+	_cleanup_free_ char *names = malloc(XATTR_NAMES_MAX), *value = malloc(XATTR_VALUE_MAX);
+	ssize_t n = names ? llistxattr(root, names, XATTR_NAMES_MAX) : -1;
+	for (ssize_t at = 0; value && at < n; at += (ssize_t)strlen(names + at) + 1) {
+		const char *name = names + at;
+		bool wanted = (strncmp(name, "user.", 5) == 0 && strncmp(name, "user.overlay.", 13) != 0) ||
+			      strncmp(name, "system.posix_acl_", 17) == 0;
+		ssize_t len = wanted ? lgetxattr(root, name, value, XATTR_VALUE_MAX) : -1;
+		if (len >= 0)
+			(void)lsetxattr(upper, name, value, (size_t)len, 0);
+	}
+	if (lstat(root, &st) < 0)
+		return;
+	struct timespec times[2] = {st.st_atim, st.st_mtim};
+	(void)chmod(upper, st.st_mode & 07777);
+	(void)utimensat(AT_FDCWD, upper, times, AT_SYMLINK_NOFOLLOW);
+}
+
+static int make_layer(struct session_capture *c, const char *root, const char *run_dir, size_t number,
+		      struct airlock_error *err)
+{
+	size_t at = c->paths.n;
+	strs_add(&c->paths, root);
+	strs_addf(&c->paths, "%s/upper/overlay%zu", run_dir, number);
+	strs_addf(&c->paths, "%s/work/work%zu", run_dir, number);
+	if (c->paths.failed)
+		return base_oom(err);
+	const char *upper = c->paths.v[at + 1], *work = c->paths.v[at + 2];
+	int rc = fs_make_private_dir(upper, err);
+	if (rc == 0)
+		rc = fs_make_private_dir(work, err);
+	if (rc == 0)
+		rc = change_set_add_root(c->set, root, upper, err);
+	if (rc < 0)
+		return rc;
+	copy_attributes(root, upper);
+	struct stat st;
+	if (stat(root, &st) < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "stat", root);
+	struct change_root *r = &c->set->roots[c->set->n_roots - 1];
+	r->device = st.st_dev;
+	r->inode = st.st_ino;
+	if (stat(work, &st) == 0) /* made just now: its ctime is the clock of the start */
+		c->set->started_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+	return 0;
+}
+
+int capture_begin(struct session_capture *c, const struct airlock_job *job, const char *run, const char *run_dir,
+		  struct airlock_error *err)
+{
+	c->enabled = capture_wanted(job);
+	if (!c->enabled)
+		return 0;
+	const struct strs *roots = &job->plan->roots;
+	c->set = change_set_new(run);
+	c->layers = calloc(roots->n + 1, sizeof *c->layers);
+	if (!c->set || !c->layers)
+		return base_oom(err);
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < roots->n; i++)
+		rc = make_layer(c, roots->v[i], run_dir, i + 1, err);
+	for (size_t i = 0; rc == 0 && i < roots->n; i++)
+		c->layers[i] = (struct backend_layer){c->paths.v[i * 3], c->paths.v[i * 3 + 1], c->paths.v[i * 3 + 2]};
+	c->n_layers = roots->n;
+	return rc;
+}
+
+/* ── After ── */
+
+static void hold_all(struct session_capture *c, const char *reason)
+{
+	for (size_t i = 0; i < c->set->n; i++) {
+		struct change *ch = &c->set->v[i];
+		if (ch->state == CHANGE_HELD && !ch->reason && reason)
+			(void)change_set_reason(ch, "%s", reason);
+	}
+}
+
+static void discard_all(struct session_capture *c)
+{
+	for (size_t i = 0; i < c->set->n; i++)
+		if (c->set->v[i].state == CHANGE_HELD)
+			c->set->v[i].state = CHANGE_DISCARDED;
+	c->discarded = true;
+}
+
+static int apply_all(struct session_capture *c, const struct airlock_job *job, const char *run_dir)
+{
+	_cleanup_free_ char *journal = capture_journal_dir(&job->host), *lock = capture_lock_dir(&job->host);
+	if (!journal || !lock)
+		return base_oom(&c->error);
+	struct apply_request request = {.set = c->set, .run_dir = run_dir, .journal_dir = journal, .lock_dir = lock};
+	int rc = apply_execute(&request, &c->notes, &c->error);
+	if (rc == AIRLOCK_ERR_CONFLICT) { /* told by the states; not a failure of the run */
+		base_error_clear(&c->error);
+		hold_all(c, "held because of a conflict in the same run");
+	}
+	return rc;
+}
+
+/* Why the changes of a run that did not end by itself stay where they are. */
+static const char *unfinished(const struct supervise_result *r)
+{
+	switch (r->status) {
+	case SUPERVISE_TIMED_OUT:
+		return "held: the command timed out";
+	case SUPERVISE_SIGNALED:
+		return "held: the command was killed";
+	case SUPERVISE_FAILED:
+		return "held: the command could not be run";
+	case SUPERVISE_EXITED:
+		break;
+	}
+	return NULL;
+}
+
+static int decide(struct session_capture *c, const struct airlock_job *job, const char *run_dir,
+		  const struct supervise_result *result)
+{
+	static const struct strs none = STRS_INIT;
+	struct gate_rules rules = {.hold = &none, .allow = &none};
+	int rc = change_scan(c->set, &c->notes, &c->error);
+	if (rc < 0 || c->set->n == 0)
+		return rc;
+	rc = gate_judge(c->set, &rules, &c->error);
+	if (rc < 0)
+		return rc;
+	enum policy_changes mode = job->config->policy.changes;
+	if (mode == POLICY_CHANGES_DISCARD)
+		discard_all(c);
+	else if (unfinished(result))
+		hold_all(c, unfinished(result));
+	else if (mode == POLICY_CHANGES_APPLY)
+		return apply_all(c, job, run_dir);
+	return 0;
+}
+
+/* A run that changed nothing leaves no layer. */
+static void remove_empty_layer(const char *run_dir)
+{
+	_cleanup_close_ int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	(void)fs_remove_tree_at(fd, "upper", NULL, NULL);
+	(void)fs_remove_tree_at(fd, "work", NULL, NULL);
+}
+
+void capture_end(struct session_capture *c, const struct airlock_job *job, const char *run_dir,
+		 const struct supervise_result *result)
+{
+	if (!c->enabled)
+		return;
+	(void)decide(c, job, run_dir, result);
+	_cleanup_free_ char *record = path_join(run_dir, "changes");
+	if (!record || change_set_save(c->set, record, &c->error) < 0)
+		return;
+	if (c->set->n == 0 && c->error.code == 0)
+		remove_empty_layer(run_dir);
+}
+
+void capture_done(struct session_capture *c)
+{
+	change_set_free(c->set);
+	strs_done(&c->paths);
+	strs_done(&c->notes);
+	free(c->layers);
+	*c = (struct session_capture){0};
+}
+
+const char *capture_state(const struct session_capture *c)
+{
+	if (!c->enabled)
+		return "direct";
+	return c->set ? change_set_state(c->set) : "none";
+}
