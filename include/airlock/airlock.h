@@ -150,8 +150,45 @@ const struct airlock_error *airlock_run_error(const struct airlock_run *run); /*
 const char *airlock_run_result_json(struct airlock_run *run); /* CONTRACT's object; ends with a newline */
 const char *airlock_run_result_text(struct airlock_run *run); /* for a model: stdout, stderr, `Exit code: N` */
 
+/* What it changed, one line a path, for people and models; "" when nothing or when writes went straight to the project. */
+const char *airlock_run_changes_text(struct airlock_run *run);
+/* "applied", "partial", "held", "discarded", "direct" or "none"; and how many changes there are. */
+const char *airlock_run_changes_state(const struct airlock_run *run);
+size_t airlock_run_changes_count(const struct airlock_run *run);
+/* Sentences a person should see after the run: what could not be looked at, links that were split. NULL beyond the last. */
+const char *airlock_run_note(const struct airlock_run *run, size_t i);
+/* While it runs: how many paths have changed so far and the latest of them (or ""). -1: not known. */
+int64_t airlock_run_progress(struct airlock_run *run, const char **ret_latest);
+
 /* The result object for a run that could not start: the same shape with status "error". Free with airlock_free. */
 char *airlock_failure_json(const struct airlock_error *err);
+
+/* ── Changes of an earlier run ────────────────────────────────────────────────────────────────────── */
+
+/* run: an id, a unique prefix of one, or "last". paths: NULL or NULL-terminated; relative to the project, or absolute.
+ * Texts are the caller's: airlock_free. */
+
+int airlock_changes_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
+			 struct airlock_error *err);
+/* Git-style unified diff; colour also makes the content inert on a terminal. */
+int airlock_changes_diff(const struct airlock_settings *s, const char *run, const char *const *paths, int colour,
+			 char **ret_text, struct airlock_error *err);
+
+/* What apply would do that a person should confirm: the sensitive paths, one a line; "" when there are none. */
+int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
+			      char **ret_text, struct airlock_error *err);
+
+/* Held changes into the project. force takes the run's version after saving what is there now. count: how many paths. */
+int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
+			  size_t *ret_count, char **ret_text, struct airlock_error *err);
+int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
+			    size_t *ret_count, char **ret_text, struct airlock_error *err);
+/* Puts back what apply replaced; of a run that was undone, applies it again. run NULL: the last applied one in this
+ * project; ret_run says which. */
+int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
+			 size_t *ret_count, char **ret_run, char **ret_text, struct airlock_error *err);
+/* Finishes or reverts interrupted applies. Also done by every run. count: how many there were. */
+int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **ret_text, struct airlock_error *err);
 
 /* ── The rest of the command line's needs ─────────────────────────────────────────────────────────── */
 

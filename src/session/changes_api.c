@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
+#include "session/capture.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "change/apply.h"
+#include "fs/fs.h"
+
+#include <dirent.h>
+#include <string.h>
+
+/* One earlier run, opened. */
+struct earlier {
+	struct host host;
+	char *runs, *dir, *record, *journal, *locks;
+	struct change_set *set;
+};
+
+static void earlier_done(struct earlier *e)
+{
+	host_done(&e->host);
+	char **all[] = {&e->runs, &e->dir, &e->record, &e->journal, &e->locks};
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
+		base_freep(all[i]);
+	change_set_free(e->set);
+	e->set = NULL;
+}
+
+/* ── Finding a run ── */
+
+static void list_runs(const char *runs, struct strs *ret)
+{
+	DIR *dir = opendir(runs);
+	for (struct dirent *d; dir && (d = readdir(dir));)
+		if (d->d_name[0] != '.')
+			strs_add(ret, d->d_name);
+	if (dir)
+		(void)closedir(dir);
+	strs_sort(ret);
+}
+
+static int find_by_prefix(const struct strs *runs, const char *name, const char **ret, struct airlock_error *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < runs->n; i++) {
+		if (strcmp(runs->v[i], name) == 0) {
+			*ret = runs->v[i];
+			return 0;
+		}
+		if (strncmp(runs->v[i], name, strlen(name)) == 0) {
+			*ret = runs->v[i];
+			n++;
+		}
+	}
+	if (n == 1 && *name)
+		return 0;
+	if (n > 1)
+		return base_error(err, AIRLOCK_ERR_USAGE, "run", name,
+				  "\"%s\" is the beginning of %zu runs; give more of it", name, n);
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", name, "there is no run \"%s\"", name);
+}
+
+static int find_run(const struct earlier *e, const char *name, char **ret, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs runs = STRS_INIT;
+	const char *found = NULL;
+	list_runs(e->runs, &runs);
+	int rc = 0;
+	if (strcmp(name, "last") != 0)
+		rc = find_by_prefix(&runs, name, &found, err);
+	else if (runs.n > 0)
+		found = runs.v[runs.n - 1];
+	else
+		rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", "last", "there is no run yet");
+	if (rc < 0)
+		return rc;
+	*ret = strdup(found);
+	return *ret ? 0 : base_oom(err);
+}
+
+static int load(struct earlier *e, const char *run, struct airlock_error *err)
+{
+	base_freep(&e->dir);
+	base_freep(&e->record);
+	e->dir = path_join(e->runs, run);
+	e->record = e->dir ? path_join(e->dir, "changes") : NULL;
+	if (!e->record)
+		return base_oom(err);
+	int rc = change_set_load(e->record, &e->set, err);
+	if (rc == AIRLOCK_ERR_NOT_FOUND && err)
+		base_hint(err, "run %s wrote straight to the project, so nothing of it was captured", run);
+	return rc;
+}
+
+static int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err)
+{
+	*e = (struct earlier){0};
+	int rc = host_init(s, &e->host, err);
+	if (rc < 0)
+		return rc;
+	e->runs = path_join(e->host.state_dir, "runs");
+	e->journal = capture_journal_dir(&e->host);
+	e->locks = capture_lock_dir(&e->host);
+	if (!e->runs || !e->journal || !e->locks)
+		return base_oom(err);
+	return apply_recover(e->journal, e->runs, NULL, NULL, err);
+}
+
+static int earlier_open(struct earlier *e, const struct airlock_settings *s, const char *run, struct airlock_error *err)
+{
+	_cleanup_free_ char *id = NULL;
+	int rc = earlier_init(e, s, err);
+	if (rc == 0)
+		rc = find_run(e, run, &id, err);
+	return rc < 0 ? rc : load(e, id, err);
+}
+
+/* ── Showing ── */
+
+static int show_json(const struct change_set *set, char **ret, struct airlock_error *err)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_string(&j, "run", set->run);
+	json_string(&j, "state", change_set_state(set));
+	change_set_json(set, &j, "files");
+	json_close(&j);
+	buf_addc(&out, '\n');
+	*ret = buf_take(&out);
+	return *ret ? 0 : base_oom(err);
+}
+
+static int show_text(const struct change_set *set, char **ret, struct airlock_error *err)
+{
+	struct buf out = BUF_INIT;
+	change_set_text(set, &out);
+	*ret = buf_take(&out);
+	return *ret ? 0 : base_oom(err);
+}
+
+int airlock_changes_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
+			 struct airlock_error *err)
+{
+	struct earlier e;
+	int rc = earlier_open(&e, s, run, err);
+	if (rc == 0)
+		rc = (json ? show_json : show_text)(e.set, ret_text, err);
+	earlier_done(&e);
+	return rc;
+}
+
+int airlock_changes_diff(const struct airlock_settings *s, const char *run, const char *const *paths, int colour,
+			 char **ret_text, struct airlock_error *err)
+{
+	struct earlier e;
+	struct buf out = BUF_INIT;
+	int rc = earlier_open(&e, s, run, err);
+	if (rc == 0) {
+		struct diff_options options = {.colour = colour != 0, .run_dir = e.dir};
+		rc = diff_write(e.set, paths, &options, &out, err);
+	}
+	earlier_done(&e);
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+}
+
+/* ── Doing ── */
+
+static size_t count_selected(const struct change_set *set, const bool *selected)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < set->n; i++)
+		n += selected[i];
+	return n;
+}
+
+/* What a person who names a run, or paths of it, means: everything of it that is not done yet (or, undoing, done). */
+static int select_changes(struct change_set *set, const char *const *paths, bool undo, bool force, bool **ret,
+			  struct airlock_error *err)
+{
+	int rc = apply_select(set, paths, undo, ret, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < set->n; i++) {
+		enum change_state st = set->v[i].state;
+		bool open =
+			undo ? st == CHANGE_APPLIED : st == CHANGE_HELD || (st == CHANGE_CONFLICT && (force || paths));
+		(*ret)[i] = (*ret)[i] && open;
+	}
+	return 0;
+}
+
+static int carry_out(struct earlier *e, const bool *selected, bool undo, bool force, struct strs *notes,
+		     struct airlock_error *err)
+{
+	struct apply_request request = {.set = e->set,
+					.selected = selected,
+					.undo = undo,
+					.force = force,
+					.run_dir = e->dir,
+					.journal_dir = e->journal,
+					.lock_dir = e->locks};
+	int rc = apply_execute(&request, notes, err);
+	if (rc == AIRLOCK_ERR_CONFLICT) {
+		(void)change_set_save(e->set, e->record, NULL);
+		base_hint(err, "`airlock changes %s` says which; name the other paths, or use --force", e->set->run);
+	}
+	return rc;
+}
+
+static int report(const struct change_set *set, const struct strs *notes, char **ret_text, struct airlock_error *err)
+{
+	struct buf out = BUF_INIT;
+	change_set_text(set, &out);
+	for (size_t i = 0; i < notes->n; i++)
+		buf_printf(&out, "note: %s\n", notes->v[i]);
+	*ret_text = buf_take(&out);
+	return *ret_text ? 0 : base_oom(err);
+}
+
+static int move_changes(struct earlier *e, const char *const *paths, bool undo, bool force, size_t *ret_count,
+			char **ret_text, struct airlock_error *err)
+{
+	_cleanup_free_ bool *selected = NULL;
+	_cleanup_strs_ struct strs notes = STRS_INIT;
+	int rc = select_changes(e->set, paths, undo, force, &selected, err);
+	if (rc < 0)
+		return rc;
+	*ret_count = count_selected(e->set, selected);
+	if (*ret_count > 0)
+		rc = carry_out(e, selected, undo, force, &notes, err);
+	return rc < 0 ? rc : report(e->set, &notes, ret_text, err);
+}
+
+int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
+			  size_t *ret_count, char **ret_text, struct airlock_error *err)
+{
+	struct earlier e;
+	*ret_count = 0;
+	int rc = earlier_open(&e, s, run, err);
+	if (rc == 0)
+		rc = move_changes(&e, paths, false, force, ret_count, ret_text, err);
+	earlier_done(&e);
+	return rc;
+}
+
+int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
+			      char **ret_text, struct airlock_error *err)
+{
+	struct earlier e;
+	_cleanup_free_ bool *selected = NULL;
+	struct buf out = BUF_INIT;
+	int rc = earlier_open(&e, s, run, err);
+	if (rc == 0)
+		rc = select_changes(e.set, paths, false, false, &selected, err);
+	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {
+		const struct change *c = &e.set->v[i];
+		if (!selected[i] || c->verdict != CHANGE_HOLD)
+			continue;
+		text_add_escaped(&out, c->path, strlen(c->path));
+		buf_printf(&out, "    %s\n", c->reason ? c->reason : "");
+	}
+	earlier_done(&e);
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+}
+
+int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
+			    size_t *ret_count, char **ret_text, struct airlock_error *err)
+{
+	struct earlier e;
+	_cleanup_free_ bool *selected = NULL;
+	static const struct strs no_notes = STRS_INIT;
+	*ret_count = 0;
+	int rc = earlier_open(&e, s, run, err);
+	if (rc == 0)
+		rc = select_changes(e.set, paths, false, true, &selected, err);
+	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {
+		if (selected[i]) {
+			e.set->v[i].state = CHANGE_DISCARDED;
+			*ret_count += 1;
+		}
+	}
+	if (rc == 0 && *ret_count > 0)
+		rc = change_set_save(e.set, e.record, err);
+	if (rc == 0)
+		rc = report(e.set, &no_notes, ret_text, err);
+	earlier_done(&e);
+	return rc;
+}
+
+/* ── Undo ── */
+
+static bool has_applied(const struct change_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].state == CHANGE_APPLIED)
+			return true;
+	return false;
+}
+
+/* The newest run whose changes are in the project the caller is in. */
+static int find_last_applied(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs runs = STRS_INIT;
+	_cleanup_free_ char *project = NULL;
+	struct settings_view view;
+	int rc = settings_view(s, &view, err);
+	if (rc < 0)
+		return rc;
+	rc = project_detect(settings_get(&view, "project"), e->host.cwd, e->host.home, &project, err);
+	settings_view_done(&view);
+	if (rc < 0)
+		return rc;
+	list_runs(e->runs, &runs);
+	for (size_t i = runs.n; i > 0; i--) {
+		if (load(e, runs.v[i - 1], NULL) == 0 && e->set->n_roots > 0 &&
+		    strcmp(e->set->roots[0].path, project) == 0 && has_applied(e->set))
+			return 0;
+		change_set_free(e->set);
+		e->set = NULL;
+	}
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "undo", project, "nothing was applied in %s that could be undone",
+			  project);
+}
+
+int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
+			 size_t *ret_count, char **ret_run, char **ret_text, struct airlock_error *err)
+{
+	struct earlier e;
+	*ret_count = 0;
+	int rc = run ? earlier_open(&e, s, run, err) : earlier_init(&e, s, err);
+	if (rc == 0 && !run)
+		rc = find_last_applied(&e, s, err);
+	if (rc == 0) {
+		/* Of a run that was undone before, undoing is doing it again. */
+		bool undo = has_applied(e.set) || !change_set_was_applied(e.set);
+		rc = move_changes(&e, paths, undo, force, ret_count, ret_text, err);
+		*ret_run = rc == 0 ? strdup(e.set->run) : NULL;
+	}
+	earlier_done(&e);
+	return rc;
+}
+
+int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **ret_text, struct airlock_error *err)
+{
+	struct earlier e = {0};
+	struct buf out = BUF_INIT;
+	_cleanup_strs_ struct strs notes = STRS_INIT;
+	int rc = host_init(s, &e.host, err);
+	if (rc == 0) {
+		e.runs = path_join(e.host.state_dir, "runs");
+		e.journal = capture_journal_dir(&e.host);
+		rc = e.runs && e.journal ? apply_recover(e.journal, e.runs, ret_count, &notes, err) : base_oom(err);
+	}
+	for (size_t i = 0; i < notes.n; i++)
+		buf_printf(&out, "%s\n", notes.v[i]);
+	earlier_done(&e);
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+}
