@@ -80,7 +80,7 @@ const struct airlock_option *airlock_options(void);
 struct airlock_job;
 
 /* Reads the configuration, finds the project, makes the plan, checks everything. Runs nothing, asks nothing,
- * changes nothing but airlock's own state directory. */
+ * changes nothing but airlock's own directories. */
 int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err);
 void airlock_job_free(struct airlock_job *job);
 

@@ -228,6 +228,9 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 		rc = job_choose_backend(job, &because, err);
 	if (rc == 0)
 		rc = job_find_working_dir(job, wanted_dir, &cwd, err);
+	/* Before the plan looks at the home it lies in: what is not there then is not in a rebuilt directory either. */
+	if (rc == 0)
+		rc = fs_make_private_dir(job->host.playground, err);
 	if (rc == 0)
 		rc = build_plan(job, s, &argv, cwd, network, err);
 	if (rc == 0)

@@ -66,9 +66,7 @@ static int ask(struct airlock_job *job, const struct airlock_io *io, struct airl
 static int start(struct airlock_run *run, const struct airlock_io *io, struct airlock_error *err)
 {
 	struct airlock_job *job = run->job;
-	int rc = fs_make_private_dir(job->host.playground, err);
-	if (rc == 0)
-		rc = claim_run_dir(run, &job->host, err);
+	int rc = claim_run_dir(run, &job->host, err);
 	if (rc < 0)
 		return rc;
 	struct supervise_spec spec = {
