@@ -2,7 +2,7 @@
 #include "supervise/cgroup.h"
 
 #include "base/path.h"
-#include "fs/fs.h"
+#include "sys/probe.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -73,55 +73,6 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Our own group's path in a hierarchy: the line "N:controllers:/path" of /proc/self/cgroup; v2 has no controllers. */
-static char *own_group(const char *controller)
-{
-	_cleanup_free_ char *text = slurp("/proc/self/cgroup");
-	for (char *line = text; line && *line;) {
-		char *end = strchr(line, '\n');
-		if (end)
-			*end = '\0';
-		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
-		if (path) {
-			*path++ = '\0';
-			if (controller ? has_word(names + 1, controller) : names[1] == '\0')
-				return strdup(path);
-		}
-		line = end ? end + 1 : NULL;
-	}
-	return NULL;
-}
-
-/* Where a hierarchy is mounted, from a mountinfo line: "… mountpoint … - type source options". */
-static char *mount_of(const char *controller)
-{
-	_cleanup_free_ char *text = slurp("/proc/self/mountinfo");
-	for (char *line = text; line && *line;) {
-		char *end = strchr(line, '\n');
-		if (end)
-			*end = '\0';
-		char point[512], type[32], options[256];
-		char *rest = strstr(line, " - ");
-		if (rest && sscanf(line, "%*s %*s %*s %*s %511s", point) == 1 &&
-		    sscanf(rest, " - %31s %*s %255s", type, options) == 2) {
-			bool match = controller ? strcmp(type, "cgroup") == 0 && has_word(options, controller)
-						: strcmp(type, "cgroup2") == 0;
-			if (match)
-				return strdup(point);
-		}
-		line = end ? end + 1 : NULL;
-	}
-	return NULL;
-}
-
-static char *own_directory(const char *controller)
-{
-	_cleanup_free_ char *mount = mount_of(controller), *group = own_group(controller);
-	if (!mount || !group)
-		return NULL;
-	return path_join(mount, group + strspn(group, "/"));
-}
-
 /* Groups a killed airlock left behind: named after its pid, empty, and that pid is gone. */
 static void sweep(const char *parent)
 {
@@ -156,25 +107,26 @@ static bool controls(const char *dir, const char *controller)
 	return text && has_word(text, controller);
 }
 
-static char *make_version2(const char *controller, const char *name)
+static char *make_version2(const struct sys_cgroup_places *places, const char *controller, const char *name)
 {
-	_cleanup_free_ char *own = own_directory(NULL);
-	if (!own)
-		return NULL;
 	/* Beside us first: our own group has a process in it, so its children have no controllers. */
-	_cleanup_free_ char *parent = path_dirname(own);
-	char *made = parent && controls(parent, controller) ? make_in(parent, name) : NULL;
-	return made ? made : controls(own, controller) ? make_in(own, name) : NULL;
+	char *made =
+		*places->v2_parent && controls(places->v2_parent, controller) ? make_in(places->v2_parent, name) : NULL;
+	return made ? made : *places->v2 && controls(places->v2, controller) ? make_in(places->v2, name) : NULL;
 }
 
 char *cgroup_make(const char *controller, const char *name, bool *ret_version2)
 {
-	char *made = make_version2(controller, name);
+	_cleanup_free_ struct sys_cgroup_places *places = calloc(1, sizeof *places);
+	*ret_version2 = false;
+	if (!places || sys_cgroup_locate(places) < 0)
+		return NULL;
+	char *made = make_version2(places, controller, name);
 	*ret_version2 = made != NULL;
 	if (made)
 		return made;
-	_cleanup_free_ char *own = own_directory(controller);
-	return own ? make_in(own, name) : NULL;
+	const char *own = strcmp(controller, "memory") == 0 ? places->v1_memory : places->v1_pids;
+	return *own ? make_in(own, name) : NULL;
 }
 
 void cgroup_remove(const char *group)
