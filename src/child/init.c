@@ -415,10 +415,11 @@ static void report_limit(struct state *st, unsigned limit)
 	tell(CHILD_LIMIT, (int32_t)limit, 0);
 }
 
-static void look_at_limits(struct state *st)
+/* `gone`: processes that ended a moment ago and were there when a fork may have been refused. */
+static void look_at_limits(struct state *st, int gone)
 {
 	struct watch_totals t = watch_measure(st->is_pid1 ? 0 : (int)r_getpid(), st->job->watch_memory);
-	if (st->job->watch_processes != CHILD_NONE && t.processes >= st->job->watch_processes)
+	if (st->job->watch_processes != CHILD_NONE && t.processes + gone >= st->job->watch_processes)
 		report_limit(st, CHILD_LIMIT_PROCESSES);
 	if (st->job->watch_memory != CHILD_NONE && t.memory > st->job->watch_memory) {
 		report_limit(st, CHILD_LIMIT_MEMORY);
@@ -443,6 +444,8 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 		}
 		int status = 0;
 		if (reap(st, &status)) {
+			if (st->job->watch_processes != CHILD_NONE)
+				look_at_limits(st, 1);
 			report_end(status);
 			end_the_rest(st);
 			r_exit(0);
@@ -450,7 +453,7 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 		if (fds[1].revents)
 			handle_control(st);
 		if (watching)
-			look_at_limits(st);
+			look_at_limits(st, 0);
 	}
 }
 

@@ -15,6 +15,7 @@
 
 #define CGROUP_FILE_MAX (64 * 1024)
 #define NAME_PREFIX "airlock-"
+#define STALE_SECONDS 60
 
 int cgroup_write(const char *group, const char *file, const char *value)
 {
@@ -73,17 +74,24 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Groups a killed airlock left behind: named after its pid, empty, and that pid is gone. */
+/* Groups a killed airlock left behind: empty, and either the pid in their name is gone or nobody moved in for a minute.
+ * A group with a process in it cannot be removed, so this never hurts a running one. */
+static bool is_stale(int parent_fd, const char *name)
+{
+	struct stat st;
+	long pid = strtol(name + strlen(NAME_PREFIX), NULL, 10);
+	if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+		return true;
+	return fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_mtim.tv_sec + STALE_SECONDS < time(NULL);
+}
+
 static void sweep(const char *parent)
 {
 	DIR *dir = opendir(parent);
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		if (strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
-			continue;
-		long pid = strtol(e->d_name + strlen(NAME_PREFIX), NULL, 10);
-		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		if (strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) == 0 && is_stale(dirfd(dir), e->d_name))
 			(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
-	}
 	if (dir)
 		(void)closedir(dir);
 }

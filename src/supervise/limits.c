@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define DATA_HEADROOM (INT64_C(512) << 20)
+
 static int refuse(const char *what, const char *option, struct airlock_error *err)
 {
 	base_error(err, AIRLOCK_ERR_LIMIT, "limit", what, "the %s limit that was asked for cannot be enforced here",
@@ -83,8 +85,9 @@ void limits_fill_job(const struct limits *l, struct child_job *job)
 	job->max_data = job->watch_memory = job->max_processes = job->watch_processes = job->max_file_size = CHILD_NONE;
 	if (l->memory_watched) {
 		job->watch_memory = l->memory;
-		/* A bound for one process between two looks; above the limit, so that the watch is what is hit. */
-		job->max_data = l->memory > INT64_MAX / 4 ? CHILD_NONE : l->memory * 2;
+		/* A bound for one process between two looks; far above the limit, because memory that is reserved but never
+		 * touched does not count, and because the watch shall be what is hit. */
+		job->max_data = l->memory > INT64_MAX / 8 ? CHILD_NONE : l->memory * 4 + DATA_HEADROOM;
 	}
 	if (l->pids_by_rlimit) {
 		job->max_processes = l->pids + 1; /* the first process counts too */
