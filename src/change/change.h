@@ -56,12 +56,21 @@ struct change {
 	enum change_verdict verdict;
 	enum change_state state;
 	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */
+	/* Applied: what was there before is before/<slot>, for the old name of a rename before/<slot + 1>. 0: none. */
+	uint64_t slot;
 };
 
 struct change_root {
 	char *path;		/* the live directory, real path */
 	char *upper;		/* its layer: runs/<run>/upper/overlayN */
 	uint64_t device, inode; /* of the live directory when the run began */
+};
+
+/* A live directory in which an apply changed entries: its mtime without and with the run's changes. */
+struct change_dir {
+	size_t root;
+	char *path; /* "" is the root */
+	int64_t without_ns, with_ns;
 };
 
 struct change_set {
@@ -71,6 +80,8 @@ struct change_set {
 	int64_t started_ns; /* the ctime clock when the run began: a live entry with a later ctime was changed by others */
 	struct change *v; /* sorted by root, then path_compare: parents before children */
 	size_t n, cap;
+	struct change_dir *dirs; /* sorted alike; kept by apply for undo and redo */
+	size_t n_dirs;
 };
 
 struct change_set *change_set_new(const char *run);
@@ -85,6 +96,8 @@ struct change *change_set_take(struct change_set *set, size_t root, char *path);
 void change_done(struct change *c); /* frees what it holds: for those who take it out of a set */
 /* A root as it was remembered. Takes both strings, also on failure. 0 or -ENOMEM. */
 int change_set_take_root(struct change_set *set, char *path, char *upper, uint64_t device, uint64_t inode);
+/* A directory that an apply changed. Takes path, also on failure. 0 or -ENOMEM. */
+int change_set_take_dir(struct change_set *set, size_t root, char *path, int64_t without_ns, int64_t with_ns);
 void change_set_sort(struct change_set *set);
 struct change *change_set_find(struct change_set *set, size_t root, const char *path); /* sorted set; NULL: none */
 int change_set_reason(struct change *c, const char *fmt, ...) AL_PRINTF(2, 3);	       /* replaces; -ENOMEM */

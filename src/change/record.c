@@ -6,9 +6,12 @@
  *   started 1794771012482731000
  *   root 2049 131 /home/u/p /home/u/.local/state/airlock/runs/…/upper/overlay0
  *   change 0 modified file apply held - src/a.c - - file 644 120 77 1 MTIME CTIME file 644 130 78 1 MTIME CTIME
+ *   slot 0 3
+ *   dir 0 MTIME MTIME src
  *   end 1 SHA-256
  *
- * change: root, kind, type, verdict, state, flags, path, from, reason, before, after. The last line makes a file that was
+ * change: root, kind, type, verdict, state, flags, path, from, reason, before, after. slot: the change's place in the list
+ * and where its before-image is. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
  * cut short or altered anywhere tell so: what is applied later is what was found, or nothing.
  */
 #include "change/change.h"
@@ -87,6 +90,20 @@ static void add_head(struct buf *b, const struct change_set *set)
 	}
 }
 
+/* Only what was applied has these. */
+static void add_applied(struct buf *b, const struct change_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].slot)
+			buf_printf(b, "slot %zu %" PRIu64 "\n", i, set->v[i].slot);
+	for (size_t i = 0; i < set->n_dirs; i++) {
+		const struct change_dir *d = &set->dirs[i];
+		buf_printf(b, "dir %zu %" PRId64 " %" PRId64, d->root, d->without_ns, d->with_ns);
+		fields_add_string(b, d->path);
+		buf_addc(b, '\n');
+	}
+}
+
 int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf b = BUF_INIT;
@@ -94,6 +111,7 @@ int change_set_save(const struct change_set *set, const char *file, struct airlo
 	add_head(&b, set);
 	for (size_t i = 0; i < set->n; i++)
 		add_change(&b, &set->v[i]);
+	add_applied(&b, set);
 	hash_sha256_hex(buf_str(&b), b.len, sum);
 	buf_printf(&b, "end %zu %s\n", set->n, sum);
 	if (b.failed)
@@ -301,6 +319,38 @@ static int read_change(struct reader *r, struct fields *f, struct airlock_error 
 	return fault ? damaged(r, err, fault) : 0;
 }
 
+static int read_slot(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	uint64_t i = 0, slot = 0;
+	int rc = fields_take_number(f, &i);
+	rc = rc < 0 ? rc : fields_take_number(f, &slot);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (i >= r->set->n)
+		return damaged(r, err, "no such change");
+	r->set->v[i].slot = slot;
+	return 0;
+}
+
+static int read_dir(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	_cleanup_free_ char *path = NULL;
+	uint64_t root = 0;
+	int64_t without = 0, with = 0;
+	int rc = fields_take_number(f, &root);
+	rc = rc < 0 ? rc : fields_take_signed(f, &without);
+	rc = rc < 0 ? rc : fields_take_signed(f, &with);
+	rc = rc < 0 ? rc : fields_take_string(f, &path);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (root >= r->set->n_roots || !path || (path[0] && !is_inside(path)))
+		return damaged(r, err, "no such directory");
+	rc = change_set_take_dir(r->set, (size_t)root, TAKE_PTR(path), without, with);
+	return rc < 0 ? base_oom(err) : 0;
+}
+
 static int read_end(struct reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t n = 0;
@@ -319,7 +369,9 @@ static int read_end(struct reader *r, struct fields *f, struct airlock_error *er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root", "change", "end", NULL};
+	static const char *const words[] = {"root", "change", "slot", "dir", "end", NULL};
+	static int (*const readers[])(struct reader *, struct fields *,
+				      struct airlock_error *) = {read_root, read_change, read_slot, read_dir};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;
@@ -327,10 +379,9 @@ static int read_lines(struct reader *r, struct airlock_error *err)
 		if (rc < 0)
 			return rc;
 		rc = verdict_on(r, fields_take_name(&f, words, "root, change or end", &word), &f, err);
-		if (rc == 0 && word == 2)
+		if (rc == 0 && word == AL_ARRAY_LEN(readers))
 			return read_end(r, &f, err);
-		if (rc == 0)
-			rc = word == 0 ? read_root(r, &f, err) : read_change(r, &f, err);
+		rc = rc < 0 ? rc : readers[word](r, &f, err);
 		if (rc < 0)
 			return rc;
 	}

@@ -38,7 +38,10 @@ void change_set_free(struct change_set *set)
 		free(set->roots[i].path);
 		free(set->roots[i].upper);
 	}
+	for (size_t i = 0; i < set->n_dirs; i++)
+		free(set->dirs[i].path);
 	free(set->v);
+	free(set->dirs);
 	free(set->roots);
 	free(set->run);
 	free(set);
@@ -73,6 +76,18 @@ int change_set_take_root(struct change_set *set, char *path, char *upper, uint64
 	}
 	*root = (struct change_root){.path = path, .upper = upper, .device = device, .inode = inode};
 	set->n_roots++;
+	return 0;
+}
+
+int change_set_take_dir(struct change_set *set, size_t root, char *path, int64_t without_ns, int64_t with_ns)
+{
+	struct change_dir *v = path ? reallocarray(set->dirs, set->n_dirs + 1, sizeof *v) : NULL;
+	if (!v) {
+		free(path);
+		return -ENOMEM;
+	}
+	set->dirs = v;
+	v[set->n_dirs++] = (struct change_dir){root, path, without_ns, with_ns};
 	return 0;
 }
 
