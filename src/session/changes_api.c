@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
-#include "session/capture.h"
+#include "session/layers.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -101,8 +101,8 @@ static int earlier_init(struct earlier *e, const struct airlock_settings *s, str
 	if (rc < 0)
 		return rc;
 	e->runs = path_join(e->host.state_dir, "runs");
-	e->journal = capture_journal_dir(&e->host);
-	e->locks = capture_lock_dir(&e->host);
+	e->journal = layers_journal_dir(&e->host);
+	e->locks = layers_lock_dir(&e->host);
 	if (!e->runs || !e->journal || !e->locks)
 		return base_oom(err);
 	return apply_recover(e->journal, e->runs, NULL, NULL, err);
@@ -355,7 +355,7 @@ int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **
 	int rc = host_init(s, &e.host, err);
 	if (rc == 0) {
 		e.runs = path_join(e.host.state_dir, "runs");
-		e.journal = capture_journal_dir(&e.host);
+		e.journal = layers_journal_dir(&e.host);
 		rc = e.runs && e.journal ? apply_recover(e.journal, e.runs, ret_count, &notes, err) : base_oom(err);
 	}
 	for (size_t i = 0; i < notes.n; i++)

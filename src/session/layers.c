@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "session/capture.h"
+#include "session/layers.h"
 
 #include "base/error.h"
 #include "base/path.h"
@@ -15,17 +15,17 @@
 #define XATTR_NAMES_MAX 65536
 #define XATTR_VALUE_MAX 65536
 
-bool capture_wanted(const struct airlock_job *job)
+bool layers_wanted(const struct airlock_job *job)
 {
 	return job->config->policy.changes != POLICY_CHANGES_DIRECT && job->backend != &backend_passthrough;
 }
 
-char *capture_journal_dir(const struct host *host)
+char *layers_journal_dir(const struct host *host)
 {
 	return path_join(host->state_dir, "journal");
 }
 
-char *capture_lock_dir(const struct host *host)
+char *layers_lock_dir(const struct host *host)
 {
 	return path_join(host->state_dir, "locks");
 }
@@ -101,7 +101,7 @@ static int check_root(const struct airlock_job *job, const char *root, struct ai
 	return 0;
 }
 
-int capture_preflight(const struct airlock_job *job, struct airlock_error *err)
+int layers_preflight(const struct airlock_job *job, struct airlock_error *err)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < job->plan->roots.n; i++)
@@ -130,7 +130,7 @@ static void copy_attributes(const char *root, const char *upper)
 	(void)utimensat(AT_FDCWD, upper, times, AT_SYMLINK_NOFOLLOW);
 }
 
-static int make_layer(struct session_capture *c, const char *root, const char *run_dir, size_t number,
+static int make_layer(struct session_layers *c, const char *root, const char *run_dir, size_t number,
 		      struct airlock_error *err)
 {
 	size_t at = c->paths.n;
@@ -159,10 +159,10 @@ static int make_layer(struct session_capture *c, const char *root, const char *r
 	return 0;
 }
 
-int capture_begin(struct session_capture *c, const struct airlock_job *job, const char *run, const char *run_dir,
-		  struct airlock_error *err)
+int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
+		 struct airlock_error *err)
 {
-	c->enabled = capture_wanted(job);
+	c->enabled = layers_wanted(job);
 	if (!c->enabled)
 		return 0;
 	const struct strs *roots = &job->plan->roots;
@@ -181,7 +181,7 @@ int capture_begin(struct session_capture *c, const struct airlock_job *job, cons
 
 /* ── After ── */
 
-static void hold_all(struct session_capture *c, const char *reason)
+static void hold_all(struct session_layers *c, const char *reason)
 {
 	for (size_t i = 0; i < c->set->n; i++) {
 		struct change *ch = &c->set->v[i];
@@ -190,7 +190,7 @@ static void hold_all(struct session_capture *c, const char *reason)
 	}
 }
 
-static void discard_all(struct session_capture *c)
+static void discard_all(struct session_layers *c)
 {
 	for (size_t i = 0; i < c->set->n; i++)
 		if (c->set->v[i].state == CHANGE_HELD)
@@ -198,9 +198,9 @@ static void discard_all(struct session_capture *c)
 	c->discarded = true;
 }
 
-static int apply_all(struct session_capture *c, const struct airlock_job *job, const char *run_dir)
+static int apply_all(struct session_layers *c, const struct airlock_job *job, const char *run_dir)
 {
-	_cleanup_free_ char *journal = capture_journal_dir(&job->host), *lock = capture_lock_dir(&job->host);
+	_cleanup_free_ char *journal = layers_journal_dir(&job->host), *lock = layers_lock_dir(&job->host);
 	if (!journal || !lock)
 		return base_oom(&c->error);
 	struct apply_request request = {.set = c->set, .run_dir = run_dir, .journal_dir = journal, .lock_dir = lock};
@@ -228,7 +228,7 @@ static const char *unfinished(const struct supervise_result *r)
 	return NULL;
 }
 
-static int decide(struct session_capture *c, const struct airlock_job *job, const char *run_dir,
+static int decide(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
 		  const struct supervise_result *result)
 {
 	static const struct strs none = STRS_INIT;
@@ -259,8 +259,8 @@ static void remove_empty_layer(const char *run_dir)
 	(void)fs_remove_tree_at(fd, "work", NULL, NULL);
 }
 
-void capture_end(struct session_capture *c, const struct airlock_job *job, const char *run_dir,
-		 const struct supervise_result *result)
+void layers_end(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
+		const struct supervise_result *result)
 {
 	if (!c->enabled)
 		return;
@@ -272,16 +272,16 @@ void capture_end(struct session_capture *c, const struct airlock_job *job, const
 		remove_empty_layer(run_dir);
 }
 
-void capture_done(struct session_capture *c)
+void layers_done(struct session_layers *c)
 {
 	change_set_free(c->set);
 	strs_done(&c->paths);
 	strs_done(&c->notes);
 	free(c->layers);
-	*c = (struct session_capture){0};
+	*c = (struct session_layers){0};
 }
 
-const char *capture_state(const struct session_capture *c)
+const char *layers_state(const struct session_layers *c)
 {
 	if (!c->enabled)
 		return "direct";

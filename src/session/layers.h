@@ -6,7 +6,7 @@
 #include "session/job.h"
 #include "supervise/supervise.h"
 
-struct session_capture {
+struct session_layers {
 	bool enabled;
 	struct change_set *set; /* NULL when not enabled, or when the scan failed */
 	struct strs paths;	/* behind layers: root, upper, work of each */
@@ -18,23 +18,23 @@ struct session_capture {
 };
 
 /* Does this job's mode capture changes? */
-bool capture_wanted(const struct airlock_job *job);
+bool layers_wanted(const struct airlock_job *job);
 
 /* Can it be done here, as far as can be said before? AIRLOCK_ERR_UNAVAILABLE with the reason and the way out. */
-int capture_preflight(const struct airlock_job *job, struct airlock_error *err);
+int layers_preflight(const struct airlock_job *job, struct airlock_error *err);
 
 /* Makes upper/overlayN and work/workN in the run's directory. */
-int capture_begin(struct session_capture *c, const struct airlock_job *job, const char *run, const char *run_dir,
-		  struct airlock_error *err);
+int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
+		 struct airlock_error *err);
 
 /* The command is dead and waited for: scan, judge, apply as the mode says. Failures go to c->error. */
-void capture_end(struct session_capture *c, const struct airlock_job *job, const char *run_dir,
-		 const struct supervise_result *result);
-void capture_done(struct session_capture *c);
+void layers_end(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
+		const struct supervise_result *result);
+void layers_done(struct session_layers *c);
 
 /* CONTRACT's word for the whole run. */
-const char *capture_state(const struct session_capture *c);
+const char *layers_state(const struct session_layers *c);
 
 /* Where journals and locks are. Owned by the caller; NULL on out of memory. */
-char *capture_journal_dir(const struct host *host);
-char *capture_lock_dir(const struct host *host);
+char *layers_journal_dir(const struct host *host);
+char *layers_lock_dir(const struct host *host);
