@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154,SC2016 # run_airlock sets variables; what runs inside is quoted for the other shell
+# airlock run among other programs: closed descriptors, readers that go away, signals.
+
+load ../helpers
+
+# start ARG...: airlock in the background with the usual signals; its pid is $!. A shell would have it ignore SIGINT.
+start() {
+	: >"$BATS_TEST_TMPDIR/out"
+	env --default-signal "$AIRLOCK" "$@" </dev/null >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
+}
+
+# wait_for_output TEXT: until the started command has written it
+wait_for_output() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		if grep -qF -- "$1" "$BATS_TEST_TMPDIR/out"; then return; fi
+		sleep 0.05
+	done
+	cat "$BATS_TEST_TMPDIR/err" >&2
+	return 1
+}
+
+assert_ends_with() {
+	local status=0
+	wait "$1" || status=$?
+	[ "$status" -eq "$2" ] || { cat "$BATS_TEST_TMPDIR/err" >&2; fail "expected exit status $2, found $status"; }
+}
+
+# ---- descriptors
+
+@test "any of the caller's descriptors may be closed" {
+	local status out=$BATS_TEST_TMPDIR/out
+	status=0; "$AIRLOCK" run --timeout 20s -c 'cat; echo out; exit 5' <&- >"$out" || status=$?
+	[ "$status" -eq 5 ]
+	assert_file "$out" out
+	status=0; "$AIRLOCK" run -c 'echo out; exit 5' >&- </dev/null || status=$?
+	[ "$status" -eq 5 ]
+	status=0; "$AIRLOCK" run -c 'echo out; echo err >&2; exit 5' 2>&- </dev/null >"$out" || status=$?
+	[ "$status" -eq 5 ]
+	assert_file "$out" out
+	status=0; "$AIRLOCK" run -c 'echo out; echo err >&2; exit 5' <&- >&- 2>&- || status=$?
+	[ "$status" -eq 5 ]
+}
+
+@test "files of the caller do not get what was meant for a closed descriptor" {
+	echo kept >"$BATS_TEST_TMPDIR/file"
+	"$AIRLOCK" run -c 'echo out; echo err >&2' 7<>"$BATS_TEST_TMPDIR/file" <&- >&- 2>&-
+	assert_file "$BATS_TEST_TMPDIR/file" kept
+}
+
+@test "a reader that goes away ends the run promptly and quietly" {
+	SECONDS=0
+	"$AIRLOCK" run --timeout 30s -- yes 2>"$BATS_TEST_TMPDIR/err" </dev/null | head -n 1
+	[ "$SECONDS" -lt 10 ]
+	[ ! -s "$BATS_TEST_TMPDIR/err" ] || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+}
+
+@test "input is passed on, also with --json" {
+	run_program "$AIRLOCK" run -- cat < <(printf 'one\ntwo\n')
+	assert_stdout $'one\ntwo'
+	run_program "$AIRLOCK" run --json -- cat < <(printf 'one\ntwo\n')
+	assert_json $'one\ntwo' stdout
+}
+
+@test "output and errors stay apart, and bytes stay as they are" {
+	run_airlock run -c 'printf "\000\377out"; printf "\001err" >&2; exit 4'
+	assert_status 4
+	printf '\000\377out' | cmp - "$RAW_STDOUT"
+	printf '\001err' | cmp - "$RAW_STDERR"
+}
+
+# ---- signals
+
+@test "SIGTERM, SIGINT, SIGHUP and SIGQUIT are passed on" {
+	for signal in TERM INT HUP QUIT; do
+		start run -c "trap 'echo got-$signal; exit 9' $signal; echo ready; while :; do sleep 0.05; done"
+		pid=$!
+		wait_for_output ready
+		kill -$signal $pid
+		assert_ends_with $pid 9
+		grep -qx "got-$signal" "$BATS_TEST_TMPDIR/out"
+	done
+}
+
+@test "a command killed by a signal gives 128+N" {
+	for signal in TERM INT HUP QUIT; do
+		start run -c 'echo ready; exec sleep 100'
+		pid=$!
+		wait_for_output ready
+		sleep 0.3
+		kill -$signal $pid
+		assert_ends_with $pid $((128 + $(kill -l $signal)))
+		[ ! -s "$BATS_TEST_TMPDIR/err" ] || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+	done
+}
+
+@test "a second SIGINT within two seconds ends a command that ignores the first" {
+	start run -c 'trap "" INT; echo ready; while :; do sleep 0.05; done'
+	pid=$!
+	wait_for_output ready
+	kill -INT $pid
+	sleep 0.5
+	kill -INT $pid
+	assert_ends_with $pid 137
+}
+
+@test "a SIGINT that is told twice at once is one" {
+	start run -c 'trap "echo got; got=1" INT; echo ready; until [ "$got" ]; do sleep 0.05; done; sleep 0.5; exit 6'
+	pid=$!
+	wait_for_output ready
+	kill -INT $pid
+	sleep 0.02
+	kill -INT $pid
+	assert_ends_with $pid 6
+}
+
+@test "signals the caller ignores stay ignored" {
+	env --ignore-signal=HUP "$AIRLOCK" run -c 'echo ready; sleep 1; exit 6' </dev/null >"$BATS_TEST_TMPDIR/out" 2>&1 &
+	pid=$!
+	wait_for_output ready
+	kill -HUP $pid
+	assert_ends_with $pid 6
+}
+
+@test "a caller who ignores SIGCHLD or SIGPIPE, or blocks signals, changes nothing" {
+	for how in --ignore-signal=CHLD --ignore-signal=PIPE --block-signal=CHLD --block-signal=TERM; do
+		run_program env $how "$AIRLOCK" run -c 'yes | head -n 1; exit 7' </dev/null
+		assert_status 7
+		assert_stdout y
+	done
+}
+
+@test "with --json a command killed by a signal says which" {
+	run_airlock run --json -c 'kill -KILL $$'
+	assert_status 137
+	assert_json signaled status
+	assert_json 9 signal
+	assert_json 137 exit_code
+}
