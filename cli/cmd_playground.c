@@ -33,6 +33,8 @@ int cmd_playground_size(const struct invocation *inv, struct airlock_error *err)
 		return rc;
 	if (inv->json)
 		(void)printf("{\"bytes\": %" PRIu64 ", \"entries\": %" PRIu64 "}\n", bytes, entries);
+	else if (entries == 0)
+		(void)puts("the playground is empty");
 	else
 		(void)printf("%s in %" PRIu64 " %s\n", output_size(bytes).text, entries, entries_word(entries));
 	return 0;
