@@ -15,6 +15,7 @@
  */
 #include "child/job.h"
 #include "child/raw_calls.h"
+#include "child/rename.h"
 #include "child/stage.h"
 #include "child/watch.h"
 
@@ -32,8 +33,8 @@
 #include <linux/time_types.h>
 #include <linux/wait.h>
 
-#define SOCK_CLOEXEC_FLAG O_CLOEXEC
 #define MSG_NOSIGNAL_FLAG 0x4000
+#define MSG_CMSG_CLOEXEC_FLAG 0x40000000
 #define SCM_RIGHTS_TYPE 1
 #define WATCH_INTERVAL_MS 10
 
@@ -42,8 +43,10 @@ struct state {
 	int payload; /* pid of the command, 0 before it started */
 	int is_pid1;
 	int signal_fd;
-	int error_fd;	   /* the command's child writes {stage, errno} here when it cannot exec; CLOEXEC */
-	unsigned reported; /* bits of enum child_limit already told */
+	int error_fd;	      /* the command's child writes {stage, errno} here when it cannot exec; CLOEXEC */
+	int rename_socket[2]; /* the command's child hands its rename listener over here; -1: none */
+	int rename_fd;	      /* the listener, or -1 */
+	unsigned reported;    /* bits of enum child_limit already told */
 };
 
 struct failure {
@@ -155,19 +158,18 @@ static struct child_message hear(void)
 
 /* ── The terminal ── */
 
-/* Passes the master to the supervisor; the message itself is CHILD_TTY. */
-static long send_master(int master)
-{
-	struct child_message m = {.type = CHILD_TTY};
+/* One message with one descriptor, as the kernel lays struct msghdr and cmsghdr out on 64-bit machines. */
+struct fd_message {
+	struct child_message m;
 	struct {
-		uint64_t len; /* struct cmsghdr, as the kernel lays it out on 64-bit machines */
+		uint64_t len;
 		int level, type;
 		int fd, pad;
-	} control = {.len = 16 + sizeof(int), .level = 1 /* SOL_SOCKET */, .type = SCM_RIGHTS_TYPE, .fd = master};
+	} control;
 	struct {
 		void *base;
 		uint64_t len;
-	} iov = {&m, sizeof m};
+	} iov;
 	struct {
 		void *name;
 		int namelen, pad;
@@ -176,8 +178,39 @@ static long send_master(int master)
 		void *control;
 		uint64_t controllen;
 		int flags, pad2;
-	} msg = {.iov = &iov, .iovlen = 1, .control = &control, .controllen = sizeof control};
-	return raw_call3(__NR_sendmsg, CHILD_FD_CONTROL, &msg, MSG_NOSIGNAL_FLAG);
+	} msg;
+};
+
+static void prepare_fd_message(struct fd_message *f)
+{
+	memset(f, 0, sizeof *f);
+	f->control.len = 16 + sizeof(int);
+	f->control.level = 1; /* SOL_SOCKET */
+	f->control.type = SCM_RIGHTS_TYPE;
+	f->iov.base = &f->m;
+	f->iov.len = sizeof f->m;
+	f->msg.iov = &f->iov;
+	f->msg.iovlen = 1;
+	f->msg.control = &f->control;
+	f->msg.controllen = sizeof f->control;
+}
+
+static long send_fd(int socket, uint32_t type, int fd)
+{
+	struct fd_message f;
+	prepare_fd_message(&f);
+	f.m.type = type;
+	f.control.fd = fd;
+	return raw_call3(__NR_sendmsg, socket, &f.msg, MSG_NOSIGNAL_FLAG);
+}
+
+static int receive_fd(int socket)
+{
+	struct fd_message f;
+	prepare_fd_message(&f);
+	f.control.fd = -1;
+	long n = raw_call3(__NR_recvmsg, socket, &f.msg, MSG_CMSG_CLOEXEC_FLAG);
+	return n == (long)sizeof f.m && f.msg.controllen >= 16 + sizeof(int) ? f.control.fd : -1;
 }
 
 /* A pty of the sandbox's own devpts, so that its name resolves inside. Returns the slave. */
@@ -198,7 +231,7 @@ static int open_terminal(const struct child_job *job)
 	} size = {job->rows, job->columns, 0, 0};
 	if (job->rows)
 		(void)r_ioctl((int)slave, TIOCSWINSZ, &size);
-	rc = send_master((int)master);
+	rc = send_fd(CHILD_FD_CONTROL, CHILD_TTY, (int)master);
 	if (rc < 0)
 		give_up(CHILD_STAGE_TTY, rc);
 	(void)r_close((int)master);
@@ -274,6 +307,17 @@ __attribute__((noreturn)) static void fail_start(int error_fd, int stage, long r
 	r_exit(127);
 }
 
+/* Where the kernel cannot do it, the socket just ends: then renames are the overlay's alone. */
+static void hand_over_renames(int socket)
+{
+	(void)raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	long listener = rename_install();
+	if (listener < 0)
+		return;
+	(void)send_fd(socket, CHILD_STARTED, (int)listener);
+	(void)r_close((int)listener);
+}
+
 /* In the command's process, between clone and exec. */
 __attribute__((noreturn)) static void become_command(struct state *st, char **argv, char **envp, int tty)
 {
@@ -293,8 +337,19 @@ __attribute__((noreturn)) static void become_command(struct state *st, char **ar
 	uint64_t none = 0;
 	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none);
 	(void)raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+	if (st->rename_socket[1] >= 0)
+		hand_over_renames(st->rename_socket[1]);
 	rc = exec_search(job, argv, envp);
 	fail_start(st->error_fd, CHILD_STAGE_EXEC, rc);
+}
+
+static void take_over_renames(struct state *st)
+{
+	if (st->rename_socket[0] < 0)
+		return;
+	(void)r_close(st->rename_socket[1]);
+	st->rename_fd = receive_fd(st->rename_socket[0]);
+	(void)r_close(st->rename_socket[0]);
 }
 
 static void start_command(struct state *st)
@@ -306,6 +361,9 @@ static void start_command(struct state *st)
 	char **argv = strings_of(st->job, st->job->argv), **envp = strings_of(st->job, st->job->envp);
 	int tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1;
 	st->error_fd = pipe_fds[1];
+	if (st->job->flags & CHILD_RENAMES &&
+	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->rename_socket) < 0)
+		st->rename_socket[0] = st->rename_socket[1] = -1;
 	rc = raw_call5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
 	if (rc < 0)
 		give_up(CHILD_STAGE_SETUP, rc);
@@ -322,6 +380,7 @@ static void start_command(struct state *st)
 	if (n == (long)sizeof f)
 		give_up(f.stage, -f.errnum);
 	tell(CHILD_STARTED, 0, 0);
+	take_over_renames(st);
 	/* The command has its own copies; while we held the write ends the supervisor would never see their end. */
 	if (tty >= 0)
 		(void)r_close(tty);
@@ -433,10 +492,10 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 	struct {
 		int fd;
 		short events, revents;
-	} fds[] = {{st->signal_fd, POLLIN, 0}, {CHILD_FD_CONTROL, POLLIN, 0}};
+	} fds[] = {{st->signal_fd, POLLIN, 0}, {CHILD_FD_CONTROL, POLLIN, 0}, {st->rename_fd, POLLIN, 0}};
 	for (;;) {
 		struct __kernel_timespec interval = {0, WATCH_INTERVAL_MS * 1000000};
-		(void)raw_call5(__NR_ppoll, fds, 2, watching ? &interval : 0, 0, 0);
+		(void)raw_call5(__NR_ppoll, fds, 3, watching ? &interval : 0, 0, 0);
 		if (fds[0].revents) {
 			char drop[128];
 			while (r_read(st->signal_fd, drop, sizeof drop) > 0)
@@ -452,6 +511,10 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 		}
 		if (fds[1].revents)
 			handle_control(st);
+		if (fds[2].revents & POLLIN)
+			rename_serve(st->rename_fd);
+		else if (fds[2].revents)
+			fds[2].fd = -1; /* nobody is left who could rename */
 		if (watching)
 			look_at_limits(st, 0);
 	}
@@ -459,7 +522,7 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 
 __attribute__((noreturn)) static void be_first_process(void)
 {
-	struct state st = {.is_pid1 = r_getpid() == 1};
+	struct state st = {.is_pid1 = r_getpid() == 1, .rename_socket = {-1, -1}, .rename_fd = -1};
 	(void)r_prctl(PR_SET_DUMPABLE, 0);
 	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-init");
 	if (!st.is_pid1)

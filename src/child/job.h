@@ -35,6 +35,7 @@
 enum {
 	CHILD_PTY = 1 << 0,	    /* give the command a terminal made in its own devpts */
 	CHILD_NEW_SESSION = 1 << 1, /* setsid before exec */
+	CHILD_RENAMES = 1 << 2,	    /* roots are overlays: rename directories for the command (rename.h) */
 };
 
 struct child_job {

@@ -75,7 +75,8 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 	const struct plan *plan = s->spec.plan;
 	struct child_job_spec job = {
 		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
-	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0);
+	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
+			 (s->spec.n_layers > 0 ? CHILD_RENAMES : 0);
 	limits_fill_job(&s->limits, &job.head);
 	if (s->spec.pty)
 		fill_terminal(&s->spec, &job.head);
