@@ -10,6 +10,7 @@
 #define TMP_BYTES (INT64_C(2) << 30)
 /* A directory this full is not rebuilt only to guard the place of a secret that does not exist. */
 #define GUARD_MAX_ENTRIES 256
+#define GATHER_MIN 4
 
 static void free_node(struct node *n)
 {
@@ -23,6 +24,11 @@ void nodes_done(struct nodes *t)
 	for (size_t i = 0; i < t->n; i++)
 		free_node(&t->v[i]);
 	free(t->v);
+	for (size_t i = 0; i < t->n_known; i++) {
+		free(t->known[i].path);
+		free(t->known[i].real);
+	}
+	free(t->known);
 	*t = (struct nodes){0};
 }
 
@@ -99,17 +105,63 @@ const struct node *nodes_cover(const struct nodes *t, const char *path)
 	return NULL;
 }
 
-/* The canonical form of a path that may not exist: its deepest existing ancestor resolved, the rest as it is. */
-static char *canonical(const struct plan_world *w, const char *path)
+/* ── Canonical paths ── */
+
+/* What a path is, its symlinks resolved. */
+struct place {
+	char *real; /* of a path that does not exist: its deepest existing ancestor resolved, the rest as it is */
+	enum plan_type type; /* of what is at real */
+	bool is_link;	     /* the path itself is a symlink */
+};
+
+static struct place resolve(struct nodes *t, const struct plan_world *w, const char *path);
+
+/* Hundreds of rules share a few dozen directories: each is resolved once. Borrowed from the table. */
+static const struct known_dir *resolve_dir(struct nodes *t, const struct plan_world *w, const char *dir)
 {
-	char *real = w->real(path, w->data);
-	if (real)
-		return real;
+	for (size_t i = 0; i < t->n_known; i++)
+		if (strcmp(t->known[i].path, dir) == 0)
+			return &t->known[i];
+	struct place p = resolve(t, w, dir);
+	struct known_dir *v = realloc(t->known, (t->n_known + 1) * sizeof *v);
+	char *copy = strdup(dir);
+	if (v)
+		t->known = v;
+	if (!v || !copy || !p.real) {
+		t->failed = true;
+		free(copy);
+		free(p.real);
+		return NULL;
+	}
+	t->known[t->n_known++] = (struct known_dir){copy, p.real, p.type != PLAN_MISSING};
+	return &t->known[t->n_known - 1];
+}
+
+static struct place resolve(struct nodes *t, const struct plan_world *w, const char *path)
+{
+	if (strcmp(path, "/") == 0)
+		return (struct place){strdup("/"), PLAN_DIRECTORY, false};
 	_cleanup_free_ char *dir = path_dirname(path);
-	if (!dir || strcmp(path, "/") == 0)
-		return strdup(path);
-	_cleanup_free_ char *above = canonical(w, dir);
-	return above ? path_join(above, path_basename(path)) : NULL;
+	const struct known_dir *above = dir ? resolve_dir(t, w, dir) : NULL;
+	struct place p = {above ? path_join(above->real, path_basename(path)) : NULL, PLAN_MISSING, false};
+	if (!p.real || !above->exists)
+		return p;
+	p.type = w->type(p.real, w->data);
+	p.is_link = p.type == PLAN_LINK;
+	if (!p.is_link)
+		return p;
+	char *target = w->real(p.real, w->data);
+	p.type = target ? w->type(target, w->data) : PLAN_MISSING;
+	if (target) {
+		free(p.real);
+		p.real = target;
+	}
+	return p;
+}
+
+static char *canonical(struct nodes *t, const struct plan_world *w, const char *path)
+{
+	return resolve(t, w, path).real;
 }
 
 /* ── Collecting ── */
@@ -132,12 +184,13 @@ static enum plan_mount_kind kind_of(enum policy_access access)
 static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_access access, const char *path,
 		     const char *because, struct strs *notes)
 {
-	_cleanup_free_ char *real = canonical(w, path);
+	struct place place = resolve(t, w, path);
+	_cleanup_free_ char *real = place.real;
 	if (!real) {
 		t->failed = true;
 		return;
 	}
-	bool missing = w->type(real, w->data) == PLAN_MISSING;
+	bool missing = place.type == PLAN_MISSING;
 	if (missing && access == POLICY_WRITE)
 		strs_addf(notes, "%s does not exist and is left out (%s)", path, because);
 	if (missing && (access == POLICY_WRITE || access == POLICY_READ))
@@ -146,7 +199,7 @@ static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_ac
 	bool bound = kind == PLAN_READ || kind == PLAN_WRITE;
 	put(t, real, kind, bound ? real : NULL, because, kind == PLAN_TMPFS ? TMP_BYTES : 0);
 	/* The name the rule used may be a symlink: it must lead somewhere where its parent is not the host's. */
-	_cleanup_free_ char *text = bound && w->type(path, w->data) == PLAN_LINK ? w->link(path, w->data) : NULL;
+	_cleanup_free_ char *text = bound && place.is_link ? w->link(path, w->data) : NULL;
 	if (text)
 		put(t, path, PLAN_SYMLINK, text, because, 0);
 }
@@ -156,7 +209,7 @@ static void put_playground(struct nodes *t, const struct plan_inputs *in)
 	if (!in->playground_source)
 		return;
 	_cleanup_free_ char *wanted = path_join(in->home, "playground");
-	_cleanup_free_ char *target = wanted ? canonical(in->world, wanted) : NULL;
+	_cleanup_free_ char *target = wanted ? canonical(t, in->world, wanted) : NULL;
 	if (target)
 		put(t, target, PLAN_WRITE, in->playground_source, "playground", 0);
 	else
@@ -197,6 +250,40 @@ static void drop_redundant(struct nodes *t)
 	}
 }
 
+/* How many nodes are entries of dir; 0 when one lies deeper without an entry of dir above it, which could not be found
+ * any more from where the backend looks. */
+static size_t count_entries(const struct nodes *t, const char *dir)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		const char *rest = path_rest(t->v[i].path, dir);
+		if (!rest || !*rest)
+			continue;
+		const struct node *cover = strchr(rest, '/') ? nodes_cover(t, t->v[i].path) : NULL;
+		if (strchr(rest, '/') &&
+		    (!cover || !path_is_beneath(cover->path, dir) || strcmp(cover->path, dir) == 0))
+			return 0;
+		n += !strchr(rest, '/');
+	}
+	return n;
+}
+
+/* A directory of which many single entries are to be seen, and nothing else, is rebuilt with just those: one mount of a
+ * directory is cheaper for the backend than dozens of files. */
+static void gather(struct nodes *t)
+{
+	for (size_t i = 0; i < t->n && !t->failed; i++) {
+		if (t->v[i].kind != PLAN_READ || nodes_cover(t, t->v[i].path))
+			continue;
+		_cleanup_free_ char *dir = path_dirname(t->v[i].path);
+		if (!dir || !dir[1] || count_entries(t, dir) < GATHER_MIN)
+			continue;
+		put(t, dir, PLAN_REBUILD, NULL, "many of its entries are visible, the others are not", 0);
+		sort(t);
+		i = 0;
+	}
+}
+
 void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes)
 {
 	for (size_t i = 0; i < in->policy->n_paths; i++) {
@@ -217,6 +304,7 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 	put(t, "/dev/shm", PLAN_TMPFS, NULL, "always", SHM_BYTES);
 	sort(t);
 	drop_redundant(t);
+	gather(t);
 }
 
 /* ── Making room ── */
@@ -308,7 +396,7 @@ static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, cons
 
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct strs *notes)
 {
-	_cleanup_free_ char *real_home = canonical(world, home);
+	_cleanup_free_ char *real_home = canonical(t, world, home);
 	t->failed |= !real_home;
 	for (size_t i = 0; i < t->n && !t->failed;) {
 		bool changed = false;

@@ -12,10 +12,18 @@ struct node {
 	int64_t size;
 };
 
+/* A directory whose real path is known. */
+struct known_dir {
+	char *path, *real;
+	bool exists;
+};
+
 struct nodes {
 	struct node *v;
 	size_t n, cap;
 	bool failed;
+	struct known_dir *known;
+	size_t n_known;
 };
 
 /* Rules, roots, playground and fixed mounts, one node a path, parents first, redundant ones gone. */

@@ -87,7 +87,7 @@ static const char *const etc_names[] = {
 	"locale.alias",
 	"locale.conf",
 	"locale.gen",
-	"default/locale",
+
 	/* kinds of files, fonts, documents */
 	"mime.types",
 	"mailcap",
