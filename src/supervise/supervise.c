@@ -187,7 +187,8 @@ static void on_input(struct supervise *s)
 
 static void on_first_dead(struct supervise *s)
 {
-	control_read(s); /* its last words may still be in the socket */
+	if (s->control_fd >= 0)
+		control_read(s); /* its last words may still be in the socket */
 	s->first_dead = true;
 	s->phase = PHASE_ENDING;
 }
@@ -197,7 +198,7 @@ static void on_spawned_dead(struct supervise *s)
 	siginfo_t info;
 	s->spawned_dead = true;
 	(void)waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED | WNOHANG);
-	if (s->phase == PHASE_SETUP)
+	if (s->phase == PHASE_SETUP && s->control_fd >= 0)
 		control_read(s);
 }
 
