@@ -304,6 +304,14 @@ static bool has_applied(const struct change_set *set)
 	return false;
 }
 
+/* An apply makes the place for before-images, and undo leaves it. */
+static bool was_applied(const struct earlier *e)
+{
+	struct stat st;
+	_cleanup_free_ char *before = path_join(e->dir, "before");
+	return before && lstat(before, &st) == 0;
+}
+
 /* The newest run whose changes are in the project the caller is in. */
 static int find_last_applied(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err)
 {
@@ -339,7 +347,7 @@ int airlock_changes_undo(const struct airlock_settings *s, const char *run, cons
 		rc = find_last_applied(&e, s, err);
 	if (rc == 0) {
 		/* Of a run that was undone before, undoing is doing it again. */
-		bool undo = has_applied(e.set) || !change_set_was_applied(e.set);
+		bool undo = has_applied(e.set) || !was_applied(&e);
 		rc = move_changes(&e, paths, undo, force, ret_count, ret_text, err);
 		*ret_run = rc == 0 ? strdup(e.set->run) : NULL;
 	}
