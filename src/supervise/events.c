@@ -59,8 +59,11 @@ static void watch_input(struct supervise *s)
 	bool wants = s->phase == PHASE_RUNNING && s->retry_input_at_us == 0;
 	forget_closed(s, ON_INPUT_SOURCE, in->source);
 	forget_closed(s, ON_INPUT_SINK, in->sink);
-	watch(s, ON_INPUT_SOURCE, in->source, wants && input_wants_source(in) && !in->source_plain ? EPOLLIN : 0);
-	/* A regular file is always readable and unknown to epoll: then the sink's readiness drives both. */
+	bool reading = wants && input_wants_source(in) && !in->source_plain;
+	watch(s, ON_INPUT_SOURCE, in->source, reading ? EPOLLIN : 0);
+	/* A regular file, /dev/null: unknown to epoll because always readable. Then the sink's readiness drives both. */
+	if (reading && s->watched_fd[ON_INPUT_SOURCE] < 0)
+		in->source_plain = true;
 	bool drive = wants && in->source_plain && input_wants_source(in);
 	watch(s, ON_INPUT_SINK, in->sink, (wants && input_wants_sink(in)) || drive ? EPOLLOUT : 0);
 }
