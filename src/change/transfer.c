@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "change/transfer.h"
+
+#include "base/buf.h"
+#include "layer/upper.h"
+#include "layer/xattrs.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define COPY_CHUNK ((size_t)1 << 20)
+
+struct proc_path {
+	char text[32];
+};
+
+/* The calls that change an entry take no O_PATH descriptor, but its magic link. */
+static struct proc_path proc_path(int fd)
+{
+	struct proc_path p;
+	(void)snprintf(p.text, sizeof p.text, "/proc/self/fd/%d", fd);
+	return p;
+}
+
+/* ── xattrs ── */
+
+static bool is_carried(const char *attribute)
+{
+	return (strncmp(attribute, "user.", 5) == 0 || strncmp(attribute, "system.posix_acl_", 17) == 0) &&
+	       !upper_owns_xattr(attribute);
+}
+
+static int copy_xattr(int from_fd, int to_fd, const char *attribute)
+{
+	_cleanup_buf_ struct buf value = BUF_INIT;
+	int rc = xattrs_get(from_fd, NULL, attribute, &value);
+	if (rc < 0)
+		return rc == -ENODATA ? 0 : rc;
+	return setxattr(proc_path(to_fd).text, attribute, value.data, value.len, 0) < 0 ? -errno : 0;
+}
+
+/* A file system without them cannot keep them; everything else about the entry still holds. */
+static int ignore_unsupported(int rc)
+{
+	return rc == -EOPNOTSUPP ? 0 : rc;
+}
+
+static bool has_name(const struct buf *names, const char *attribute)
+{
+	for (size_t at = 0; at < names->len; at += strlen(names->data + at) + 1)
+		if (strcmp(names->data + at, attribute) == 0)
+			return true;
+	return false;
+}
+
+static int remove_others(int fd, const struct buf *keep)
+{
+	_cleanup_buf_ struct buf names = BUF_INIT;
+	int rc = xattrs_list(fd, NULL, &names);
+	for (size_t at = 0; rc == 0 && at < names.len; at += strlen(names.data + at) + 1) {
+		if (!is_carried(names.data + at) || has_name(keep, names.data + at))
+			continue;
+		rc = xattrs_remove(fd, NULL, names.data + at);
+		rc = rc == -ENODATA ? 0 : rc;
+	}
+	return rc;
+}
+
+int transfer_xattrs(int from_fd, int to_fd)
+{
+	_cleanup_buf_ struct buf names = BUF_INIT;
+	int rc = xattrs_list(from_fd, NULL, &names);
+	for (size_t at = 0; rc == 0 && at < names.len; at += strlen(names.data + at) + 1)
+		if (is_carried(names.data + at))
+			rc = ignore_unsupported(copy_xattr(from_fd, to_fd, names.data + at));
+	return rc < 0 ? rc : remove_others(to_fd, &names);
+}
+
+/* Capabilities of a file are what setuid is, in other words. */
+static int drop_capabilities(int fd)
+{
+	int rc = xattrs_remove(fd, NULL, "security.capability");
+	return rc == -ENODATA || rc == -EOPNOTSUPP ? 0 : rc;
+}
+
+static bool has_capabilities(int fd)
+{
+	_cleanup_buf_ struct buf names = BUF_INIT;
+	return xattrs_list(fd, NULL, &names) == 0 && has_name(&names, "security.capability");
+}
+
+int transfer_clean(int fd, uint32_t mode)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	int rc = S_ISLNK(st.st_mode) ? 0 : upper_strip_xattrs(fd);
+	if (rc < 0 || !S_ISREG(st.st_mode))
+		return rc < 0 ? rc : 0;
+	if (has_capabilities(fd) && (rc = drop_capabilities(fd)) < 0)
+		return rc;
+	if ((st.st_mode & 07777) == mode)
+		return 0;
+	return chmod(proc_path(fd).text, mode) < 0 ? -errno : 0;
+}
+
+/* ── Data ── */
+
+/* copy_file_range moves at most 2 GiB at a time and not between all file systems; where it cannot, bytes go through us. */
+static int copy_bytes(int from_fd, int to_fd, off_t at, off_t end, char *chunk)
+{
+	while (at < end) {
+		size_t want = (size_t)AL_MIN(end - at, (off_t)1 << 30);
+		off_t in = at, out = at;
+		ssize_t n = copy_file_range(from_fd, &in, to_fd, &out, want, 0);
+		if (n < 0 && (errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS)) {
+			n = pread(from_fd, chunk, AL_MIN(want, COPY_CHUNK), at);
+			n = n > 0 ? pwrite(to_fd, chunk, (size_t)n, at) : n;
+		}
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n == 0)
+			return 0; /* it became shorter; the check after the exchange finds that */
+		at += n > 0 ? n : 0;
+	}
+	return 0;
+}
+
+/* Only the stretches that hold data, so that a sparse file stays one. */
+static int copy_data(int from_fd, int to_fd, off_t size)
+{
+	_cleanup_free_ char *chunk = malloc(COPY_CHUNK);
+	if (!chunk)
+		return -ENOMEM;
+	for (off_t at = 0; at < size;) {
+		off_t data = lseek(from_fd, at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			break;
+		off_t hole = data < 0 ? -1 : lseek(from_fd, data, SEEK_HOLE);
+		if (hole < 0) { /* no such seeking here: all of it */
+			data = at;
+			hole = size;
+		}
+		int rc = copy_bytes(from_fd, to_fd, data, hole, chunk);
+		if (rc < 0)
+			return rc;
+		at = hole;
+	}
+	return 0;
+}
+
+static int fill(int from_fd, int to_fd, off_t size)
+{
+	if (size == 0 || ioctl(to_fd, FICLONE, from_fd) == 0)
+		return 0;
+	if (ftruncate(to_fd, size) < 0)
+		return -errno;
+	return copy_data(from_fd, to_fd, size);
+}
+
+/* ── Entries ── */
+
+static int set_times(struct transfer_place to, const struct stat *st)
+{
+	struct timespec times[2] = {st->st_atim, st->st_mtim};
+	return utimensat(to.dirfd, to.name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* Root keeps owners; everybody else makes files of their own, which is what the run did too. */
+static int set_owner(struct transfer_place to, const struct stat *st)
+{
+	if (geteuid() != 0)
+		return 0;
+	return fchownat(to.dirfd, to.name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+static int copy_file(struct transfer_place from, struct transfer_place to, const struct stat *st)
+{
+	_cleanup_close_ int in = upper_open_file(from.dirfd, from.name);
+	if (in < 0)
+		return in;
+	_cleanup_close_ int out = openat(to.dirfd, to.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (out < 0)
+		return -errno;
+	int rc = fill(in, out, st->st_size);
+	rc = rc < 0 ? rc : transfer_xattrs(in, out);
+	rc = rc < 0 ? rc : set_owner(to, st);
+	if (rc == 0 && fchmod(out, st->st_mode & 07777) < 0)
+		rc = -errno;
+	rc = rc < 0 ? rc : set_times(to, st);
+	if (rc == 0 && fsync(out) < 0)
+		rc = -errno;
+	return rc;
+}
+
+static int copy_symlink(struct transfer_place from, struct transfer_place to, const struct stat *st)
+{
+	char target[4097];
+	ssize_t n = readlinkat(from.dirfd, from.name, target, sizeof target - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	if (symlinkat(target, to.dirfd, to.name) < 0)
+		return -errno;
+	int rc = set_owner(to, st);
+	return rc < 0 ? rc : set_times(to, st);
+}
+
+static int copy_directory(struct transfer_place from, struct transfer_place to, const struct stat *st)
+{
+	_cleanup_close_ int in = openat(from.dirfd, from.name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (in < 0 || mkdirat(to.dirfd, to.name, 0700) < 0)
+		return -errno;
+	_cleanup_close_ int out = openat(to.dirfd, to.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (out < 0)
+		return -errno;
+	int rc = transfer_xattrs(in, out);
+	rc = rc < 0 ? rc : set_owner(to, st);
+	if (rc == 0 && fchmod(out, st->st_mode & 07777) < 0)
+		rc = -errno;
+	return rc < 0 ? rc : set_times(to, st);
+}
+
+static int copy_special(struct transfer_place to, const struct stat *st)
+{
+	_cleanup_close_ int fd = -EBADF;
+	if (mknodat(to.dirfd, to.name, st->st_mode & (S_IFMT | 0777), st->st_rdev) < 0)
+		return -errno;
+	int rc = set_owner(to, st);
+	if (rc == 0 && (fd = openat(to.dirfd, to.name, O_PATH | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		rc = -errno;
+	if (rc == 0 && chmod(proc_path(fd).text, st->st_mode & 07777) < 0) /* the umask took bits away */
+		rc = -errno;
+	return rc < 0 ? rc : set_times(to, st);
+}
+
+int transfer_copy(struct transfer_place from, struct transfer_place to, int mode)
+{
+	struct stat st;
+	if (fstatat(from.dirfd, from.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (mode >= 0)
+		st.st_mode = (st.st_mode & S_IFMT) | (mode_t)mode;
+	switch (st.st_mode & S_IFMT) {
+	case S_IFREG:
+		return copy_file(from, to, &st);
+	case S_IFLNK:
+		return copy_symlink(from, to, &st);
+	case S_IFDIR:
+		return copy_directory(from, to, &st);
+	default:
+		return copy_special(to, &st);
+	}
+}
+
+int transfer_remove(int dirfd, const char *name)
+{
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
+}
