@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The steps. Each first looks what is where, by inode, and does what is missing: so the same functions carry out a
+ * transaction, repeat it after a crash and take it back, and none needs a mark on the disk of how far it came.
+ *
+ * The stage belongs to us alone, so what lies there tells whether a step is done. What is live may be anybody's: it is moved
+ * only while it is exactly what was planned with, and looked at again when it has been moved, because a change may come
+ * between the look and the move (I3). Then it goes back where it was.
+ */
+#include "change/apply_tx.h"
+
+#include "change/transfer.h"
+#include "fs/beneath.h"
+#include "fs/fs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+/* The two ends of a step. */
+struct ends {
+	int live_dir;
+	const char *live_name;
+	int stage_dir;
+	struct apply_name stage_name;
+};
+
+static void ends_done(struct ends *e)
+{
+	base_closep(&e->live_dir);
+}
+
+/* STEP_FOREIGN when the way to the live path is not the one any more that was planned with. */
+static int find_ends(const struct apply_tx *tx, const struct apply_op *op, struct ends *e)
+{
+	e->stage_dir = tx->roots[op->root].stage_fd;
+	e->stage_name = apply_slot_name(op->slot);
+	e->live_dir = fs_open_parent(tx->roots[op->root].live_fd, op->path, &e->live_name);
+	if (e->live_dir == -ENOENT || e->live_dir == -ENOTDIR || e->live_dir == -ELOOP)
+		return STEP_FOREIGN;
+	return e->live_dir < 0 ? e->live_dir : 0;
+}
+
+static int look_stage(const struct ends *e, struct change_stat *ret)
+{
+	*ret = (struct change_stat){0};
+	return e->stage_dir < 0 ? 0 : apply_stat_at(e->stage_dir, e->stage_name.text, ret);
+}
+
+/* A directory's times change with what is in it; and a file with other names has a new ctime when one of those was moved. */
+static bool is_as_planned(const struct change_stat *now, const struct change_stat *planned, bool moved)
+{
+	if (now->type != planned->type || now->inode != planned->inode)
+		return false;
+	if (now->type == CHANGE_DIRECTORY)
+		return true;
+	if (now->mtime_ns != planned->mtime_ns || now->size != planned->size)
+		return false;
+	return moved || planned->links > 1 || now->ctime_ns == planned->ctime_ns;
+}
+
+/* ── Renames ── */
+
+static int exchange(const struct ends *e)
+{
+	return renameat2(e->stage_dir, e->stage_name.text, e->live_dir, e->live_name, RENAME_EXCHANGE) < 0 ? -errno : 0;
+}
+
+static int stage_to_live(const struct ends *e)
+{
+	return renameat2(e->stage_dir, e->stage_name.text, e->live_dir, e->live_name, RENAME_NOREPLACE) < 0 ? -errno
+													    : 0;
+}
+
+static int live_to_stage(const struct ends *e)
+{
+	return renameat2(e->live_dir, e->live_name, e->stage_dir, e->stage_name.text, RENAME_NOREPLACE) < 0 ? -errno
+													    : 0;
+}
+
+/* ── Bringing ── */
+
+/* Only moved from layer to stage when the journal is written: until then the run is as it was. */
+static bool is_fetched_from_layer(const struct apply_tx *tx, const struct apply_op *op)
+{
+	return !tx->undo && !tx->roots[op->root].copy && op->want.type != CHANGE_DIRECTORY;
+}
+
+static int fetch_from(int dir, const char *name, const struct apply_op *op, const struct ends *e)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_ino != op->staged)
+		return 0;
+	int rc = transfer_clean(fd, op->want.mode);
+	if (rc < 0)
+		return rc;
+	return renameat2(dir, name, e->stage_dir, e->stage_name.text, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
+static int fetch(const struct apply_tx *tx, const struct apply_op *op, const struct ends *e, struct change_stat *stage)
+{
+	const char *name;
+	int rc = look_stage(e, stage);
+	if (rc < 0 || stage->type != CHANGE_NOTHING || !is_fetched_from_layer(tx, op))
+		return rc;
+	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	rc = dir < 0 ? dir : fetch_from(dir, name, op, e);
+	return rc < 0 ? rc : look_stage(e, stage);
+}
+
+/* A directory that lay in a slot has the mode it had when it was live; we must be able to move it. */
+static int open_staged(const struct ends *e, const struct change_stat *stage)
+{
+	if (stage->type != CHANGE_DIRECTORY || (stage->mode & 0700) == 0700)
+		return 0;
+	_cleanup_close_ int fd = openat(e->stage_dir, e->stage_name.text, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : apply_chmod_fd(fd, stage->mode | 0700);
+}
+
+static int forward_install(struct apply_tx *tx, struct apply_op *op, const struct ends *e)
+{
+	struct change_stat stage;
+	int rc = fetch(tx, op, e, &stage);
+	if (rc < 0 || stage.inode != op->staged)
+		return rc; /* it went live before */
+	rc = open_staged(e, &stage);
+	rc = rc < 0 ? rc : stage_to_live(e);
+	return rc == -EEXIST ? STEP_FOREIGN : rc;
+}
+
+/* ── Taking ── */
+
+/* What came out must be what was looked at, a directory with nothing in it that came in meanwhile. 1: it is. */
+static int is_right_catch(const struct apply_op *op, const struct ends *e)
+{
+	struct change_stat caught;
+	int rc = look_stage(e, &caught);
+	if (rc < 0 || !is_as_planned(&caught, &op->old, true))
+		return rc < 0 ? rc : 0;
+	if (caught.type != CHANGE_DIRECTORY || op->full)
+		return 1;
+	return apply_is_empty_dir(e->stage_dir, e->stage_name.text);
+}
+
+static int after_catch(const struct apply_op *op, const struct ends *e, int (*undo)(const struct ends *))
+{
+	int right = is_right_catch(op, e);
+	if (right > 0)
+		return 0;
+	int rc = undo(e);
+	return rc < 0 ? rc : right < 0 ? right : STEP_FOREIGN;
+}
+
+static int forward_exchange(struct apply_tx *tx, struct apply_op *op, const struct ends *e)
+{
+	struct change_stat stage, live;
+	int rc = fetch(tx, op, e, &stage);
+	if (rc < 0 || stage.inode != op->staged)
+		return rc; /* done before */
+	rc = apply_stat_at(e->live_dir, e->live_name, &live);
+	if (rc < 0)
+		return rc;
+	if (!is_as_planned(&live, &op->old, false))
+		return STEP_FOREIGN;
+	rc = open_staged(e, &stage);
+	rc = rc < 0 ? rc : exchange(e);
+	if (rc < 0)
+		return rc == -ENOENT ? STEP_FOREIGN : rc;
+	return after_catch(op, e, exchange);
+}
+
+/* Undo puts what it has taken away back into the layer at the end: then the stage is empty though the step is done. */
+static bool is_home_again(const struct apply_tx *tx, const struct apply_op *op)
+{
+	struct change_stat st = {0};
+	const char *name;
+	_cleanup_close_ int dir = tx->undo ? apply_layer_parent(tx, op->root, op->path, &name) : -ENOENT;
+	return dir >= 0 && apply_stat_at(dir, name, &st) == 0 && st.inode == op->old.inode;
+}
+
+static int forward_remove(struct apply_tx *tx, struct apply_op *op, const struct ends *e)
+{
+	struct change_stat stage, live;
+	int rc = look_stage(e, &stage);
+	if (rc < 0 || stage.type != CHANGE_NOTHING)
+		return rc;
+	rc = apply_stat_at(e->live_dir, e->live_name, &live);
+	if (rc < 0)
+		return rc;
+	if (!is_as_planned(&live, &op->old, false)) {
+		bool gone = live.type == CHANGE_NOTHING || is_home_again(tx, op);
+		return tx->recovering && gone ? 0 : STEP_FOREIGN;
+	}
+	rc = live_to_stage(e);
+	if (rc < 0)
+		return rc == -ENOENT ? STEP_FOREIGN : rc;
+	return after_catch(op, e, stage_to_live);
+}
+
+/* ── Directories that stay ── */
+
+static int xattrs_like(const struct apply_op *op, const struct ends *e, int from_dir, const char *from_name)
+{
+	_cleanup_close_ int from = openat(from_dir, from_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (from < 0)
+		return -errno;
+	_cleanup_close_ int live = openat(e->live_dir, e->live_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (live < 0 || fstat(live, &st) < 0)
+		return errno == ENOENT ? STEP_FOREIGN : -errno;
+	return st.st_ino == op->old.inode && S_ISDIR(st.st_mode) ? transfer_xattrs(from, live) : STEP_FOREIGN;
+}
+
+/* new: what the transaction wants; else what was there before. The layer has the one, the image in before/ the other. */
+static int set_meta(struct apply_tx *tx, struct apply_op *op, const struct ends *e, bool new)
+{
+	const char *name;
+	if (new == tx->undo)
+		return xattrs_like(op, e, tx->before_fd, e->stage_name.text);
+	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	return dir < 0 ? dir : xattrs_like(op, e, dir, name);
+}
+
+/* After a crash the image is gone when everything was done but the record. */
+static int forward_meta(struct apply_tx *tx, struct apply_op *op, const struct ends *e)
+{
+	int rc = set_meta(tx, op, e, true);
+	return rc == -ENOENT && tx->recovering ? 0 : rc;
+}
+
+int step_forward(struct apply_tx *tx, struct apply_op *op)
+{
+	_cleanup_(ends_done) struct ends e = {.live_dir = -EBADF};
+	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
+	if (rc != 0)
+		return rc;
+	switch (op->step) {
+	case APPLY_REMOVE:
+		return forward_remove(tx, op, &e);
+	case APPLY_INSTALL:
+		return forward_install(tx, op, &e);
+	case APPLY_EXCHANGE:
+		return forward_exchange(tx, op, &e);
+	case APPLY_META:
+		return forward_meta(tx, op, &e);
+	case APPLY_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* ── Back ── */
+
+static int revert_bringing(struct apply_op *op, const struct ends *e)
+{
+	struct change_stat stage, live;
+	int rc = look_stage(e, &stage);
+	if (rc < 0 || stage.inode == op->staged)
+		return rc; /* never done */
+	rc = apply_stat_at(e->live_dir, e->live_name, &live);
+	if (rc < 0)
+		return rc;
+	if (live.inode != op->staged) /* still the old one, or somebody else's by now */
+		return is_as_planned(&live, &op->old, true) ? 0 : STEP_FOREIGN;
+	return op->step == APPLY_EXCHANGE ? exchange(e) : live_to_stage(e);
+}
+
+static int revert_remove(struct apply_op *op, const struct ends *e)
+{
+	struct change_stat stage;
+	int rc = look_stage(e, &stage);
+	if (rc < 0 || stage.type == CHANGE_NOTHING)
+		return rc;
+	rc = open_staged(e, &stage);
+	rc = rc < 0 ? rc : stage_to_live(e);
+	return rc == -EEXIST ? STEP_FOREIGN : rc;
+}
+
+int step_revert(struct apply_tx *tx, struct apply_op *op)
+{
+	_cleanup_(ends_done) struct ends e = {.live_dir = -EBADF};
+	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
+	if (rc != 0)
+		return rc == STEP_FOREIGN && op->step == APPLY_INSTALL ? 0 : rc; /* its directory never came */
+	switch (op->step) {
+	case APPLY_REMOVE:
+		return revert_remove(op, &e);
+	case APPLY_INSTALL:
+	case APPLY_EXCHANGE:
+		return revert_bringing(op, &e);
+	case APPLY_META:
+		rc = set_meta(tx, op, &e, false);
+		return rc == -ENOENT ? 0 : rc;
+	case APPLY_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* ── Home ── */
+
+static int stage_to_layer(struct apply_tx *tx, const struct apply_op *op, unsigned flags)
+{
+	const char *name;
+	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	if (dir < 0)
+		return dir;
+	struct apply_name slot = apply_slot_name(op->slot);
+	return renameat2(tx->before_fd, slot.text, dir, name, flags) < 0 ? -errno : 0;
+}
+
+int step_unstage(struct apply_tx *tx, struct apply_op *op)
+{
+	struct change_stat st;
+	struct apply_name slot = apply_slot_name(op->slot);
+	if (op->step == APPLY_NONE || tx->undo)
+		return 0; /* the slot is home */
+	int rc = apply_stat_at(tx->before_fd, slot.text, &st);
+	if (rc < 0 || st.type == CHANGE_NOTHING)
+		return rc;
+	if (is_fetched_from_layer(tx, op) && st.inode == op->staged)
+		return stage_to_layer(tx, op, RENAME_NOREPLACE);
+	bool ours = tx->roots[op->root].copy || op->step == APPLY_META || st.inode == op->staged;
+	return ours ? transfer_remove(tx->before_fd, slot.text) : 0;
+}
+
+/* Theirs, taken by a forced undo. */
+static int keep(struct apply_tx *tx, const struct apply_op *op)
+{
+	struct apply_name slot = apply_slot_name(op->slot), kept = apply_kept_name(op);
+	strs_addf(tx->notes, "what was at %s is kept as before/%s", op->path, kept.text);
+	return renameat(tx->before_fd, slot.text, tx->before_fd, kept.text) < 0 ? -errno : 0;
+}
+
+static int retire_taken(struct apply_tx *tx, const struct apply_op *op, const struct change_stat *st)
+{
+	if (op->foreign || (op->full && st->type == CHANGE_DIRECTORY))
+		return keep(tx, op);
+	if (st->type != CHANGE_DIRECTORY)
+		return stage_to_layer(tx, op, 0);
+	/* the layer has its own directory, with what else is in it */
+	return unlinkat(tx->before_fd, apply_slot_name(op->slot).text, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+int step_retire(struct apply_tx *tx, struct apply_op *op)
+{
+	struct change_stat st;
+	struct apply_name slot = apply_slot_name(op->slot);
+	if (op->step == APPLY_NONE || !tx->undo)
+		return 0; /* what was taken is where it belongs */
+	int rc = apply_stat_at(tx->before_fd, slot.text, &st);
+	if (rc < 0 || st.type == CHANGE_NOTHING)
+		return rc;
+	if (tx->roots[op->root].copy || op->step == APPLY_META)
+		return transfer_remove(tx->before_fd, slot.text);
+	return op->step == APPLY_INSTALL ? 0 : retire_taken(tx, op, &st);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "change/apply_tx.h"
+
+#include "base/path.h"
+#include "fs/beneath.h"
+#include "fs/walk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+void apply_tx_done(struct apply_tx *tx)
+{
+	for (size_t i = 0; i < tx->n_ops; i++)
+		free(tx->ops[i].path);
+	for (size_t i = 0; i < tx->n_dirs; i++)
+		free(tx->dirs[i].path);
+	for (size_t i = 0; i < tx->n_roots; i++) {
+		struct apply_root *r = &tx->roots[i];
+		free(r->path);
+		free(r->upper);
+		base_closep(&r->live_fd);
+		base_closep(&r->upper_fd);
+		base_closep(&r->stage_fd);
+	}
+	base_closep(&tx->run_fd);
+	base_closep(&tx->before_fd);
+	base_freep(&tx->ops);
+	base_freep(&tx->dirs);
+	base_freep(&tx->roots);
+	base_freep(&tx->run);
+	base_freep(&tx->lock_dir);
+	tx->n_ops = tx->n_dirs = tx->n_roots = 0;
+}
+
+int apply_tx_add_root(struct apply_tx *tx, const struct apply_root *root)
+{
+	struct apply_root *v = reallocarray(tx->roots, tx->n_roots + 1, sizeof *v);
+	char *path = strdup(root->path), *upper = strdup(root->upper);
+	if (v)
+		tx->roots = v;
+	if (!v || !path || !upper) {
+		free(path);
+		free(upper);
+		return -ENOMEM;
+	}
+	v[tx->n_roots] = *root;
+	v[tx->n_roots].path = path;
+	v[tx->n_roots].upper = upper;
+	v[tx->n_roots].live_fd = v[tx->n_roots].upper_fd = v[tx->n_roots].stage_fd = -EBADF;
+	tx->n_roots++;
+	return 0;
+}
+
+/* ── Opening ── */
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+	return clock_gettime(id, &t) < 0 ? 0 : t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Many file systems get another device number each time they are mounted: it says something until the next restart. */
+static bool restarted_since(int64_t ns)
+{
+	return ns < clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+}
+
+static int open_live(struct apply_root *r, int64_t oldest_ns, struct airlock_error *err)
+{
+	struct stat st;
+	r->live_fd = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->live_fd < 0 && errno == EACCES)
+		r->live_fd = open(r->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->live_fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", r->path);
+	if (r->live_fd < 0 || fstat(r->live_fd, &st) < 0 || st.st_ino != r->inode ||
+	    (st.st_dev != r->device && !restarted_since(oldest_ns)))
+		return base_error(err, AIRLOCK_ERR_CONFLICT, "open", r->path,
+				  "%s is not the directory any more that the command ran in", r->path);
+	return 0;
+}
+
+static int open_root(struct apply_tx *tx, struct apply_root *r, int64_t oldest_ns, struct airlock_error *err)
+{
+	int rc = open_live(r, oldest_ns, err);
+	if (rc < 0)
+		return rc;
+	r->upper_fd = open(r->upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->upper_fd < 0)
+		return base_errno(err, errno == ENOENT ? AIRLOCK_ERR_NOT_FOUND : AIRLOCK_ERR_IO, errno, "open",
+				  r->upper);
+	return 0;
+}
+
+static int open_before(struct apply_tx *tx)
+{
+	if (mkdirat(tx->run_fd, "before", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	return fs_open_dir_at(tx->run_fd, "before", O_RDONLY);
+}
+
+int apply_tx_open(struct apply_tx *tx, const char *run_dir, int64_t oldest_ns, struct airlock_error *err)
+{
+	tx->run_fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (tx->run_fd < 0)
+		return base_errno(err, errno == ENOENT ? AIRLOCK_ERR_NOT_FOUND : AIRLOCK_ERR_IO, errno, "open",
+				  run_dir);
+	tx->before_fd = open_before(tx);
+	if (tx->before_fd < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, tx->before_fd, "open", "before");
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < tx->n_roots; i++)
+		rc = open_root(tx, &tx->roots[i], oldest_ns, err);
+	return rc;
+}
+
+/* ── Lists ── */
+
+static void *grow(void *v, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return v;
+	size_t bigger = *cap ? *cap * 2 : 16;
+	void *p = reallocarray(v, bigger, size);
+	if (p)
+		*cap = bigger;
+	return p;
+}
+
+struct apply_op *apply_tx_add_op(struct apply_tx *tx, const struct apply_op *op)
+{
+	struct apply_op *v = op->path ? grow(tx->ops, tx->n_ops, &tx->cap_ops, sizeof *v) : NULL;
+	if (!v) {
+		free(op->path);
+		return NULL;
+	}
+	tx->ops = v;
+	v[tx->n_ops] = *op;
+	return &v[tx->n_ops++];
+}
+
+struct apply_dir *apply_tx_add_dir(struct apply_tx *tx, const struct apply_dir *d)
+{
+	struct apply_dir *v = d->path ? grow(tx->dirs, tx->n_dirs, &tx->cap_dirs, sizeof *v) : NULL;
+	if (!v) {
+		free(d->path);
+		return NULL;
+	}
+	tx->dirs = v;
+	v[tx->n_dirs] = *d;
+	return &v[tx->n_dirs++];
+}
+
+int apply_error(struct airlock_error *err, int errnum, const char *op, const struct apply_tx *tx, size_t root,
+		const char *path)
+{
+	_cleanup_free_ char *full = path_join(tx->roots[root].path, path);
+	if (errnum == -ENOMEM || !full)
+		return base_oom(err);
+	return base_errno(err, AIRLOCK_ERR_IO, errnum, op, full);
+}
+
+/* ── Places ── */
+
+struct apply_name apply_slot_name(uint64_t slot)
+{
+	struct apply_name n;
+	(void)snprintf(n.text, sizeof n.text, "%llu", (unsigned long long)slot);
+	return n;
+}
+
+struct apply_name apply_kept_name(const struct apply_op *op)
+{
+	struct apply_name n;
+	(void)snprintf(n.text, sizeof n.text, "k%llu.%llu", (unsigned long long)op->slot,
+		       (unsigned long long)op->old.inode);
+	return n;
+}
+
+int apply_stat_at(int dirfd, const char *name, struct change_stat *ret)
+{
+	struct stat st;
+	*ret = (struct change_stat){0};
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	*ret = change_stat_of(&st);
+	return 0;
+}
+
+int apply_chmod_fd(int fd, uint32_t mode)
+{
+	char proc[32];
+	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
+	return chmod(proc, mode & 07777) < 0 ? -errno : 0;
+}
+
+int apply_set_mtime_fd(int fd, int64_t mtime_ns)
+{
+	char proc[32];
+	int64_t sec = mtime_ns / 1000000000, nsec = mtime_ns % 1000000000;
+	if (nsec < 0) {
+		sec--;
+		nsec += 1000000000;
+	}
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = sec, .tv_nsec = nsec}};
+	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
+	return utimensat(AT_FDCWD, proc, times, 0) < 0 ? -errno : 0;
+}
+
+/* Gives us what we need to take entries out of a directory of the layer. */
+static int make_usable(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return (st.st_mode & 0700) == 0700 ? 0 : apply_chmod_fd(fd, (uint32_t)st.st_mode | 0700);
+}
+
+/* Component by component, each made usable: slow, and rarely needed. Takes fd. */
+static int descend_usable(int start_fd, const char *path, const char *name)
+{
+	_cleanup_close_ int fd = start_fd;
+	_cleanup_free_ char *dir = strndup(path, (size_t)(name - path));
+	int rc = fd < 0 ? fd : dir ? make_usable(fd) : -ENOMEM;
+	for (char *save = NULL, *part = dir ? strtok_r(dir, "/", &save) : NULL; rc == 0 && part;
+	     part = strtok_r(NULL, "/", &save)) {
+		int next = fs_open_dir_at(fd, part, O_PATH);
+		if (next < 0)
+			return next;
+		base_closep(&fd);
+		fd = next;
+		rc = make_usable(fd);
+	}
+	return rc < 0 ? rc : TAKE_FD(fd);
+}
+
+int apply_layer_parent(const struct apply_tx *tx, size_t root, const char *path, const char **ret_name)
+{
+	int upper = tx->roots[root].upper_fd;
+	_cleanup_close_ int fd = fs_open_parent(upper, path, ret_name);
+	if (fd == -EACCES)
+		return descend_usable(fs_open_beneath(upper, "", O_PATH | O_DIRECTORY), path, *ret_name);
+	int rc = fd < 0 ? fd : make_usable(fd);
+	return rc < 0 ? rc : TAKE_FD(fd);
+}
+
+int apply_is_empty_dir(int dirfd, const char *name)
+{
+	_Alignas(struct dirent64) char chunk[1024];
+	_cleanup_close_ int fd = fs_open_dir_at(dirfd, name, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	ssize_t n = getdents64(fd, chunk, sizeof chunk);
+	if (n < 0)
+		return -errno;
+	size_t seen = 0;
+	for (ssize_t at = 0; at < n; at += ((struct dirent64 *)(void *)(chunk + at))->d_reclen)
+		seen++;
+	return seen <= 2;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Undo is an apply in the other direction (I5); only what counts as somebody else's change differs: what is live must be what
+ * was applied. */
+#include "change/apply_tx.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+/* A directory's times change with what is in it. */
+static bool is_as_applied(const struct change_stat *live, const struct change_stat *after)
+{
+	if (live->type != after->type || live->inode != after->inode)
+		return false;
+	if (live->type == CHANGE_NOTHING)
+		return true;
+	if (live->type == CHANGE_DIRECTORY)
+		return live->mode == after->mode;
+	bool same = live->mtime_ns == after->mtime_ns && live->size == after->size && live->mode == after->mode;
+	return same && (after->links > 1 || live->ctime_ns == after->ctime_ns);
+}
+
+/* 1: as it was applied, 0: not, -errno. */
+static int is_untouched(const struct apply_tx *tx, const struct change *c)
+{
+	struct change_stat live, nothing = {0};
+	int rc = ops_look_live(tx, c->root, c->path, &live);
+	if (rc < 0 || !is_as_applied(&live, &c->after))
+		return rc;
+	if (!c->from)
+		return 1;
+	rc = ops_look_live(tx, c->root, c->from, &live);
+	return rc < 0 ? rc : is_as_applied(&live, &nothing);
+}
+
+static int report(const struct change *first, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf name = BUF_INIT;
+	text_add_escaped(&name, first->path, strlen(first->path));
+	return base_error(err, AIRLOCK_ERR_CONFLICT, "undo", first->path, "%s: %s", buf_str(&name), first->reason);
+}
+
+int undo_check(const struct apply_tx *tx, struct change_set *set, const bool *selected, struct airlock_error *err)
+{
+	const struct change *first = NULL;
+	for (size_t i = 0; i < set->n; i++) {
+		struct change *c = &set->v[i];
+		if (c->state != CHANGE_APPLIED || (selected && !selected[i]))
+			continue;
+		int rc = is_untouched(tx, c);
+		if (rc < 0)
+			return apply_error(err, rc, "lstat", tx, c->root, c->path);
+		if (rc > 0)
+			continue;
+		if (change_set_reason(c, "changed since it was applied") < 0)
+			return base_oom(err);
+		first = first ? first : c;
+	}
+	return first ? report(first, err) : 0;
+}
