@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "layer/upper.h"
+
+#include "base/buf.h"
+#include "layer/open.h"
+#include "layer/xattrs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Mounted with userxattr overlay keeps its marks in user.*, otherwise in trusted.*, which only root can see. */
+static const char *const prefixes[] = {"user.overlay.", "trusted.overlay."};
+
+/* The rest behind overlay's prefix, or NULL for an attribute that is not overlay's. */
+static const char *own_part(const char *attribute)
+{
+	for (size_t i = 0; i < AL_ARRAY_LEN(prefixes); i++)
+		if (strncmp(attribute, prefixes[i], strlen(prefixes[i])) == 0)
+			return attribute + strlen(prefixes[i]);
+	return NULL;
+}
+
+bool upper_owns_xattr(const char *attribute)
+{
+	return own_part(attribute) != NULL;
+}
+
+/* "y" hides the directories below; "x" only says that there may be whiteouts in their xattr form. */
+static int read_opaque(int fd, const char *name, const char *attribute, struct upper_dir *ret)
+{
+	_cleanup_buf_ struct buf value = BUF_INIT;
+	int rc = xattrs_get(fd, name, attribute, &value);
+	if (rc < 0)
+		return rc == -ENODATA ? 0 : rc;
+	ret->opaque |= value.len == 1 && value.data[0] == 'y';
+	ret->whiteouts |= value.len == 1 && value.data[0] == 'x';
+	return 0;
+}
+
+static int read_mark(int fd, const char *name, const char *attribute, struct upper_dir *ret)
+{
+	const char *mark = own_part(attribute);
+	if (!mark)
+		return 0;
+	if (strcmp(mark, "opaque") == 0)
+		return read_opaque(fd, name, attribute, ret);
+	ret->whiteouts |= strcmp(mark, "whiteouts") == 0;
+	ret->copied_up |= strcmp(mark, "origin") == 0;
+	return 0;
+}
+
+int upper_dir_read(int fd, const char *name, struct upper_dir *ret)
+{
+	_cleanup_buf_ struct buf names = BUF_INIT;
+	*ret = (struct upper_dir){0};
+	int rc = xattrs_list(fd, name, &names);
+	for (size_t at = 0; rc == 0 && at < names.len; at += strlen(names.data + at) + 1)
+		rc = read_mark(fd, name, names.data + at, ret);
+	return rc;
+}
+
+static bool is_device_whiteout(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == 0;
+}
+
+int upper_entry_read(int dirfd, const char *name, const struct stat *st, const struct upper_dir *dir,
+		     struct upper_entry *ret)
+{
+	_cleanup_buf_ struct buf names = BUF_INIT;
+	*ret = (struct upper_entry){.whiteout = is_device_whiteout(st)};
+	if (ret->whiteout || S_ISLNK(st->st_mode)) /* a symlink can carry neither mark */
+		return 0;
+	bool may_be_whiteout = dir->whiteouts && S_ISREG(st->st_mode) && st->st_size == 0;
+	int rc = xattrs_list(dirfd, name, &names);
+	for (size_t at = 0; rc == 0 && at < names.len; at += strlen(names.data + at) + 1) {
+		const char *mark = own_part(names.data + at);
+		if (!mark)
+			continue;
+		ret->whiteout |= may_be_whiteout && strcmp(mark, "whiteout") == 0;
+		ret->copied_up |= strcmp(mark, "origin") == 0;
+	}
+	return rc;
+}
+
+/* ── Access ── */
+
+static int chmod_fd(int fd, mode_t mode)
+{
+	char proc[32]; /* fchmod takes no O_PATH descriptor */
+	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
+	return chmod(proc, mode & 07777) < 0 ? -errno : 0;
+}
+
+/* Pinned first, so that the mode goes to the very entry that was looked at. */
+static int chmod_entry(int dirfd, const char *name, const struct stat *st, mode_t mode)
+{
+	_cleanup_close_ int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat now;
+	if (fd < 0 || fstat(fd, &now) < 0)
+		return -errno;
+	if (now.st_dev != st->st_dev || now.st_ino != st->st_ino)
+		return -ESTALE;
+	return chmod_fd(fd, mode);
+}
+
+int upper_unlock(int dirfd, const char *name, const struct stat *st)
+{
+	bool is_dir = S_ISDIR(st->st_mode);
+	mode_t need = is_dir ? 0500 : 0400;
+	if ((st->st_mode & need) == need || !(is_dir || S_ISREG(st->st_mode)))
+		return 0;
+	if (faccessat(dirfd, name, is_dir ? R_OK | X_OK : R_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0)
+		return 0; /* root */
+	int rc = chmod_entry(dirfd, name, st, st->st_mode | need);
+	return rc < 0 ? rc : 1;
+}
+
+int upper_relock(int dirfd, const char *name, const struct stat *st)
+{
+	return chmod_entry(dirfd, name, st, st->st_mode);
+}
+
+int upper_open_file(int dirfd, const char *name)
+{
+	struct stat st;
+	_cleanup_close_ int pinned = open_pin_regular(dirfd, name, &st);
+	if (pinned < 0)
+		return pinned;
+	int fd = open_pinned(pinned);
+	if (fd != -EACCES || chmod_fd(pinned, st.st_mode | 0400) < 0)
+		return fd;
+	fd = open_pinned(pinned);
+	int rc = chmod_fd(pinned, st.st_mode);
+	if (rc < 0)
+		base_closep(&fd);
+	return rc < 0 ? rc : fd;
+}
+
+/* ── Stripping ── */
+
+static int strip_listed(int fd, const struct buf *names)
+{
+	int n = 0;
+	for (size_t at = 0; at < names->len; at += strlen(names->data + at) + 1) {
+		if (!upper_owns_xattr(names->data + at))
+			continue;
+		int rc = xattrs_remove(fd, NULL, names->data + at);
+		if (rc < 0 && rc != -ENODATA)
+			return rc;
+		n++;
+	}
+	return n;
+}
+
+/* Attributes of user.* go only with permission to write, which a file of git's objects, say, does not give. */
+int upper_strip_xattrs(int fd)
+{
+	_cleanup_buf_ struct buf names = BUF_INIT;
+	struct stat st;
+	int rc = xattrs_list(fd, NULL, &names);
+	if (rc < 0 || names.len == 0)
+		return rc;
+	rc = strip_listed(fd, &names);
+	if (rc != -EACCES || fstat(fd, &st) < 0 || chmod_fd(fd, st.st_mode | 0200) < 0)
+		return rc;
+	rc = strip_listed(fd, &names);
+	int back = chmod_fd(fd, st.st_mode);
+	return rc < 0 ? rc : back < 0 ? back : rc;
+}

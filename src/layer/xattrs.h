@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Extended attributes of the entry `name` in a directory, or with name NULL of the descriptor itself, which may be O_PATH.
+ * A symlink is looked at itself. Through /proc/self/fd, because the calls that take a directory are newer than our kernels.
+ * All return ≥ 0 or -errno. */
+#pragma once
+
+#include "base/buf.h"
+
+/* The names, each with its NUL, into an emptied buffer. None where the file system has no such thing. */
+int xattrs_list(int fd, const char *name, struct buf *ret);
+
+/* The value into an emptied buffer; -ENODATA: no such attribute. */
+int xattrs_get(int fd, const char *name, const char *attribute, struct buf *ret);
+
+int xattrs_remove(int fd, const char *name, const char *attribute);
