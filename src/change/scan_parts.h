@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files of the scan share; only for src/change/scan*.c and renames.c. */
+#pragma once
+
+#include "change/change.h"
+#include "change/compare.h"
+#include "fs/walk.h"
+#include "layer/upper.h"
+
+/* What is known of the live tree at one place. */
+enum scan_live {
+	SCAN_ABSENT,
+	SCAN_PRESENT,
+	SCAN_HIDDEN, /* a directory above it may not be searched: nobody can tell */
+};
+
+/* A directory of the upper that is being walked, beside the live one. */
+struct scan_level {
+	enum scan_live live;
+	int live_fd; /* O_PATH; -EBADF when there is none, or when deeper levels needed the descriptor */
+	struct stat live_st, upper_st;
+	struct upper_dir marks;
+	bool opaque;	      /* this directory or one above it hides the live tree's content */
+	bool unlocked;	      /* upper_st's mode must be put back */
+	bool entries_changed; /* some direct entry is reported */
+	unsigned differs;     /* of the directory itself, present on both sides */
+};
+
+struct scan {
+	struct change_set *set;
+	struct strs *notes;
+	size_t n_notes;
+	struct airlock_error *err;
+	struct compare compare;
+
+	size_t root;  /* the one being scanned */
+	size_t first; /* where its changes begin in the set */
+	int live_root;
+	struct fs_walk upper;
+	struct scan_level *levels; /* one for each of the walk's */
+	size_t depth, cap;
+};
+
+/* ── scan.c ── */
+
+/* Appends a change at path; before and after are NULL for nothing. Sets everything but `opaque` and `copied_up`.
+ * NULL: out of memory, already told. */
+struct change *scan_report(struct scan *s, const char *path, enum change_kind kind, const struct stat *before,
+			   const struct stat *after);
+/* Sets setid_dropped and reason from before, after and kind. 0 or a code. */
+int scan_judge_setid(struct scan *s, struct change *c);
+/* "PATH could not be read (…): CONSEQUENCE", for the first ones; then they are counted. path NULL: out of memory. */
+void scan_note(struct scan *s, const char *path, int errnum, const char *consequence);
+/* The error of a call on the layer's own entry; path relative to the root, may be NULL. Returns its code. */
+int scan_fail(struct scan *s, int errnum, const char *op, const char *path);
+
+/* ── scan_levels.c ── */
+
+struct scan_level *scan_top(const struct scan *s);
+int scan_push(struct scan *s, const struct scan_level *l); /* takes live_fd, also on failure. 0 or -ENOMEM */
+/* Takes the top level off; the caller deals with what it says. The one below can look at the live tree again. */
+struct scan_level scan_pop(struct scan *s);
+void scan_levels_done(struct scan *s);
+/* lstat of name in the live directory of the top level. */
+enum scan_live scan_look_live(struct scan *s, const char *name, struct stat *ret);
+
+/* ── scan_deleted.c ── */
+
+/* Reports the live entry name of the top level, at path, as deleted, and everything in it. 0 or a code. */
+int scan_delete(struct scan *s, const char *name, const char *path, const struct stat *live);
+/* Everything in a live directory that something else has replaced. */
+int scan_delete_content(struct scan *s, const char *name, const char *path);
+/* The entries of the top level's live directory that its upper one, being opaque, no longer has. */
+int scan_delete_hidden(struct scan *s);
+
+/* ── renames.c ── */
+
+/* Turns pairs of a deleted and an added file with the same content into renames. 0 or a code. */
+int scan_find_renames(struct scan *s);
