@@ -174,6 +174,9 @@ void control_read(struct supervise *s)
 		ssize_t n = recvmsg(s->control_fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
+		/* It died with a message of ours unread: said once, before what it wrote itself. */
+		if (n < 0 && errno == ECONNRESET)
+			continue;
 		if (n <= 0) { /* every process that held the other end is gone */
 			base_closep(&s->control_fd);
 			s->watched_fd[ON_CONTROL] = -EBADF;

@@ -48,13 +48,13 @@ void ending_kill(struct supervise *s)
 	kill_fd(s->first_fd);
 }
 
-void ending_request(struct supervise *s)
+void ending_request(struct supervise *s, int sig)
 {
 	if (s->phase == PHASE_SETUP) {
 		ending_kill(s);
 		return;
 	}
-	control_send_signal(s, SIGTERM, CHILD_SCOPE_ALL);
+	control_send_signal(s, sig, CHILD_SCOPE_ALL);
 	/* A stopped process takes no signal but this one. */
 	control_send_signal(s, SIGCONT, CHILD_SCOPE_ALL);
 	if (s->kill_at_us == 0)

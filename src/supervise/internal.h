@@ -63,7 +63,7 @@ void control_send_signal(struct supervise *s, int sig, enum child_scope scope);
 
 /* ending.c: killing, and what it all came to. */
 void ending_kill(struct supervise *s);
-void ending_request(struct supervise *s); /* SIGTERM to everything, SIGKILL after the grace */
+void ending_request(struct supervise *s, int sig); /* sig to everything, SIGKILL after the grace */
 void ending_fail(struct supervise *s, const struct airlock_error *err, int exit_code);
 void ending_setup_failed(struct supervise *s);
 void ending_finish(struct supervise *s);

@@ -168,7 +168,7 @@ static void on_timer(struct supervise *s)
 		s->timeout_at_us = 0;
 		if (s->phase == PHASE_SETUP || s->phase == PHASE_RUNNING) {
 			s->timed_out = true;
-			ending_request(s);
+			ending_request(s, SIGTERM);
 		}
 	}
 	if (s->kill_at_us && now >= s->kill_at_us)
@@ -327,8 +327,7 @@ void supervise_signal(struct supervise *s, int sig)
 		ending_kill(s);
 		events_update(s);
 	} else if (sig == SIGTERM || sig == SIGHUP) {
-		control_send_signal(s, sig, CHILD_SCOPE_ALL);
-		ending_request(s);
+		ending_request(s, sig);
 		events_update(s); /* the grace period's timer */
 	} else
 		control_send_signal(s, sig, CHILD_SCOPE_COMMAND);
