@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+static const struct airlock_option own_options[] = {
+	{.name = "force",
+	 .kind = AIRLOCK_OPTION_FLAG,
+	 .help = "also where somebody else has changed the file since; their version is kept"},
+	{0},
+};
+
 static const struct verb config_verbs[] = {
 	{"show", NULL, "every value in force, and the file and line, variable or option that set it", "*", NULL,
 	 cmd_config_show},
@@ -149,12 +156,40 @@ const char *command_nearest(const char *word)
 	return airlock_text_nearest(word, names);
 }
 
+/* Both tables in one, so that whoever needs options needs one loop. */
+const struct airlock_option *command_options(void)
+{
+	static struct airlock_option all[96];
+	size_t n = 0;
+	if (all[0].name)
+		return all;
+	for (const struct airlock_option *o = airlock_options(); o->name && n < 64; o++)
+		all[n++] = *o;
+	for (const struct airlock_option *o = own_options; o->name; o++)
+		all[n++] = *o;
+	return all;
+}
+
+bool command_option_is_ours(const char *name)
+{
+	for (const struct airlock_option *o = own_options; o->name; o++)
+		if (strcmp(o->name, name) == 0)
+			return true;
+	return false;
+}
+
+bool command_takes_many(const char *operand)
+{
+	return operand && strstr(operand, "...");
+}
+
 bool command_list_has(const char *list, const char *name)
 {
 	size_t len = strlen(name);
 	while (list && *list) {
 		size_t n = strcspn(list, " ");
-		if ((n == 1 && *list == '*') || (n == len && strncmp(list, name, n) == 0))
+		if ((n == 1 && *list == '*' && !command_option_is_ours(name)) ||
+		    (n == len && strncmp(list, name, n) == 0))
 			return true;
 		list += n + (list[n] == ' ');
 	}

@@ -19,6 +19,7 @@ struct invocation {
 	const struct verb *verb; /* NULL for commands without verbs */
 	struct arguments args;
 	const char *operand;		   /* the word after the verb, or after the command; NULL when not given */
+	const char *const *more;	   /* the words after it; ends with NULL */
 	struct airlock_settings *settings; /* the environment and the options, for the library */
 	bool json;
 };
@@ -29,7 +30,7 @@ typedef int command_function(const struct invocation *inv, struct airlock_error 
 /* The second word of `config show`, `playground clear`… */
 struct verb {
 	const char *name;
-	const char *operand; /* "FILE", "[DIR]" when it may be left out, NULL when there is none */
+	const char *operand; /* "FILE", "[DIR]" when it may be left out, "RUN [PATH...]"; NULL when there is none */
 	const char *summary;
 	const char *options;   /* as in struct command */
 	const char *completes; /* what the operand is: "file", "dir" or NULL */
@@ -40,7 +41,7 @@ struct command {
 	const char *name;
 	const char *group; /* its heading in help */
 	const char *summary;
-	const char *options; /* names of airlock_options() separated by spaces, "*" for all, NULL for none */
+	const char *options; /* names of options separated by spaces, "*" for all of the library's, NULL for none */
 	const char *operand; /* as in struct verb */
 	const char *completes;
 	const char *words;	  /* the words the operand may be, separated by spaces, or NULL */
@@ -58,6 +59,14 @@ extern const struct command commands[]; /* ends with name == NULL */
 const struct command *command_find(const char *name); /* NULL: unknown */
 /* The nearest command to a word that is none, or NULL. */
 const char *command_nearest(const char *word);
+
+/* The library's options, and after them ours: what only a command line can mean, so they have no variable and the
+ * library is not told. Ends with name == NULL. */
+const struct airlock_option *command_options(void);
+bool command_option_is_ours(const char *name);
+
+/* Does an operand like "RUN [PATH...]" take any number of words? */
+bool command_takes_many(const char *operand);
 
 /* Does this list of option names hold it? A command with verbs takes what any of its verbs takes. */
 bool command_list_has(const char *list, const char *name);

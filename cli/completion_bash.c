@@ -96,7 +96,7 @@ static void print_options_line(const struct command *c, const struct verb *v)
 	(void)printf("\t%s.%s) echo", c->name, v ? v->name : "*");
 	if (c->takes_program)
 		(void)printf(" -c");
-	for (const struct airlock_option *o = airlock_options(); o->name; o++) {
+	for (const struct airlock_option *o = command_options(); o->name; o++) {
 		if (!(v ? command_list_has(v->options, o->name) : command_takes(c, o)))
 			continue;
 		(void)printf(" --%s", o->name);
@@ -132,7 +132,7 @@ static void print_kind(const char *words, const char *completes)
 static void print_values(void)
 {
 	(void)printf("_airlock_value() { # option\n\tcase $1 in\n\t-c) echo text ;;\n");
-	for (const struct airlock_option *o = airlock_options(); o->name; o++) {
+	for (const struct airlock_option *o = command_options(); o->name; o++) {
 		if (o->kind == AIRLOCK_OPTION_FLAG)
 			continue;
 		if (o->letter)
@@ -175,6 +175,8 @@ static void print_operand_of(const struct command *c)
 	} else if (c->operand) {
 		(void)printf("\t%s)", c->name);
 		print_kind(c->words, c->completes);
+		if (command_takes_many(c->operand))
+			(void)printf("\t'%s '*) echo file ;;\n", c->name);
 	}
 }
 

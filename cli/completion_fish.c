@@ -86,7 +86,7 @@ static void print_operand(const struct command *c)
 	if (c->completes && strcmp(c->completes, "command") == 0)
 		print_names();
 	else
-		print_action(c->words, c->completes);
+		print_action(c->words, command_takes_many(c->operand) ? "path" : c->completes);
 	(void)putchar('\n');
 }
 
@@ -121,6 +121,6 @@ void completion_fish(void)
 	print_description("tell about airlock or the command");
 	for (const struct command *c = commands; c->name; c++)
 		print_command(c);
-	for (const struct airlock_option *o = airlock_options(); o->name; o++)
+	for (const struct airlock_option *o = command_options(); o->name; o++)
 		print_option(o);
 }

@@ -58,7 +58,7 @@ static void print_option(const struct airlock_option *o)
 
 static void print_options(const struct command *c, const struct verb *v)
 {
-	for (const struct airlock_option *o = airlock_options(); o->name; o++)
+	for (const struct airlock_option *o = command_options(); o->name; o++)
 		if (v ? command_list_has(v->options, o->name) : command_takes(c, o))
 			print_option(o);
 	(void)printf(" \\\n\t\t'(- *)'{-h,--help}'[tell about the command]'");
@@ -73,6 +73,8 @@ static void print_operand(const char *operand, const char *words, const char *co
 	(void)putchar(':');
 	print_action(words, completes);
 	(void)putchar('\'');
+	if (command_takes_many(operand))
+		(void)printf(" \\\n\t\t'*:PATH:_files'");
 }
 
 /* Its words and arguments are completed as if PROGRAM had been typed alone. */

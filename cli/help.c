@@ -72,8 +72,10 @@ static void about_option(const struct airlock_option *o)
 	const char letter[] = {'-', o->letter, ',', ' ', '\0'};
 	(void)snprintf(term, sizeof term, "%s--%s%s%s", o->letter ? letter : "    ", o->name, o->value_name ? " " : "",
 		       o->value_name ? o->value_name : "");
-	(void)snprintf(text, sizeof text, "%s%s [%s]", o->help,
-		       o->kind == AIRLOCK_OPTION_LIST ? "; can be given several times" : "", option_twin(o->name).name);
+	int n = snprintf(text, sizeof text, "%s%s", o->help,
+			 o->kind == AIRLOCK_OPTION_LIST ? "; can be given several times" : "");
+	if (!command_option_is_ours(o->name))
+		(void)snprintf(text + n, sizeof text - (size_t)n, " [%s]", option_twin(o->name).name);
 	entry(term, 26, text);
 }
 
@@ -100,7 +102,7 @@ static void about_options(const struct command *c)
 	(void)printf("\nOptions:\n");
 	if (c->takes_program)
 		entry("-c STRING", 26, "a command line for the shell, instead of PROGRAM");
-	for (const struct airlock_option *o = airlock_options(); o->name; o++)
+	for (const struct airlock_option *o = command_options(); o->name; o++)
 		if (lists_option(c, o))
 			about_option(o);
 	entry("-h, --help", 26, "this text");
@@ -125,8 +127,11 @@ static void about_exit(const struct command *c)
 		return;
 	}
 	entry("0", 5, "done");
-	entry("1", 5, strcmp(c->name, "doctor") == 0 ? "the default profile cannot be had" : "not found");
+	entry("1", 5,
+	      strcmp(c->name, "doctor") == 0 ? "the default profile cannot be had" : "nothing to do, or not found");
 	entry("2", 5, "wrong usage");
+	if (command_list_has(c->options, "force"))
+		entry("3", 5, "a conflict: somebody else has changed the same file");
 	entry("125", 5, "failed");
 }
 

@@ -52,17 +52,19 @@ static int check_verb_options(const struct invocation *inv, struct airlock_error
 	return 0;
 }
 
-/* At most one operand, and only where there may be one. */
+/* Operands only where there may be one, and several only where the table says so. */
 static int check_operand(struct invocation *inv, struct airlock_error *err)
 {
 	const char *operand = inv->verb ? inv->verb->operand : inv->command->operand;
 	size_t before = inv->verb ? 1 : 0, given = inv->args.n_words - before;
 	inv->operand = given ? inv->args.words[before] : NULL;
-	if (given > (operand ? 1 : 0)) {
+	inv->more = inv->args.words + before + (given ? 1 : 0);
+	if (given > (operand ? 1 : 0) && !command_takes_many(operand)) {
 		const char *extra = inv->args.words[before + (operand ? 1 : 0)];
 		(void)output_fail(err, AIRLOCK_ERR_USAGE, extra, "too many words: '%s'", extra);
 	} else if (operand && operand[0] != '[' && !given) {
-		(void)output_fail(err, AIRLOCK_ERR_USAGE, operand, "%s is missing", operand);
+		(void)output_fail(err, AIRLOCK_ERR_USAGE, operand, "%.*s is missing", (int)strcspn(operand, " "),
+				  operand);
 	} else {
 		return 0;
 	}
@@ -117,6 +119,8 @@ static int make_settings(struct invocation *inv, struct airlock_error *err)
 	for (size_t i = 0; i < inv->args.n_options && rc >= 0; i++) {
 		char origin[64];
 		const struct argument *a = &inv->args.options[i];
+		if (command_option_is_ours(a->option->name))
+			continue;
 		(void)snprintf(origin, sizeof origin, "--%s", a->option->name);
 		rc = airlock_settings_set(inv->settings, a->option->name, a->value, origin, err);
 	}
@@ -157,7 +161,7 @@ static int invoke_parsed(struct invocation *inv, struct airlock_error *err)
 /* --json, or its variable where the command has such an option at all. */
 static int decide_json(struct invocation *inv, struct airlock_error *err)
 {
-	for (const struct airlock_option *o = airlock_options(); o->name; o++)
+	for (const struct airlock_option *o = command_options(); o->name; o++)
 		if (strcmp(o->name, "json") == 0 && command_takes(inv->command, o))
 			return arguments_flag(&inv->args, "json", &inv->json, err);
 	return 0;

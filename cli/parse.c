@@ -20,7 +20,7 @@ struct parser {
 
 static const struct airlock_option *find_long(const struct parser *p, const char *name, size_t len)
 {
-	for (const struct airlock_option *o = airlock_options(); o->name; o++)
+	for (const struct airlock_option *o = command_options(); o->name; o++)
 		if (strlen(o->name) == len && strncmp(o->name, name, len) == 0 && command_takes(p->command, o))
 			return o;
 	return NULL;
@@ -28,7 +28,7 @@ static const struct airlock_option *find_long(const struct parser *p, const char
 
 static const struct airlock_option *find_letter(const struct parser *p, char letter)
 {
-	for (const struct airlock_option *o = airlock_options(); o->name; o++)
+	for (const struct airlock_option *o = command_options(); o->name; o++)
 		if (o->letter == letter && command_takes(p->command, o))
 			return o;
 	return NULL;
@@ -39,7 +39,7 @@ static const char *nearest_option(const struct parser *p, const char *name)
 {
 	const char *names[128];
 	size_t n = 0;
-	for (const struct airlock_option *o = airlock_options(); o->name && n + 2 < sizeof names / sizeof *names; o++)
+	for (const struct airlock_option *o = command_options(); o->name && n + 2 < sizeof names / sizeof *names; o++)
 		if (command_takes(p->command, o))
 			names[n++] = o->name;
 	names[n++] = "help";
@@ -197,6 +197,7 @@ static void parse_word(struct parser *p, const char *word)
 		p->only_words = true;
 	} else if (p->only_words || word[0] != '-' || word[1] == '\0') {
 		p->out->words[p->out->n_words++] = word;
+		p->out->n_leading += !p->only_words;
 		p->only_words |= p->command->takes_program;
 	} else if (word[1] == '-') {
 		parse_long(p, word);
@@ -236,7 +237,7 @@ struct twin option_twin(const char *name)
 const char *arguments_value(const struct arguments *a, const char *name, struct twin *ret_origin)
 {
 	struct twin origin = option_twin(name);
-	const char *value = getenv(origin.name);
+	const char *value = command_option_is_ours(name) ? NULL : getenv(origin.name);
 	if (value && !*value)
 		value = NULL;
 	for (size_t i = 0; i < a->n_options; i++)

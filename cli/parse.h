@@ -29,6 +29,7 @@ struct arguments {
 	size_t n_options;
 	const char **words; /* what is no option; NULL-terminated; the strings are argv's */
 	size_t n_words;
+	size_t n_leading;	  /* how many of the words stood before -- */
 	const char *command_line; /* of -c, or NULL */
 	bool help;		  /* --help or -h: nothing after it was read */
 };
@@ -42,7 +43,8 @@ struct twin {
 };
 struct twin option_twin(const char *name);
 
-/* The value in force: the option given last, else its environment twin when that is not empty, else NULL.
+/* The value in force: the option given last, else its environment twin (the library's options have one) when that is not
+ * empty, else NULL.
  * ret_origin (may be NULL) says which of the two: "--json" or "AIRLOCK_JSON". */
 const char *arguments_value(const struct arguments *a, const char *name, struct twin *ret_origin);
 /* The same for a flag; not given is false. */
