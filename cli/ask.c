@@ -7,6 +7,7 @@
  * Signals that would end airlock are taken as a no, so that the terminal's mode is put back first. */
 #include "ask.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -116,46 +117,107 @@ bool ask_is_possible(void)
 	return true;
 }
 
-static bool ask_with_signals(const struct ask *ask, int tty, int signals, struct airlock_error *err)
+/* The terminal, listening for keys, and the signals that would end us meanwhile. */
+struct listening {
+	int tty, signals;
+	struct terminal mode;
+	sigset_t before;
+};
+
+static void stop_listening(struct listening *l)
 {
-	struct terminal mode = TERMINAL_INIT;
-	if (terminal_keys(&mode, tty, err) < 0)
-		return false;
-	put(tty, ask->text);
-	put(tty, "\n");
-	put(tty, ask->keys);
-	put(tty, ": ");
-	(void)tcflush(tty, TCIFLUSH);
-	bool yes = read_answer(ask, tty, signals);
-	put(tty, "\r");
-	put(tty, ask->keys);
-	put(tty, ": ");
-	put(tty, yes ? ask->said_yes : ask->said_no);
-	put(tty, "\n");
-	(void)tcflush(tty, TCIFLUSH); /* the rest of a paste is not for the command either */
-	terminal_restore(&mode);
-	return yes;
+	(void)tcflush(l->tty, TCIFLUSH); /* the rest of a paste is not for the command either */
+	terminal_restore(&l->mode);
+	if (l->signals >= 0)
+		(void)close(l->signals);
+	(void)sigprocmask(SIG_SETMASK, &l->before, NULL);
+	(void)close(l->tty);
 }
 
-int ask_terminal(const struct ask *ask, struct airlock_error *err)
+/* Shows the question and takes keys from now on. */
+static int listen_for_keys(struct listening *l, const char *text, const char *keys, struct airlock_error *err)
 {
 	static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	sigset_t set, before;
+	sigset_t set;
 	(void)sigemptyset(&set);
 	for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
 		(void)sigaddset(&set, deadly[i]);
 
-	int tty = open_terminal(err);
-	if (tty < 0)
-		return tty;
-	(void)sigprocmask(SIG_BLOCK, &set, &before);
-	int signals = signalfd(-1, &set, SFD_CLOEXEC);
-	bool yes = ask_with_signals(ask, tty, signals, err);
-	if (signals >= 0)
-		(void)close(signals);
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
-	(void)close(tty);
-	return err->code ? err->code : yes;
+	*l = (struct listening){.tty = open_terminal(err), .mode = TERMINAL_INIT};
+	if (l->tty < 0)
+		return l->tty;
+	(void)sigprocmask(SIG_BLOCK, &set, &l->before);
+	l->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	int rc = terminal_keys(&l->mode, l->tty, err);
+	if (rc < 0) {
+		stop_listening(l);
+		return rc;
+	}
+	put(l->tty, text ? text : "");
+	put(l->tty, text ? "\n" : "");
+	put(l->tty, keys);
+	put(l->tty, ": ");
+	(void)tcflush(l->tty, TCIFLUSH);
+	return 0;
+}
+
+int ask_terminal(const struct ask *ask, struct airlock_error *err)
+{
+	struct listening l;
+	int rc = listen_for_keys(&l, ask->text, ask->keys, err);
+	if (rc < 0)
+		return rc;
+	bool yes = read_answer(ask, l.tty, l.signals);
+	put(l.tty, "\r");
+	put(l.tty, ask->keys);
+	put(l.tty, ": ");
+	put(l.tty, yes ? ask->said_yes : ask->said_no);
+	put(l.tty, "\n");
+	stop_listening(&l);
+	return yes;
+}
+
+#define CTRL_C 3
+#define CTRL_D 4
+
+/* A key with nothing but Enter right behind it. More than that is a paste, of which no part counts. */
+static bool is_single_key(const struct listening *l, const struct answer *key)
+{
+	struct answer next = {.len = 0};
+	if (key->line[0] == '\n' || !wait_for_key(l->tty, l->signals, BURST_MS))
+		return true;
+	bool is_enter = read_key(l->tty, &next) && next.line[0] == '\n';
+	if (is_enter && !wait_for_key(l->tty, l->signals, BURST_MS))
+		return true;
+	(void)tcflush(l->tty, TCIFLUSH);
+	return false;
+}
+
+static int read_choice(const struct ask_keys *ask, const struct listening *l)
+{
+	while (wait_for_key(l->tty, l->signals, -1)) {
+		struct answer key = {.len = 0};
+		if (!read_key(l->tty, &key) || key.line[0] == CTRL_C || key.line[0] == CTRL_D)
+			return 0;
+		int letter = tolower((unsigned char)key.line[0]);
+		if (is_single_key(l, &key) && (letter == '\n' || (letter && strchr(ask->letters, letter))))
+			return letter;
+	}
+	return 0;
+}
+
+int ask_key(const struct ask_keys *ask, struct airlock_error *err)
+{
+	struct listening l;
+	int rc = listen_for_keys(&l, ask->text, ask->keys, err);
+	if (rc < 0)
+		return rc;
+	int letter = read_choice(ask, &l);
+	const char shown[] = {(char)(letter > ' ' ? letter : '\0'), '\0'};
+	put(l.tty, shown);
+	put(l.tty, "\n");
+	stop_listening(&l);
+	return letter;
 }
 
 enum airlock_answer ask_permission(const struct airlock_question *q, void *data)

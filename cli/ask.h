@@ -23,5 +23,16 @@ struct ask {
 	const char *said_yes, *said_no; /* shown when decided */
 };
 
+/* One of several things to do, each with its key. */
+struct ask_keys {
+	const char *text;    /* inert, shown above the keys; NULL: nothing */
+	const char *keys;    /* "[y]es  [n]o" */
+	const char *letters; /* "yn"; a letter counts in either case */
+};
+
+/* The letter of the key that was pressed; '\n' for Enter; 0 for Ctrl-C, Ctrl-D, end of input and signals. Other keys are
+ * passed over. AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
+int ask_key(const struct ask_keys *ask, struct airlock_error *err);
+
 /* 1: yes; 0: anything else, Enter, end of input, Ctrl-C and a signal included. AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
 int ask_terminal(const struct ask *ask, struct airlock_error *err);

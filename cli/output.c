@@ -68,6 +68,20 @@ void output_error(const struct airlock_error *err)
 		say_line("hint: ", "\033[36m", err->hint);
 }
 
+size_t output_lines(const char *text, size_t max)
+{
+	size_t left = 0;
+	for (size_t i = 0; *text; i++) {
+		size_t len = strcspn(text, "\n");
+		if (i < max)
+			(void)fprintf(stderr, "airlock:   %.*s\n", (int)len, text);
+		else
+			left++;
+		text += len + (text[len] == '\n');
+	}
+	return left;
+}
+
 void output_path(const char *path)
 {
 	char *inert = isatty(STDOUT_FILENO) ? airlock_text_inert(path, strlen(path)) : NULL;

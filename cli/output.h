@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <airlock/airlock.h>
@@ -21,6 +22,8 @@ int output_hint(struct airlock_error *err, const char *fmt, ...) __attribute__((
 /* One line on stderr. The arguments may be hostile: the whole line is made inert. */
 void output_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct airlock_error *err);
+/* The first lines of a text that is inert already, at most max, indented, on stderr. Returns how many are left. */
+size_t output_lines(const char *text, size_t max);
 
 /* A path of the user's on stdout: exact for a program that reads it, inert for a person at a terminal. */
 void output_path(const char *path);
