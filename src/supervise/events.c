@@ -22,23 +22,19 @@ int events_open(struct supervise *s)
 }
 
 /* An fd that is of no interest is taken out altogether: epoll reports hang-ups even to those who asked for nothing. */
-static int watch(struct supervise *s, enum source what, int fd, unsigned events)
+static void watch(struct supervise *s, enum source what, int fd, unsigned events)
 {
-	int rc = 0;
 	if (events == 0)
 		fd = -EBADF;
 	if (s->watched_fd[what] == fd && s->watched_events[what] == events)
-		return 0;
+		return;
 	if (s->watched_fd[what] >= 0)
 		(void)epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->watched_fd[what], NULL);
 	struct epoll_event e = {.events = events, .data.u32 = what};
-	if (fd >= 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0) {
-		rc = -errno;
+	if (fd >= 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
 		fd = -EBADF;
-	}
 	s->watched_fd[what] = fd;
 	s->watched_events[what] = events;
-	return rc;
 }
 
 /* Closing a descriptor takes it out of epoll, but its number may come back as another one: forget closed ones first. */
@@ -53,8 +49,8 @@ static void watch_stream(struct supervise *s, struct stream *st, enum source rea
 	bool full = relay_is_full(&st->relay);
 	bool reading = s->phase != PHASE_SETUP && st->fd >= 0 && !full;
 	forget_closed(s, read_side, st->fd);
-	(void)watch(s, read_side, st->fd, reading ? EPOLLIN : 0);
-	(void)watch(s, relay_side, st->relay.fd, full ? EPOLLOUT : 0);
+	watch(s, read_side, st->fd, reading ? EPOLLIN : 0);
+	watch(s, relay_side, st->relay.fd, full ? EPOLLOUT : 0);
 }
 
 static void watch_input(struct supervise *s)
@@ -64,12 +60,12 @@ static void watch_input(struct supervise *s)
 	forget_closed(s, ON_INPUT_SOURCE, in->source);
 	forget_closed(s, ON_INPUT_SINK, in->sink);
 	bool reading = wants && input_wants_source(in) && !in->source_plain;
-	(void)watch(s, ON_INPUT_SOURCE, in->source, reading ? EPOLLIN : 0);
+	watch(s, ON_INPUT_SOURCE, in->source, reading ? EPOLLIN : 0);
 	/* A regular file, /dev/null: unknown to epoll because always readable. Then the sink's readiness drives both. */
 	if (reading && s->watched_fd[ON_INPUT_SOURCE] < 0)
 		in->source_plain = true;
 	bool drive = wants && in->source_plain && input_wants_source(in);
-	(void)watch(s, ON_INPUT_SINK, in->sink, (wants && input_wants_sink(in)) || drive ? EPOLLOUT : 0);
+	watch(s, ON_INPUT_SINK, in->sink, (wants && input_wants_sink(in)) || drive ? EPOLLOUT : 0);
 }
 
 static void arm_timer(struct supervise *s)
@@ -84,12 +80,12 @@ static void arm_timer(struct supervise *s)
 
 void events_update(struct supervise *s)
 {
-	(void)watch(s, ON_CONTROL, s->control_fd, s->control_fd >= 0 ? EPOLLIN : 0);
+	watch(s, ON_CONTROL, s->control_fd, s->control_fd >= 0 ? EPOLLIN : 0);
 	watch_stream(s, &s->out, ON_STDOUT, ON_RELAY_OUT);
 	watch_stream(s, &s->err, ON_STDERR, ON_RELAY_ERR);
 	watch_input(s);
-	(void)watch(s, ON_FIRST, s->first_fd, s->first_fd >= 0 && !s->first_dead ? EPOLLIN : 0);
-	(void)watch(s, ON_SPAWNED, s->spawned_fd, s->spawned_fd >= 0 && !s->spawned_dead ? EPOLLIN : 0);
-	(void)watch(s, ON_TIMER, s->timer_fd, EPOLLIN);
+	watch(s, ON_FIRST, s->first_fd, s->first_fd >= 0 && !s->first_dead ? EPOLLIN : 0);
+	watch(s, ON_SPAWNED, s->spawned_fd, s->spawned_fd >= 0 && !s->spawned_dead ? EPOLLIN : 0);
+	watch(s, ON_TIMER, s->timer_fd, EPOLLIN);
 	arm_timer(s);
 }
