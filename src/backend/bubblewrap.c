@@ -217,9 +217,18 @@ static int make_empty_file(const struct backend_context *ctx, const struct plan 
 		needed = plan->mounts[i].kind == PLAN_EMPTY_FILE;
 	_cleanup_free_ char *path = needed ? path_join(ctx->data_dir, "empty") : NULL;
 	struct stat st;
-	if (!needed || (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0))
+	if (!needed)
 		return 0;
-	return path ? fs_write_private_file(path, "", 0, err) : base_oom(err);
+	if (!path)
+		return base_oom(err);
+	bool missing = lstat(path, &st) < 0 && errno == ENOENT;
+	if (!missing && S_ISREG(st.st_mode) && st.st_size == 0)
+		return 0;
+	/* Of two runs that find none the later must not replace the other's: it may be bound there this moment. */
+	_cleanup_close_ int fd = missing ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -EBADF;
+	if (fd >= 0 || (missing && errno == EEXIST))
+		return 0;
+	return fs_write_private_file(path, "", 0, err);
 }
 
 static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
