@@ -53,7 +53,8 @@ static long become_program(const struct exec_arg *a)
 	if (rc < 0)
 		return rc;
 	(void)raw_call3(__NR_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
-	(void)raw_call5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* It does not die with us, and does not need to: it ends by itself. bwrap killed half-way through would leave a
+	 * child of its own that waits for it for ever. */
 	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET_SIZE);
 	return raw_call3(__NR_execve, a->path, a->argv, no_environment);
 }
