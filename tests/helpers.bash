@@ -82,6 +82,64 @@ each_backend() {
 	unset AIRLOCK_BACKEND
 }
 
+# each_profile FUNCTION: calls it once for every built-in profile, with AIRLOCK_PROFILE set
+each_profile() {
+	local profile
+	for profile in strict moderate permissive; do
+		echo "# with profile $profile"
+		export AIRLOCK_PROFILE=$profile
+		"$@"
+	done
+	unset AIRLOCK_PROFILE
+}
+
+# run_python OPTION...: runs the Python program on stdin inside, with these options of `airlock run`. The program can
+# say attempt(NAME, FUNCTION, ARG...), which prints "NAME: done" or the error ("NAME: EROFS"), and call(NAME, ARG...):
+# that function of libc, or the system call of that number, failing as OSError.
+run_python() {
+	local program
+	program=$(cat)
+	run_airlock run "$@" -- python3 -I -S -c "$PYTHON_PRELUDE$program"
+}
+
+PYTHON_PRELUDE='
+import ctypes, errno, os, socket, stat, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def attempt(name, function, *arguments):
+    try:
+        function(*arguments)
+        print(f"{name}: done", flush=True)
+    except OSError as error:
+        print(f"{name}: {errno.errorcode.get(error.errno, error)}", flush=True)
+def call(name, *arguments):
+    arguments = [a if isinstance(a, (bytes, type(None))) else ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    if isinstance(name, int):
+        arguments.insert(0, ctypes.c_long(name))
+        name = "syscall"
+    function = getattr(libc, name)
+    function.restype = ctypes.c_long if name == "syscall" else ctypes.c_int
+    result = function(*arguments)
+    if result == -1:
+        raise OSError(ctypes.get_errno(), name)
+    return result
+def write(path, text=b"x", flags=0):
+    fd = os.open(path, os.O_WRONLY | flags)
+    os.write(fd, text)
+    os.close(fd)
+'
+
+# assert_attempts NAME=RESULT...: exactly these attempts of run_python were made, with these results. A result may be
+# several words separated by "|": any of these will do.
+assert_attempts() {
+	local expected found
+	assert_status 0
+	for expected; do
+		found=$(sed -n "s/^${expected%%=*}: //p" "$RAW_STDOUT")
+		[[ -n $found && "|${expected#*=}|" == *"|$found|"* ]] || fail "expected ${expected%%=*}: ${expected#*=}"
+	done
+	[ "$(grep -c '^[^:]*: [A-Za-z]*$' "$RAW_STDOUT")" -eq $# ] || fail "expected $# attempts"
+}
+
 is_root() {
 	[ "$(id -u)" -eq 0 ]
 }
@@ -138,6 +196,28 @@ assert_file() {
 # Also true of a dangling symlink: nothing of that name may be there.
 assert_absent() {
 	if [ -e "$1" ] || [ -L "$1" ]; then fail "expected not to exist: $1"; fi
+}
+
+# A word that no other process has among its arguments.
+new_marker() {
+	MARKER=airlock-marker-$BATS_ROOT_PID-$BATS_TEST_NUMBER-$RANDOM
+}
+
+# eventually COMMAND...: until it succeeds; fails after ten seconds
+eventually() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		if "$@"; then return; fi
+		sleep 0.05
+	done
+	fail "never true: $*"
+}
+
+# assert_no_process MARKER: nothing on this machine runs with that word
+assert_no_process() {
+	local left
+	left=$(pgrep -fa -- "$1") || return 0
+	fail "expected no process, found: $left"
 }
 
 # json_get KEY...: that value of the JSON object on stdout; list positions are numbers. Strings come bare, everything
