@@ -145,10 +145,13 @@ static bool add_staged(struct strs *a, const struct plan *plan, const struct pla
 	}
 	if (m->kind == PLAN_SEAL) {
 		for (size_t i = 0; i < plan->n_mounts; i++)
-			if (plan->mounts[i].kind == PLAN_REBUILD && strcmp(plan->mounts[i].target, m->target) == 0)
+			if (strcmp(plan->mounts[i].target, m->target) == 0 &&
+			    (plan->mounts[i].kind == PLAN_REBUILD || stage_covers(plan, &plan->mounts[i])))
 				return true;
 		return false;
 	}
+	if (stage_covers(plan, m))
+		return true;
 	return (m->kind == PLAN_READ || m->kind == PLAN_SYMLINK) && stage_rebuilt_parent(plan, m);
 }
 
@@ -244,11 +247,14 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	_cleanup_close_ int args_fd = arguments_fd(&args, err);
 	if (args_fd < 0)
 		return args_fd;
+	_cleanup_free_ char *empty = path_join(ctx->data_dir, "empty");
+	if (!empty)
+		return base_oom(err);
 	static const char *const argv[] = {"bwrap", "--args", "6", "--", "/proc/self/fd/5", NULL};
 	/* The stage is the same for every version of bwrap, also those that could mount an overlay themselves: it is faster,
 	 * takes any path, and is tested everywhere. */
 	if (staged)
-		return stage_spawn(info.path, argv, plan, fds, args_fd, ret_pid, err);
+		return stage_spawn(info.path, argv, plan, empty, fds, args_fd, ret_pid, err);
 	return spawn_process(info.path, argv, fds, args_fd, -1, plan->new_session, ret_pid, err);
 }
 

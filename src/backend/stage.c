@@ -21,10 +21,37 @@ const struct plan_mount *stage_rebuilt_parent(const struct plan *plan, const str
 	return NULL;
 }
 
+/* The mount through which m's place is seen. */
+static const struct plan_mount *cover_of(const struct plan *plan, const struct plan_mount *m)
+{
+	const struct plan_mount *cover = NULL;
+	for (const struct plan_mount *c = plan->mounts; c < m; c++)
+		if (path_is_beneath(m->target, c->target))
+			cover = c;
+	return cover;
+}
+
+bool stage_covers(const struct plan *plan, const struct plan_mount *m)
+{
+	if (m->kind != PLAN_EMPTY_FILE && m->kind != PLAN_EMPTY_DIR)
+		return false;
+	const struct plan_mount *cover = cover_of(plan, m);
+	if (!cover || cover->kind != PLAN_READ || strcmp(cover->source, cover->target) != 0)
+		return false;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct plan_mount *o = &plan->mounts[i];
+		if (o == m || o->kind == PLAN_SEAL)
+			continue;
+		if (path_is_beneath(o->target, m->target) || (o->source && path_is_beneath(o->source, m->target)))
+			return false;
+	}
+	return true;
+}
+
 bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
 {
 	for (size_t i = 0; i < plan->n_mounts; i++)
-		if (plan->mounts[i].kind == PLAN_REBUILD)
+		if (plan->mounts[i].kind == PLAN_REBUILD || stage_covers(plan, &plan->mounts[i]))
 			return true;
 	return fds->n_layers > 0;
 }
@@ -69,10 +96,24 @@ static int collect(const struct plan *plan, struct rebuilds *ret)
 	return 0;
 }
 
-static int stage_job(const char *file, const char *const *argv, const struct plan *plan, const struct backend_fds *fds)
+static int collect_covers(const struct plan *plan, struct child_stage_cover **ret, size_t *ret_n)
+{
+	*ret = calloc(plan->n_mounts + 1, sizeof **ret);
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (stage_covers(plan, &plan->mounts[i]))
+			(*ret)[(*ret_n)++] = (struct child_stage_cover){plan->mounts[i].target,
+									plan->mounts[i].kind == PLAN_EMPTY_DIR};
+	return 0;
+}
+
+static int stage_job(const char *file, const char *const *argv, const struct plan *plan, const char *empty_file,
+		     const struct backend_fds *fds)
 {
 	struct child_stage_layer layers[CHILD_MAX_LAYERS];
 	struct rebuilds rebuilds = {0};
+	struct child_stage_cover *covers = NULL;
 	struct child_stage_spec spec = {.flags = geteuid() == 0 ? 0 : CHILD_STAGE_USER,
 					.uid = geteuid(),
 					.gid = getegid(),
@@ -83,20 +124,25 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 	for (size_t i = 0; i < fds->n_layers && i < CHILD_MAX_LAYERS; i++)
 		layers[i] = (struct child_stage_layer){fds->layers[i].root, fds->layers[i].upper, fds->layers[i].work};
 	int rc = collect(plan, &rebuilds);
+	if (rc == 0)
+		rc = collect_covers(plan, &covers, &spec.n_covers);
+	spec.covers = covers;
+	spec.empty = empty_file;
 	spec.rebuilds = rebuilds.v;
 	spec.n_rebuilds = rebuilds.n;
 	if (rc == 0)
 		rc = child_stage_fd(&spec);
 	free(rebuilds.v);
 	free(rebuilds.entries);
+	free(covers);
 	return rc;
 }
 
-int stage_spawn(const char *file, const char *const *argv, const struct plan *plan, const struct backend_fds *fds,
-		int args_fd, pid_t *ret_pid, struct airlock_error *err)
+int stage_spawn(const char *file, const char *const *argv, const struct plan *plan, const char *empty_file,
+		const struct backend_fds *fds, int args_fd, pid_t *ret_pid, struct airlock_error *err)
 {
 	static const char *const stage_argv[] = {"airlock", "stage", NULL};
-	_cleanup_close_ int stage_fd = stage_job(file, argv, plan, fds);
+	_cleanup_close_ int stage_fd = stage_job(file, argv, plan, empty_file, fds);
 	if (stage_fd < 0)
 		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, stage_fd, "memfd_create", "stage");
 	return spawn_process("/proc/self/fd/5", stage_argv, fds, args_fd, stage_fd, plan->new_session, ret_pid, err);

@@ -75,7 +75,7 @@ struct child_message {
 /* ── The stage ──
  *
  * The same program with one argument is the stage before the backend: it makes a user and a mount namespace (root: a
- * mount namespace), mounts an overlay over each root in place, rebuilds directories in place, and executes the backend in
+ * mount namespace), mounts an overlay over each root, rebuilds directories and hides things in place, and executes the backend in
  * them. The backend then finds the layered and rebuilt directories where the live ones were. Rebuilding is done here and
  * not by the backend because bwrap takes ten times as long for each mount. It reports only failures: CHILD_FAILED with
  * CHILD_STAGE_LAYER.
@@ -107,10 +107,17 @@ struct child_rebuild {
 	uint32_t dir, entries, n_entries, reserved;
 };
 
+/* Something hidden in place: a directory by an empty one, a file by `empty`. */
+struct child_cover {
+	uint32_t path, is_dir;
+};
+
 struct child_stage_job {
 	uint32_t magic, size, flags;
 	uint32_t n_layers, layers; /* offsets of arrays */
 	uint32_t n_rebuilds, rebuilds;
+	uint32_t n_covers, covers;
+	uint32_t empty;	     /* path of the empty file, 0: no file is covered */
 	uint32_t file, argv; /* the backend's program */
 	uint32_t uid, gid;
 	uint32_t reserved;
@@ -128,5 +135,6 @@ enum child_layer_op {
 	CHILD_LAYER_CREATE,
 	CHILD_LAYER_MOUNT,
 	CHILD_LAYER_REBUILD,
+	CHILD_LAYER_COVER,
 	CHILD_LAYER_EXEC,
 };

@@ -185,11 +185,24 @@ static uint32_t put_rebuilds(struct layout *l, const struct child_stage_spec *sp
 	return array;
 }
 
+static uint32_t put_covers(struct layout *l, const struct child_stage_spec *spec)
+{
+	uint32_t array = put_room(l, spec->n_covers * sizeof(struct child_cover));
+	for (size_t i = 0; i < spec->n_covers; i++) {
+		struct child_cover cover = {.path = put_string(l, spec->covers[i].path),
+					    .is_dir = (uint32_t)spec->covers[i].is_dir};
+		put_at(l, array + i * sizeof cover, &cover, sizeof cover);
+	}
+	return array;
+}
+
 static void lay_out_stage(struct layout *l, const struct child_stage_spec *spec, struct child_stage_job *head)
 {
 	l->at = sizeof *head;
 	head->layers = put_layers(l, spec);
 	head->rebuilds = put_rebuilds(l, spec);
+	head->covers = put_covers(l, spec);
+	head->empty = spec->empty ? put_string(l, spec->empty) : 0;
 	head->file = put_string(l, spec->file);
 	head->argv = put_strings(l, spec->argv);
 	head->size = (uint32_t)l->at;
@@ -202,7 +215,8 @@ int child_stage_fd(const struct child_stage_spec *spec)
 				       .uid = spec->uid,
 				       .gid = spec->gid,
 				       .n_layers = (uint32_t)spec->n_layers,
-				       .n_rebuilds = (uint32_t)spec->n_rebuilds};
+				       .n_rebuilds = (uint32_t)spec->n_rebuilds,
+				       .n_covers = (uint32_t)spec->n_covers};
 	struct layout l = {0};
 	lay_out_stage(&l, spec, &head);
 	if (spec->n_layers > CHILD_MAX_LAYERS || l.at > MAX_JOB_BYTES)

@@ -44,6 +44,12 @@ struct child_stage_spec {
 	size_t n_layers;
 	const struct child_stage_rebuild *rebuilds;
 	size_t n_rebuilds;
+	const struct child_stage_cover {
+		const char *path;
+		int is_dir;
+	} * covers;
+	size_t n_covers;
+	const char *empty; /* path of an empty file */
 };
 
 /* The stage's job, likewise. -E2BIG beyond CHILD_MAX_LAYERS. */

@@ -197,6 +197,23 @@ static void rebuild(const char *base, const struct child_rebuild *r)
 	(void)r_close(old);
 }
 
+/* ── Hiding ── */
+
+static void cover(const char *path, int is_dir, const char *empty)
+{
+	long over = r_open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC | (is_dir ? O_DIRECTORY : 0));
+	if (over == -ENOENT)
+		return; /* gone meanwhile: nothing to hide */
+	check(CHILD_LAYER_COVER, over);
+	long with =
+		is_dir ? make_tmpfs() : raw_call3(__NR_open_tree, AT_FDCWD, empty, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	check(CHILD_LAYER_COVER, with);
+	check(CHILD_LAYER_COVER,
+	      raw_call5(__NR_move_mount, with, "", over, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+	(void)r_close((int)with);
+	(void)r_close((int)over);
+}
+
 void stage_main(void)
 {
 	struct child_stage_job *job = map_stage();
@@ -206,6 +223,9 @@ void stage_main(void)
 	for (layer_number = 0; layer_number < job->n_layers; layer_number++)
 		mount_layer(base, &layers[layer_number]);
 	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds);
+	const struct child_cover *covers = (const void *)(base + job->covers);
+	for (uint32_t i = 0; i < job->n_covers; i++)
+		cover(base + covers[i].path, (int)covers[i].is_dir, base + job->empty);
 	/* The deepest first, so that the ones above bind the rebuilt directory and not what it covers. */
 	for (uint32_t i = job->n_rebuilds; i > 0; i--)
 		rebuild(base, &rebuilds[i - 1]);

@@ -66,11 +66,12 @@ static void on_tty(struct supervise *s, int master)
 static void explain_layer(const struct supervise *s, uint32_t detail, int errnum, struct airlock_error *err)
 {
 	static const char *const ops[] = {
-		[CHILD_LAYER_UNSHARE] = "make namespaces",   [CHILD_LAYER_MAP] = "map the user",
-		[CHILD_LAYER_PRIVATE] = "detach mounts",     [CHILD_LAYER_OPEN_LOWER] = "open the project",
-		[CHILD_LAYER_OPEN_UPPER] = "open the layer", [CHILD_LAYER_OPEN_WORK] = "open the layer",
-		[CHILD_LAYER_FSOPEN] = "use overlayfs",	     [CHILD_LAYER_OPTION] = "set up overlayfs",
-		[CHILD_LAYER_CREATE] = "create the overlay", [CHILD_LAYER_MOUNT] = "mount the overlay",
+		[CHILD_LAYER_UNSHARE] = "make namespaces",     [CHILD_LAYER_MAP] = "map the user",
+		[CHILD_LAYER_PRIVATE] = "detach mounts",       [CHILD_LAYER_OPEN_LOWER] = "open the project",
+		[CHILD_LAYER_OPEN_UPPER] = "open the layer",   [CHILD_LAYER_OPEN_WORK] = "open the layer",
+		[CHILD_LAYER_FSOPEN] = "use overlayfs",	       [CHILD_LAYER_OPTION] = "set up overlayfs",
+		[CHILD_LAYER_CREATE] = "create the overlay",   [CHILD_LAYER_MOUNT] = "mount the overlay",
+		[CHILD_LAYER_REBUILD] = "rebuild a directory", [CHILD_LAYER_COVER] = "hide a path",
 		[CHILD_LAYER_EXEC] = "execute the backend",
 	};
 	uint32_t op = detail & 0xffff, layer = detail >> 16;
