@@ -38,6 +38,7 @@ static const struct flag {
 	{'o', offsetof(struct change, opaque)},
 	{'s', offsetof(struct change, setid_dropped)},
 	{'c', offsetof(struct change, copied_up)},
+	{'t', offsetof(struct change, settled)},
 };
 
 static bool *flag_in(struct change *c, const struct flag *f)
@@ -116,6 +117,9 @@ int change_set_save(const struct change_set *set, const char *file, struct airlo
 	buf_printf(&b, "end %zu %s\n", set->n, sum);
 	if (b.failed)
 		return base_oom(err);
+	/* That nothing changed is not worth a wait for the disk, and is written once. */
+	if (set->n == 0)
+		return fs_create_private_file(file, b.data, b.len, err);
 	return fs_write_private_file(file, b.data, b.len, err);
 }
 

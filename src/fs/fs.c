@@ -209,6 +209,13 @@ int fs_write_private_file(const char *path, const void *data, size_t len, struct
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "write", path) : 0;
 }
 
+int fs_create_private_file(const char *path, const void *data, size_t len, struct airlock_error *err)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int rc = fd < 0 ? -errno : write_all(fd, data, len);
+	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "write", path) : 0;
+}
+
 /* Where the umask is 002, a user's files are writable for the group of that user alone, which by convention has the
  * same number: not somebody else. */
 static bool others_may_write(const struct stat *st)

@@ -19,6 +19,9 @@ int fs_make_private_dir(const char *path, struct airlock_error *err);
 /* Replaces path atomically with content, mode 0600, by a temporary beside it and rename; parents are made (0700). */
 int fs_write_private_file(const char *path, const void *data, size_t len, struct airlock_error *err);
 
+/* A new file, mode 0600, in a directory that is there; not waiting for the disk: for what may be lost in a power cut. */
+int fs_create_private_file(const char *path, const void *data, size_t len, struct airlock_error *err);
+
 /* Refuses (AIRLOCK_ERR_INVALID) a directory or file of ours that somebody else owns or may write. */
 int fs_check_private(const char *path, struct airlock_error *err);
 
