@@ -117,9 +117,9 @@ int change_set_save(const struct change_set *set, const char *file, struct airlo
 	buf_printf(&b, "end %zu %s\n", set->n, sum);
 	if (b.failed)
 		return base_oom(err);
-	/* That nothing changed is not worth a wait for the disk, and is written once. */
-	if (set->n == 0)
-		return fs_create_private_file(file, b.data, b.len, err);
+	/* That nothing changed is not worth a wait for the disk. */
+	if (set->n == 0 && fs_create_private_file(file, b.data, b.len, NULL) == 0)
+		return 0;
 	return fs_write_private_file(file, b.data, b.len, err);
 }
 
