@@ -200,6 +200,7 @@ assert_absent() {
 
 # A word that no other process has among its arguments.
 new_marker() {
+	# shellcheck disable=SC2034 # for the tests
 	MARKER=airlock-marker-$BATS_ROOT_PID-$BATS_TEST_NUMBER-$RANDOM
 }
 
