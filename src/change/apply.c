@@ -152,20 +152,22 @@ static void abandon(struct transaction *t)
 	(void)finish_journal(t, apply_abandon(t->tx, &why), &why);
 }
 
+static int save(struct transaction *t, struct airlock_error *err)
+{
+	_cleanup_free_ char *file = path_join(t->request->run_dir, "changes");
+	return file ? change_set_save(t->request->set, file, err) : base_oom(err);
+}
+
 /* Without its mark on the disk the way back still is one, unless we are killed on it. */
 static void roll_back(struct transaction *t)
 {
 	struct airlock_error why = {0}, marking = {0};
 	journal_add_back(t->journal);
 	(void)journal_write(t->journal, &marking);
-	(void)finish_journal(t, apply_roll_back(t->tx, &why), &why);
-}
-
-static int save(struct transaction *t)
-{
-	_cleanup_free_ char *file = path_join(t->request->run_dir, "changes");
-	int rc = file ? record_result(t->tx, t->request->set, t->err) : base_oom(t->err);
-	return rc < 0 ? rc : change_set_save(t->request->set, file, t->err);
+	int rc = apply_roll_back(t->tx, &why);
+	record_reverted(t->tx, t->request->set);
+	rc = rc < 0 ? rc : save(t, &why);
+	(void)finish_journal(t, rc, &why);
 }
 
 static int carry_out(struct transaction *t)
@@ -186,7 +188,8 @@ static int carry_out(struct transaction *t)
 		return rc;
 	}
 	rc = apply_complete(t->tx, t->err);
-	rc = rc < 0 ? rc : save(t);
+	rc = rc < 0 ? rc : record_result(t->tx, t->request->set, t->err);
+	rc = rc < 0 ? rc : save(t, t->err);
 	return finish_journal(t, rc, t->err);
 }
 
@@ -264,11 +267,6 @@ static int refresh(const struct apply_request *request, struct airlock_error *er
 static int check_apply(const struct apply_request *request, struct airlock_error *err)
 {
 	struct change_set *set = request->set;
-	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].state == CHANGE_CONFLICT) { /* it may have gone away */
-			set->v[i].state = CHANGE_HELD;
-			base_freep(&set->v[i].reason);
-		}
 	int rc = conflict_check(set, err);
 	if (rc <= 0 || request->force)
 		return rc < 0 ? rc : 0;
@@ -373,10 +371,4 @@ int apply_execute(const struct apply_request *request, struct strs *notes, struc
 	if (rc < 0 && first.code && err)
 		*err = first;
 	return rc;
-}
-
-__attribute__((weak)) int conflict_check(struct change_set *set, struct airlock_error *err); /* TEMPORARY */
-__attribute__((weak)) int conflict_check(struct change_set *set, struct airlock_error *err)
-{
-	return 0;
 }

@@ -38,6 +38,7 @@ static void set_held(const struct apply_tx *tx, const struct apply_op *op, struc
 {
 	c->state = CHANGE_HELD;
 	c->slot = 0;
+	c->settled = true;
 	if (op->from || !c->from)
 		remember_live(tx, op, &c->before);
 }
@@ -106,4 +107,29 @@ int record_result(struct apply_tx *tx, struct change_set *set, struct airlock_er
 	rc = rc < 0 ? rc : record_ops(tx, set, true);
 	rc = rc < 0 || tx->undo ? rc : record_dirs(tx, set);
 	return rc < 0 ? base_oom(err) : 0;
+}
+
+/* Renames there and back leave an entry as it was but for its ctime, which tells others' changes: what we did ourselves must
+ * not look like one. */
+static void keep_known(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
+{
+	struct change_stat live, *known = tx->undo ? &c->after : &c->before;
+	bool about_it = tx->undo ? !op->from : op->from || !c->from;
+	if (!about_it || ops_look_live(tx, op->root, op->path, &live) < 0 || live.inode != op->old.inode ||
+	    live.type != op->old.type)
+		return;
+	if (live.mtime_ns == op->old.mtime_ns && live.size == op->old.size && live.mode == op->old.mode &&
+	    op->old.ctime_ns == known->ctime_ns) {
+		known->ctime_ns = live.ctime_ns;
+		c->settled |= !tx->undo;
+	}
+}
+
+void record_reverted(struct apply_tx *tx, struct change_set *set)
+{
+	for (size_t i = 0; i < tx->n_ops; i++) {
+		struct change *c = change_of(&tx->ops[i], set);
+		if (c)
+			keep_known(tx, &tx->ops[i], c);
+	}
 }

@@ -231,12 +231,32 @@ static int forward_meta(struct apply_tx *tx, struct apply_op *op, const struct e
 	return rc == -ENOENT && tx->recovering ? 0 : rc;
 }
 
+/* Whether what is to become live still waits for it, in the stage or in the layer. */
+static bool is_waiting(const struct apply_tx *tx, const struct apply_op *op, const struct ends *e)
+{
+	struct change_stat st = {0};
+	const char *name;
+	if (look_stage(e, &st) < 0 || st.inode == op->staged || !is_fetched_from_layer(tx, op))
+		return st.inode == op->staged;
+	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	return dir >= 0 && apply_stat_at(dir, name, &st) == 0 && st.inode == op->staged;
+}
+
+/* The directory is gone. After a crash that may be because a later step has taken it away. */
+static int forward_without_directory(const struct apply_tx *tx, const struct apply_op *op, const struct ends *e)
+{
+	bool brings = op->step == APPLY_INSTALL || op->step == APPLY_EXCHANGE;
+	if (!tx->recovering || op->step == APPLY_META || (brings && is_waiting(tx, op, e)))
+		return STEP_FOREIGN;
+	return 0;
+}
+
 int step_forward(struct apply_tx *tx, struct apply_op *op)
 {
 	_cleanup_(ends_done) struct ends e = {.live_dir = -EBADF};
 	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
 	if (rc != 0)
-		return rc;
+		return rc == STEP_FOREIGN ? forward_without_directory(tx, op, &e) : rc;
 	switch (op->step) {
 	case APPLY_REMOVE:
 		return forward_remove(tx, op, &e);

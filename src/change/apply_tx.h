@@ -135,6 +135,7 @@ int dirs_sync(struct apply_tx *tx, struct airlock_error *err);
 /* ── apply_record.c ── */
 
 int record_result(struct apply_tx *tx, struct change_set *set, struct airlock_error *err);
+void record_reverted(struct apply_tx *tx, struct change_set *set);
 
 /* ── undo.c ── */
 

@@ -53,6 +53,9 @@ struct change {
 	 * from here or, moved or linked by the command, from elsewhere. With before.type CHANGE_NOTHING, and for a file
 	 * a live parent directory that was changed since the run began, somebody else has removed the original (I3). */
 	bool copied_up;
+	/* before was not seen by the scan but left by an undo or a roll back of ours, which gave it a later ctime than the
+	 * run's start. Without this a later ctime is taken for somebody else's change. */
+	bool settled;
 	enum change_verdict verdict;
 	enum change_state state;
 	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */

@@ -28,26 +28,38 @@ static int list_journals(const char *dir, struct strs *ret, struct airlock_error
 
 /* ── One journal ── */
 
-static int save(struct apply_tx *tx, const char *run_dir, struct airlock_error *err)
+/* The record says what the tree is now. */
+static int save(struct apply_tx *tx, const char *run_dir, bool done, struct airlock_error *err)
 {
 	_cleanup_changes_ struct change_set *set = NULL;
 	_cleanup_free_ char *file = path_join(run_dir, "changes");
 	if (!file)
 		return base_oom(err);
 	int rc = change_set_load(file, &set, err);
-	rc = rc < 0 ? rc : record_result(tx, set, err);
+	if (rc < 0)
+		return rc;
+	if (!done)
+		record_reverted(tx, set);
+	rc = done ? record_result(tx, set, err) : 0;
 	return rc < 0 ? rc : change_set_save(set, file, err);
 }
 
-static int go_back(struct apply_tx *tx, struct journal *j, struct airlock_error *err)
+static int settle(struct apply_tx *tx, const char *run_dir, bool done, struct airlock_error *err)
+{
+	int rc = save(tx, run_dir, done, err);
+	if (rc == 0)
+		strs_addf(tx->notes, "the interrupted %s of run %s was %s", tx->undo ? "undo" : "apply", tx->run,
+			  done ? "finished" : "reverted");
+	return rc;
+}
+
+static int go_back(struct apply_tx *tx, const char *run_dir, struct airlock_error *err)
 {
 	for (size_t i = 0; i < tx->n_ops; i++)
 		tx->ops[i].left = false;
 	tx->n_left = 0;
 	int rc = apply_roll_back(tx, err);
-	if (rc == 0)
-		strs_addf(tx->notes, "the interrupted %s of run %s was reverted", tx->undo ? "undo" : "apply", tx->run);
-	return rc;
+	return rc < 0 ? rc : settle(tx, run_dir, false, err);
 }
 
 static int go_forward(struct apply_tx *tx, struct journal *j, const char *run_dir, struct airlock_error *err)
@@ -58,13 +70,10 @@ static int go_forward(struct apply_tx *tx, struct journal *j, const char *run_di
 		strs_addf(tx->notes, "%s", why.message);
 		journal_add_back(j);
 		int rc = journal_write(j, err);
-		return rc < 0 ? rc : go_back(tx, j, err);
+		return rc < 0 ? rc : go_back(tx, run_dir, err);
 	}
 	int rc = apply_complete(tx, err);
-	rc = rc < 0 ? rc : save(tx, run_dir, err);
-	if (rc == 0)
-		strs_addf(tx->notes, "the interrupted %s of run %s was finished", tx->undo ? "undo" : "apply", tx->run);
-	return rc;
+	return rc < 0 ? rc : settle(tx, run_dir, true, err);
 }
 
 static int lock_tx(const struct apply_tx *tx, struct lock *lock, struct airlock_error *err)
@@ -92,7 +101,7 @@ static int resume(struct apply_tx *tx, struct journal *j, enum journal_part part
 	if (part == JOURNAL_COMMIT)
 		rc = go_forward(tx, j, run_dir, err);
 	else
-		rc = part == JOURNAL_BACK ? go_back(tx, j, err) : apply_abandon(tx, err);
+		rc = part == JOURNAL_BACK ? go_back(tx, run_dir, err) : apply_abandon(tx, err);
 	return rc < 0 ? rc : journal_remove(j, err);
 }
 

@@ -87,7 +87,7 @@ static const char *every_pair_on_one_fs(const char *dir)
 
 static void every_type_becomes_every_type(void **state)
 {
-	as_everyone(every_pair_on_one_fs);
+	world_as_everyone(every_pair_on_one_fs);
 }
 
 int main(void)

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* I4: killed before any system call that changes something, or refused by it, applying and undoing leave the old tree or the
+ * new one once the next start has recovered, and nothing else. Every such call of the library goes through here. */
+#include "apply_world.h"
+
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+
+#define KILLED 77
+
+/* ── Faults ── */
+
+static struct {
+	long at;       /* the call to strike, from 1; 0: none */
+	long calls;    /* so far */
+	int errnum;    /* what it fails with; 0: the process dies */
+	bool for_good; /* all later ones fail too */
+} fault;
+
+static bool strikes(void)
+{
+	fault.calls++;
+	if (fault.at == 0 || fault.calls < fault.at || (fault.calls > fault.at && !fault.for_good))
+		return false;
+	if (fault.errnum == 0)
+		_exit(KILLED);
+	errno = fault.errnum;
+	return true;
+}
+
+#define WRAP(type, name, params, args)                                                                                 \
+	type __real_##name params;                                                                                     \
+	type __wrap_##name params;                                                                                     \
+	type __wrap_##name params                                                                                      \
+	{                                                                                                              \
+		return strikes() ? (type)-1 : __real_##name args;                                                      \
+	}
+
+WRAP(int, renameat2, (int a, const char *b, int c, const char *d, unsigned e), (a, b, c, d, e))
+WRAP(int, renameat, (int a, const char *b, int c, const char *d), (a, b, c, d))
+WRAP(int, mkdirat, (int a, const char *b, mode_t c), (a, b, c))
+WRAP(int, mkdir, (const char *a, mode_t b), (a, b))
+WRAP(int, unlinkat, (int a, const char *b, int c), (a, b, c))
+WRAP(int, symlinkat, (const char *a, int b, const char *c), (a, b, c))
+WRAP(int, linkat, (int a, const char *b, int c, const char *d, int e), (a, b, c, d, e))
+WRAP(int, mknodat, (int a, const char *b, mode_t c, dev_t d), (a, b, c, d))
+WRAP(int, chmod, (const char *a, mode_t b), (a, b))
+WRAP(int, fchmod, (int a, mode_t b), (a, b))
+WRAP(int, fchownat, (int a, const char *b, uid_t c, gid_t d, int e), (a, b, c, d, e))
+WRAP(int, utimensat, (int a, const char *b, const struct timespec *c, int d), (a, b, c, d))
+WRAP(int, setxattr, (const char *a, const char *b, const void *c, size_t d, int e), (a, b, c, d, e))
+WRAP(int, removexattr, (const char *a, const char *b), (a, b))
+WRAP(int, ftruncate64, (int a, off_t b), (a, b))
+WRAP(ssize_t, pwrite64, (int a, const void *b, size_t c, off_t d), (a, b, c, d))
+WRAP(ssize_t, write, (int a, const void *b, size_t c), (a, b, c))
+WRAP(ssize_t, copy_file_range, (int a, off_t *b, int c, off_t *d, size_t e, unsigned f), (a, b, c, d, e, f))
+
+/* Not carried out: they cost most of the time and change nothing that a process can see. */
+int __wrap_fsync(int fd)
+{
+	return strikes() ? -1 : 0;
+}
+
+int __wrap_syncfs(int fd)
+{
+	return strikes() ? -1 : 0;
+}
+
+int __real_openat64(int dirfd, const char *path, int flags, ...);
+int __wrap_openat64(int dirfd, const char *path, int flags, ...);
+int __wrap_openat64(int dirfd, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	if (flags & O_CREAT) {
+		va_list ap;
+		va_start(ap, flags);
+		mode = va_arg(ap, mode_t);
+		va_end(ap);
+		if (strikes())
+			return -1;
+	}
+	return __real_openat64(dirfd, path, flags, mode);
+}
+
+static void arm(long at, int errnum)
+{
+	fault.at = at;
+	fault.errnum = errnum;
+	fault.calls = 0;
+	fault.for_good = false;
+}
+
+/* ── Scenarios ── */
+
+struct scenario {
+	const char *name;
+	const struct node *before, *after;
+};
+
+static const struct node one_before[] = {{'f', "a", "old"}, {'f', "b", "other"}, {0}};
+static const struct node one_after[] = {{'f', "a", "new"}, {'f', "b", "other"}, {0}};
+
+static const struct node all_before[] = {
+	{'f', "modified", "old text"},
+	{'f', "mode", "text", 0600},
+	{'f', "renamed from", "a text that is long enough to be told from others"},
+	{'d', "gone"},
+	{'f', "gone/a", "a"},
+	{'d', "gone/deep", NULL, 0555},
+	{'f', "gone/deep/b", "b"},
+	{'d', "dir to file"},
+	{'f', "dir to file/c", "c"},
+	{'f', "file to dir", "text"},
+	{'l', "link to dir", "gone"},
+	{'d', "meta", NULL, 0755, "old"},
+	{'f', "meta/d", "d"},
+	{'d', "locked", NULL, 0555},
+	{'f', "locked/e", "e"},
+	{'l', "link", "old target"},
+	{'d', "untouched"},
+	{'f', "untouched/f", "f"},
+	{0},
+};
+static const struct node all_after[] = {
+	{'f', "modified", "new text, longer than the old one"},
+	{'f', "mode", "text", 0755},
+	{'f', "renamed to", "a text that is long enough to be told from others"},
+	{'f', "dir to file", "now a file"},
+	{'d', "file to dir", NULL, 0700, "new"},
+	{'f', "file to dir/g", "g"},
+	{'d', "link to dir"},
+	{'f', "link to dir/h", "h", 0444},
+	{'d', "meta", NULL, 0750, "new"},
+	{'f', "meta/d", "changed d"},
+	{'d', "locked", NULL, 0555},
+	{'f', "locked/e", "changed e"},
+	{'f', "locked/new", "new"},
+	{'l', "link", "new target"},
+	{'d', "untouched"},
+	{'f', "untouched/f", "f"},
+	{'d', "added"},
+	{'d', "added/sub", NULL, 0500},
+	{'f', "added/sub/i", "i", 0400, "value"},
+	{'l', "added/j", "sub/i"},
+	{0},
+};
+
+static const struct scenario one_file = {"one file", one_before, one_after};
+static const struct scenario everything = {"everything", all_before, all_after};
+
+/* ── One trial ── */
+
+struct trial {
+	const struct scenario *scenario;
+	const char *dir, *state_base;
+	bool undo;
+	int number;
+	struct world w;
+};
+
+static char report[8000];
+
+static const char *wrong(const struct trial *t, long at, const char *what)
+{
+	(void)snprintf(report, sizeof report, "%s, %s, call %ld: %s %s", t->scenario->name, t->undo ? "undo" : "apply",
+		       at, what, t->w.err.message);
+	return report;
+}
+
+/* A world in which the transaction is about to begin. */
+static int set_up(struct trial *t)
+{
+	char here[600], state[600];
+	arm(0, 0);
+	t->number++;
+	(void)snprintf(here, sizeof here, "%.500s/%d", t->dir, t->number);
+	(void)snprintf(state, sizeof state, "%.500s/s%d", t->state_base, t->number);
+	if (mkdir(here, 0755) < 0 || mkdir(state, 0700) < 0 ||
+	    world_make_at(&t->w, here, state, t->scenario->before, t->scenario->after) < 0)
+		return -1;
+	return t->undo ? world_apply(&t->w, false) : 0;
+}
+
+static void unlock_all(const char *path)
+{
+	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
+	int event = fs_walk_start(&w, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	while (event >= 0 && (event = fs_walk_next(&w)) > 0) {
+		if (event != FS_WALK_DIR)
+			continue;
+		(void)fchmodat(fs_walk_dirfd(&w), w.name, 0700, 0);
+		(void)fs_walk_enter(&w);
+	}
+}
+
+static void tear_down(struct trial *t)
+{
+	char here[600], state[600];
+	(void)snprintf(here, sizeof here, "%.500s/%d", t->dir, t->number);
+	(void)snprintf(state, sizeof state, "%.500s/s%d", t->state_base, t->number);
+	arm(0, 0);
+	world_done(&t->w);
+	const char *both[] = {here, state};
+	for (int i = 0; i < 2; i++) {
+		if (geteuid() != 0)
+			unlock_all(both[i]);
+		(void)nftw(both[i], identities_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	}
+}
+
+/* Runs it in a child that dies at a call. 1: it died, 0: it came to its end. */
+static int run_killed(struct trial *t, long at, bool recover)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (pid == 0) {
+		arm(at, 0);
+		int rc = recover ? world_recover(&t->w, NULL) : world_apply(&t->w, t->undo);
+		_exit(rc < 0 ? 1 : 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status) == KILLED ? 1 : WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+/* One of the two trees, the record says which, and both ways are open from there. */
+static const char *check_settled(struct trial *t, long at)
+{
+	struct world *w = &t->w;
+	const char *not_old = world_differs(w->project, w->original);
+	_cleanup_free_ char *old_text = not_old ? strdup(not_old) : NULL;
+	const char *not_new = world_differs(w->project, w->expected);
+	if (not_old && not_new) {
+		char text[2500];
+		(void)snprintf(text, sizeof text, "neither old (%s) nor new (%s)", old_text, not_new);
+		return wrong(t, at, text);
+	}
+	if (!world_is_empty_dir(w->journal))
+		return wrong(t, at, "a journal is left");
+	if (world_reload(w) < 0)
+		return wrong(t, at, "no record");
+	enum change_state all = not_new ? CHANGE_HELD : CHANGE_APPLIED;
+	for (size_t i = 0; i < w->set->n; i++)
+		if (w->set->v[i].state != all)
+			return wrong(t, at, w->set->v[i].path);
+	if (world_apply(w, !not_new) < 0)
+		return wrong(t, at, "it cannot go on");
+	const char *differs = world_differs(w->project, not_new ? w->expected : w->original);
+	return differs ? wrong(t, at, differs) : NULL;
+}
+
+static long points; /* how many faults were tried */
+
+/* ── Killed ── */
+
+static const char *kill_at_every_call(struct trial *t)
+{
+	for (long at = 1;; at++) {
+		size_t recovered = 0;
+		if (set_up(t) < 0)
+			return wrong(t, at, "no world");
+		int died = run_killed(t, at, false);
+		if (died < 0)
+			return wrong(t, at, "failed without a fault");
+		points += died;
+		if (world_recover(&t->w, &recovered) < 0)
+			return wrong(t, at, "no recovery");
+		const char *bad = check_settled(t, at);
+		tear_down(t);
+		if (bad || !died)
+			return bad;
+	}
+}
+
+/* The same while recovering; once more what was recovered is left alone. */
+static const char *kill_recovery_at_every_call(struct trial *t, long at)
+{
+	for (long again = 1;; again++) {
+		size_t recovered = 1;
+		if (set_up(t) < 0 || run_killed(t, at, false) < 0)
+			return wrong(t, at, "no world");
+		int died = run_killed(t, again, true);
+		if (died < 0)
+			return wrong(t, again, "recovery failed without a fault");
+		points += died;
+		if (world_recover(&t->w, NULL) < 0 || world_recover(&t->w, &recovered) < 0 || recovered != 0)
+			return wrong(t, again, "no recovery");
+		const char *bad = check_settled(t, again);
+		tear_down(t);
+		if (bad || !died)
+			return bad;
+	}
+}
+
+static const char *kill_some_recoveries(struct trial *t)
+{
+	static const long calls[] = {12, 30, 47, 55};
+	const char *bad = NULL;
+	for (size_t i = 0; !bad && i < sizeof calls / sizeof *calls; i++)
+		bad = kill_recovery_at_every_call(t, calls[i]);
+	return bad;
+}
+
+/* ── Refused ── */
+
+/* An error is one, or it did not matter. What is not settled then the next start settles. */
+static const char *fail_at_every_call(struct trial *t, int errnum, bool for_good)
+{
+	for (long at = 1;; at++) {
+		if (set_up(t) < 0)
+			return wrong(t, at, "no world");
+		arm(at, errnum);
+		fault.for_good = for_good;
+		int rc = world_apply(&t->w, t->undo);
+		bool struck = fault.calls >= at;
+		arm(0, 0);
+		points += struck;
+		const char *new = t->undo ? t->w.original : t->w.expected,
+			   *old = t->undo ? t->w.expected : t->w.original;
+		if (world_is_empty_dir(t->w.journal)) {
+			const char *differs = world_differs(t->w.project, rc < 0 ? old : new);
+			if (differs)
+				return wrong(t, at, differs);
+		}
+		if (world_recover(&t->w, NULL) < 0)
+			return wrong(t, at, "no recovery");
+		const char *bad = check_settled(t, at);
+		tear_down(t);
+		if (bad || !struck)
+			return bad;
+	}
+}
+
+static const char *fail_in_every_way(struct trial *t)
+{
+	static const int errors[] = {EIO, ENOSPC, EACCES, EDQUOT};
+	const char *bad = NULL;
+	for (size_t i = 0; !bad && i < sizeof errors / sizeof *errors; i++)
+		bad = fail_at_every_call(t, errors[i], false);
+	return bad ? bad : fail_at_every_call(t, EROFS, true);
+}
+
+/* ── Places ── */
+
+static const char *both_directions(struct trial *t, const char *(*check)(struct trial *))
+{
+	t->undo = false;
+	const char *bad = check(t);
+	t->undo = true;
+	return bad ? bad : check(t);
+}
+
+static const char *on_one_fs(const char *dir, const struct scenario *s, const char *(*check)(struct trial *))
+{
+	struct trial t = {.scenario = s, .dir = dir, .state_base = dir};
+	return both_directions(&t, check);
+}
+
+static const char *killed_with_one_file(const char *dir)
+{
+	return on_one_fs(dir, &one_file, kill_at_every_call);
+}
+
+static const char *killed_with_everything(const char *dir)
+{
+	return on_one_fs(dir, &everything, kill_at_every_call);
+}
+
+static const char *killed_in_recovery(const char *dir)
+{
+	return on_one_fs(dir, &everything, kill_some_recoveries);
+}
+
+static const char *refused(const char *dir)
+{
+	const char *bad = on_one_fs(dir, &one_file, fail_in_every_way);
+	return bad ? bad : on_one_fs(dir, &everything, fail_in_every_way);
+}
+
+static void a_killed_apply_of_one_file_is_recovered(void **state)
+{
+	world_as_everyone(killed_with_one_file);
+}
+
+static void a_killed_apply_of_everything_is_recovered(void **state)
+{
+	world_as_everyone(killed_with_everything);
+}
+
+static void a_killed_recovery_is_recovered(void **state)
+{
+	world_as_everyone(killed_in_recovery);
+}
+
+static void a_refused_call_changes_nothing(void **state)
+{
+	world_as_everyone(refused);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_killed_apply_of_one_file_is_recovered),
+		cmocka_unit_test(a_killed_apply_of_everything_is_recovered),
+		cmocka_unit_test(a_killed_recovery_is_recovered),
+		cmocka_unit_test(a_refused_call_changes_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
