@@ -87,7 +87,9 @@ int apply_select(struct change_set *set, const char *const *paths, bool undo, bo
 	if (!selected)
 		return base_oom(err);
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && paths[i]; i++)
+	for (size_t i = 0; !paths && i < set->n; i++)
+		selected[i] = true;
+	for (size_t i = 0; rc == 0 && paths && paths[i]; i++)
 		rc = mark_path(set, paths[i], selected, err);
 	if (rc < 0)
 		return rc;
