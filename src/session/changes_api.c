@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
+#include "session/earlier.h"
 #include "session/layers.h"
 
 #include "base/error.h"
@@ -8,114 +9,7 @@
 #include "change/apply.h"
 #include "fs/fs.h"
 
-#include <dirent.h>
 #include <string.h>
-
-/* One earlier run, opened. */
-struct earlier {
-	struct host host;
-	char *runs, *dir, *record, *journal, *locks;
-	struct change_set *set;
-};
-
-static void earlier_done(struct earlier *e)
-{
-	host_done(&e->host);
-	char **all[] = {&e->runs, &e->dir, &e->record, &e->journal, &e->locks};
-	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
-		base_freep(all[i]);
-	change_set_free(e->set);
-	e->set = NULL;
-}
-
-/* ── Finding a run ── */
-
-static void list_runs(const char *runs, struct strs *ret)
-{
-	DIR *dir = opendir(runs);
-	for (struct dirent *d; dir && (d = readdir(dir));)
-		if (d->d_name[0] != '.')
-			strs_add(ret, d->d_name);
-	if (dir)
-		(void)closedir(dir);
-	strs_sort(ret);
-}
-
-static int find_by_prefix(const struct strs *runs, const char *name, const char **ret, struct airlock_error *err)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < runs->n; i++) {
-		if (strcmp(runs->v[i], name) == 0) {
-			*ret = runs->v[i];
-			return 0;
-		}
-		if (strncmp(runs->v[i], name, strlen(name)) == 0) {
-			*ret = runs->v[i];
-			n++;
-		}
-	}
-	if (n == 1 && *name)
-		return 0;
-	if (n > 1)
-		return base_error(err, AIRLOCK_ERR_USAGE, "run", name,
-				  "\"%s\" is the beginning of %zu runs; give more of it", name, n);
-	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", name, "there is no run \"%s\"", name);
-}
-
-static int find_run(const struct earlier *e, const char *name, char **ret, struct airlock_error *err)
-{
-	_cleanup_strs_ struct strs runs = STRS_INIT;
-	const char *found = NULL;
-	list_runs(e->runs, &runs);
-	int rc = 0;
-	if (strcmp(name, "last") != 0)
-		rc = find_by_prefix(&runs, name, &found, err);
-	else if (runs.n > 0)
-		found = runs.v[runs.n - 1];
-	else
-		rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", "last", "there is no run yet");
-	if (rc < 0)
-		return rc;
-	*ret = strdup(found);
-	return *ret ? 0 : base_oom(err);
-}
-
-static int load(struct earlier *e, const char *run, struct airlock_error *err)
-{
-	base_freep(&e->dir);
-	base_freep(&e->record);
-	e->dir = path_join(e->runs, run);
-	e->record = e->dir ? path_join(e->dir, "changes") : NULL;
-	if (!e->record)
-		return base_oom(err);
-	int rc = change_set_load(e->record, &e->set, err);
-	if (rc == AIRLOCK_ERR_NOT_FOUND && err)
-		base_hint(err, "run %s wrote straight to the project, so nothing of it was captured", run);
-	return rc;
-}
-
-static int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err)
-{
-	*e = (struct earlier){0};
-	int rc = host_init(s, &e->host, err);
-	if (rc < 0)
-		return rc;
-	e->runs = path_join(e->host.state_dir, "runs");
-	e->journal = layers_journal_dir(&e->host);
-	e->locks = layers_lock_dir(&e->host);
-	if (!e->runs || !e->journal || !e->locks)
-		return base_oom(err);
-	return apply_recover(e->journal, e->runs, NULL, NULL, err);
-}
-
-static int earlier_open(struct earlier *e, const struct airlock_settings *s, const char *run, struct airlock_error *err)
-{
-	_cleanup_free_ char *id = NULL;
-	int rc = earlier_init(e, s, err);
-	if (rc == 0)
-		rc = find_run(e, run, &id, err);
-	return rc < 0 ? rc : load(e, id, err);
-}
 
 /* ── Showing ── */
 
@@ -150,22 +44,6 @@ int airlock_changes_show(const struct airlock_settings *s, const char *run, int 
 		rc = (json ? show_json : show_text)(e.set, ret_text, err);
 	earlier_done(&e);
 	return rc;
-}
-
-int airlock_changes_diff(const struct airlock_settings *s, const char *run, const char *const *paths, int colour,
-			 char **ret_text, struct airlock_error *err)
-{
-	struct earlier e;
-	struct buf out = BUF_INIT;
-	int rc = earlier_open(&e, s, run, err);
-	if (rc == 0) {
-		struct diff_options options = {.colour = colour != 0, .run_dir = e.dir};
-		rc = diff_write(e.set, paths, &options, &out, err);
-	}
-	earlier_done(&e);
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
-	buf_done(&out);
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
 }
 
 /* ── Doing ── */
@@ -325,13 +203,11 @@ static int find_last_applied(struct earlier *e, const struct airlock_settings *s
 	settings_view_done(&view);
 	if (rc < 0)
 		return rc;
-	list_runs(e->runs, &runs);
+	earlier_list(e, &runs);
 	for (size_t i = runs.n; i > 0; i--) {
-		if (load(e, runs.v[i - 1], NULL) == 0 && e->set->n_roots > 0 &&
+		if (earlier_load(e, runs.v[i - 1], NULL) == 0 && e->set->n_roots > 0 &&
 		    strcmp(e->set->roots[0].path, project) == 0 && has_applied(e->set))
 			return 0;
-		change_set_free(e->set);
-		e->set = NULL;
 	}
 	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "undo", project, "nothing was applied in %s that could be undone",
 			  project);

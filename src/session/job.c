@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "fs/fs.h"
+#include "session/layers.h"
 #include "session/world.h"
 
 #include <limits.h>
@@ -135,23 +136,18 @@ static char *as_shell_line(const struct airlock_settings *s, const struct strs *
 
 /* ── The plan ── */
 
-static int check_changes(struct airlock_job *job, struct airlock_error *err)
+/* Without a sandbox there is nothing between the command and the files; holding them back was asked for and cannot be. */
+static int check_changes(const struct airlock_job *job, struct airlock_error *err)
 {
 	const struct policy *p = &job->config->policy;
 	bool captures = p->changes == POLICY_CHANGES_ASK || p->changes == POLICY_CHANGES_HOLD ||
 			p->changes == POLICY_CHANGES_DISCARD;
-	if (!captures)
+	if (!captures || job->backend != &backend_passthrough)
 		return 0;
 	const char *mode = policy_changes_name(p->changes);
-	if (p->changes_asked) {
-		base_error(err, AIRLOCK_ERR_UNAVAILABLE, "changes", mode,
-			   "changes cannot be captured by this version, so \"%s\" is not to be had", mode);
-		return base_hint(err, "use --changes direct: writes go straight to the project");
-	}
-	strs_addf(&job->warnings,
-		  "profile %s asks to %s changes; this version writes them straight to the project (--changes direct)",
-		  p->profile, mode);
-	return 0;
+	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "changes", mode,
+		   "changes cannot be captured without a sandbox, so \"%s\" is not to be had", mode);
+	return base_hint(err, "use --changes direct: the command writes straight to the project");
 }
 
 static int want_network(const struct airlock_job *job, bool *ret, struct airlock_error *err)
@@ -188,6 +184,7 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		.argv = (const char *const *)argv->v,
 		.environ = (const char *const *)s->environ.v,
 		.network = network,
+		.capture = layers_wanted(job),
 	};
 	int rc = plan_build(&in, &job->plan, err);
 	if (rc == 0)
@@ -221,11 +218,11 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	if (rc == 0)
 		rc = want_network(job, &network, err);
 	if (rc == 0)
-		rc = check_changes(job, err);
-	if (rc == 0)
 		rc = job_check_paths(job, &extra, err);
 	if (rc == 0)
 		rc = job_choose_backend(job, &because, err);
+	if (rc == 0)
+		rc = check_changes(job, err);
 	if (rc == 0)
 		rc = job_find_working_dir(job, wanted_dir, &cwd, err);
 	/* Before the plan looks at the home it lies in: what is not there then is not in a rebuilt directory either. */
@@ -233,6 +230,8 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 		rc = fs_make_private_dir(job->host.playground, err);
 	if (rc == 0)
 		rc = build_plan(job, s, &argv, cwd, network, err);
+	if (rc == 0 && layers_wanted(job))
+		rc = layers_preflight(job, err);
 	if (rc == 0)
 		rc = job_check_working_dir(job, wanted_dir ? cwd : NULL, err);
 	if (rc == 0 && !(job->command_line = as_shell_line(s, &argv)))

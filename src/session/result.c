@@ -43,12 +43,16 @@ static void add_output(struct json *j, const char *key, const struct capture *c)
 	json_stringn(j, key, buf_str(&text), text.len);
 }
 
-static void add_changes(struct json *j, const char *state)
+static void add_changes(struct json *j, const char *state, const struct change_set *set)
 {
 	json_open_object(j, "changes");
 	json_string(j, "state", state);
-	json_open_array(j, "files");
-	json_close(j);
+	if (set)
+		change_set_json(set, j, "files");
+	else {
+		json_open_array(j, "files");
+		json_close(j);
+	}
 	json_close(j);
 }
 
@@ -81,8 +85,8 @@ static void write_result(const struct airlock_run *run, struct json *j)
 	json_path(j, "working_dir", run->job->plan->cwd);
 	add_isolation(j, run->job, r->limits);
 	add_usage(j, r);
-	add_changes(j, r->error.code ? "none" : "direct");
-	json_error(j, "error", &r->error);
+	add_changes(j, layers_state(&run->layers), run->layers.set);
+	json_error(j, "error", airlock_run_error(run));
 	json_close(j);
 }
 
@@ -117,6 +121,10 @@ const char *airlock_run_result_text(struct airlock_run *run)
 		buf_adds(&out, "No output received from command\n");
 	if (r->exit_code != 0)
 		buf_printf(&out, "Exit code: %d\n", r->exit_code);
+	if (run->layers.set && run->layers.set->n > 0) {
+		buf_printf(&out, "Changes (%s):\n", layers_state(&run->layers));
+		change_set_text(run->layers.set, &out);
+	}
 	run->text = buf_take(&out);
 	return run->text ? run->text : "";
 }
@@ -139,7 +147,7 @@ char *airlock_failure_json(const struct airlock_error *err)
 	json_null(&j, "working_dir");
 	json_null(&j, "isolation");
 	json_null(&j, "usage");
-	add_changes(&j, "none");
+	add_changes(&j, "none", NULL);
 	json_error(&j, "error", err);
 	json_close(&j);
 	buf_addc(&out, '\n');

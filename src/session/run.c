@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "change/apply.h"
 #include "fs/fs.h"
 
 #include <stdio.h>
@@ -63,10 +64,22 @@ static int ask(struct airlock_job *job, const struct airlock_io *io, struct airl
 	return io->ask(&shown, io->data) == AIRLOCK_ALLOW_ONCE ? 0 : permission_denied(q, false, err);
 }
 
+/* An apply that was interrupted is finished or reverted before anything else happens to the project. */
+static int recover_first(const struct host *host, struct airlock_error *err)
+{
+	_cleanup_free_ char *journal = layers_journal_dir(host), *runs = path_join(host->state_dir, "runs");
+	_cleanup_strs_ struct strs notes = STRS_INIT;
+	return journal && runs ? apply_recover(journal, runs, NULL, &notes, err) : base_oom(err);
+}
+
 static int start(struct airlock_run *run, const struct airlock_io *io, struct airlock_error *err)
 {
 	struct airlock_job *job = run->job;
-	int rc = claim_run_dir(run, &job->host, err);
+	int rc = recover_first(&job->host, err);
+	if (rc == 0)
+		rc = claim_run_dir(run, &job->host, err);
+	if (rc == 0)
+		rc = layers_begin(&run->layers, job, run->id, run->dir, err);
 	if (rc < 0)
 		return rc;
 	struct supervise_spec spec = {
@@ -76,6 +89,8 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.run_id = run->id,
 		.run_dir = run->dir,
 		.max_output = job->config->max_output,
+		.layers = run->layers.layers,
+		.n_layers = run->layers.n_layers,
 		.pty = job->pty,
 		.stdin_fd = io ? io->stdin_fd : -1,
 		.stdout_fd = io ? io->stdout_fd : -1,
@@ -114,7 +129,13 @@ int airlock_run_fd(const struct airlock_run *run)
 
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 {
-	return supervise_dispatch(run->supervise, timeout_ms);
+	if (run->finished)
+		return 0;
+	if (supervise_dispatch(run->supervise, timeout_ms) > 0)
+		return 1;
+	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise));
+	run->finished = true;
+	return 0;
 }
 
 int airlock_run_signal(struct airlock_run *run, int signal)
@@ -133,8 +154,11 @@ void airlock_run_free(struct airlock_run *run)
 	if (!run)
 		return;
 	supervise_free(run->supervise);
+	/* Freed before its end: what it changed is kept, for a person to decide. */
+	layers_done(&run->layers);
 	if (run->dir)
 		(void)rmdir(run->dir); /* only goes when nothing was kept in it */
+	free(run->changes_text);
 	free(run->dir);
 	free(run->json);
 	free(run->text);
@@ -162,5 +186,31 @@ int airlock_run_exit_code(const struct airlock_run *run)
 
 const struct airlock_error *airlock_run_error(const struct airlock_run *run)
 {
-	return &supervise_result(run->supervise)->error;
+	const struct airlock_error *own = &supervise_result(run->supervise)->error;
+	return own->code ? own : &run->layers.error;
+}
+
+const char *airlock_run_changes_text(struct airlock_run *run)
+{
+	struct buf out = BUF_INIT;
+	free(run->changes_text);
+	if (run->layers.set)
+		change_set_text(run->layers.set, &out);
+	run->changes_text = buf_take(&out);
+	return run->changes_text ? run->changes_text : "";
+}
+
+const char *airlock_run_changes_state(const struct airlock_run *run)
+{
+	return layers_state(&run->layers);
+}
+
+size_t airlock_run_changes_count(const struct airlock_run *run)
+{
+	return run->layers.set ? run->layers.set->n : 0;
+}
+
+const char *airlock_run_note(const struct airlock_run *run, size_t i)
+{
+	return i < run->layers.notes.n ? run->layers.notes.v[i] : NULL;
 }

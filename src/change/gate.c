@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a run leaves behind is harmless in the layer. The gate asks of each change what the live tree would do with it:
+ * what would run, or lead a program astray, without anybody starting it, is held for a person. It is judged by the final
+ * tree and not by who made the change or how: a rename, a link or two runs in a row come to the same. Deletions pass.
+ */
+#include "change/gate.h"
+#include "change/gate_name.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#define MADE_EXECUTABLE "made executable: it was data before"
+#define SPECIAL "special file: programs that open it may wait for ever"
+#define BY_RULE "held by a rule of the configuration"
+
+static bool lies_in_dependencies(const char *folded, const char *at)
+{
+	for (const char *p = folded; p < at; p = gate_rest(p))
+		if (gate_first_is(p, "node_modules"))
+			return true;
+	return false;
+}
+
+static bool rule_matches(const struct sensitive_rule *r, const char *folded, const char *at, bool on_the_way)
+{
+	enum gate_match match = gate_name_match(r->pattern, at);
+	if (match == GATE_NO || (match == GATE_ON_THE_WAY && !on_the_way))
+		return false;
+	return !r->not_in_dependencies || !lies_in_dependencies(folded, at);
+}
+
+const struct sensitive_rule *gate_find_name(const char *folded, bool on_the_way)
+{
+	for (const char *at = folded; at; at = gate_rest(at))
+		for (const struct sensitive_rule *r = sensitive_names; r->pattern; r++)
+			if (rule_matches(r, folded, at, on_the_way))
+				return r;
+	return NULL;
+}
+
+const char *gate_judge_rule(struct gate *g, const struct change *c, const char *folded,
+			    const struct sensitive_rule *rule)
+{
+	if (rule->how == SENSITIVE_PYTHON_START)
+		return gate_has_above(g, c->root, c->path, "pyvenv.cfg") ? NULL : rule->reason;
+	if (rule->how == SENSITIVE_ALWAYS || c->after.type != CHANGE_FILE)
+		return rule->reason;
+	switch (rule->how) {
+	case SENSITIVE_GIT_CONFIG:
+		return gate_judge_config(g, c, rule);
+	case SENSITIVE_GIT_MODULES:
+		return gate_judge_modules(g, c, rule);
+	case SENSITIVE_GIT_ATTRIBUTES:
+		return gate_judge_attributes(g, c, rule);
+	case SENSITIVE_GIT_TODO:
+		return gate_judge_todo(g, c, rule);
+	case SENSITIVE_GIT_WORD:
+		return gate_judge_word(g, c, rule);
+	case SENSITIVE_GIT_INDEX:
+		return gate_judge_index(g, c, rule);
+	case SENSITIVE_GIT_POINTER:
+		return gate_judge_pointer(g, c, folded, rule);
+	case SENSITIVE_PACKAGE_JSON:
+		return gate_judge_package(g, c, rule);
+	default:
+		return rule->reason;
+	}
+}
+
+/* ── One change ── */
+
+/* On something that people may have looked at as data. New programs are part of any project. */
+static bool became_executable(const struct change *c)
+{
+	return c->before.type == CHANGE_FILE && c->after.type == CHANGE_FILE && !(c->before.mode & 0111) &&
+	       (c->after.mode & 0111);
+}
+
+static const char *judge_place(struct gate *g, const struct change *c)
+{
+	_cleanup_buf_ struct buf folded = BUF_INIT;
+	gate_fold(c->path, &folded);
+	if (folded.failed) {
+		g->failed = true;
+		return GATE_UNREADABLE;
+	}
+	const char *path = buf_str(&folded);
+	const char *reason = c->after.type == CHANGE_SYMLINK ? gate_judge_link(g, c, path) : NULL;
+	const struct sensitive_rule *rule = reason ? NULL : gate_find_name(path, false);
+	if (rule)
+		reason = gate_judge_rule(g, c, path, rule);
+	if (!reason)
+		reason = gate_judge_git(g, c, path);
+	return reason ? reason : gate_judge_alias(g, c, path);
+}
+
+/* A directory runs nothing by itself; what is in it is a change of its own. */
+static const char *judge(struct gate *g, const struct change *c)
+{
+	if (c->after.type == CHANGE_OTHER)
+		return SPECIAL;
+	if (became_executable(c))
+		return MADE_EXECUTABLE;
+	if (c->kind == CHANGE_METADATA || c->after.type == CHANGE_DIRECTORY)
+		return NULL;
+	return judge_place(g, c);
+}
+
+/* ── The configuration ── */
+
+static bool is_allowed(const struct gate_rules *rules, const char *path)
+{
+	for (size_t i = 0; rules && rules->allow && i < rules->allow->n; i++)
+		if (gate_pattern_match(rules->allow->v[i], path, 0))
+			return true;
+	return false;
+}
+
+/* More generous than the other way: in doubt it is held. */
+static bool is_held(const struct gate_rules *rules, const char *path)
+{
+	for (size_t i = 0; rules && rules->hold && i < rules->hold->n; i++)
+		if (gate_pattern_covers(rules->hold->v[i], path, FNM_CASEFOLD))
+			return true;
+	return false;
+}
+
+/* ── All of them ── */
+
+static bool is_open(const struct change *c)
+{
+	return c->verdict != CHANGE_SKIP && (c->state == CHANGE_HELD || c->state == CHANGE_CONFLICT);
+}
+
+/* Keeps what was adjusted, "setuid dropped", behind the reason; judging once more changes nothing. */
+static int hold(struct change *c, const char *reason)
+{
+	if (c->verdict == CHANGE_HOLD && c->reason)
+		return 0;
+	c->verdict = CHANGE_HOLD;
+	_cleanup_free_ char *earlier = TAKE_PTR(c->reason);
+	return earlier ? change_set_reason(c, "%s; %s", reason, earlier) : change_set_reason(c, "%s", reason);
+}
+
+static int judge_change(struct gate *g, const struct gate_rules *rules, struct change *c)
+{
+	const char *reason = NULL;
+	if (c->after.type != CHANGE_NOTHING && !is_allowed(rules, c->path))
+		reason = is_held(rules, c->path) ? BY_RULE : judge(g, c);
+	if (reason)
+		return hold(c, reason);
+	if (c->verdict == CHANGE_HOLD && !c->setid_dropped)
+		base_freep(&c->reason);
+	c->verdict = CHANGE_APPLY;
+	return 0;
+}
+
+int gate_judge(struct change_set *set, const struct gate_rules *rules, struct airlock_error *err)
+{
+	struct gate g;
+	int rc = 0;
+	if (set->n == 0)
+		return 0;
+	if (gate_open(&g, set, err) < 0)
+		return AIRLOCK_ERR_INTERNAL;
+	gate_find_aliases(&g);
+	for (size_t i = 0; rc == 0 && i < set->n; i++)
+		if (is_open(&set->v[i]))
+			rc = judge_change(&g, rules, &set->v[i]);
+	if (g.failed || rc < 0)
+		rc = base_oom(err);
+	gate_close(&g);
+	return rc;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the parts of the gate share: the tree as it was and as it will be, and one function per kind of file.
+ *
+ * A judge returns the reason to hold, a string that lives for ever, or NULL: apply. What cannot be read or understood is
+ * held. Nothing here changes anything.
+ */
+#pragma once
+
+#include "change/change.h"
+#include "change/gate_moved.h"
+#include "change/sensitive.h"
+
+#define GATE_MAX_CONTENT ((size_t)4 << 20) /* a file longer than this is not understood */
+
+#define GATE_WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-" /* bytes of a plain word */
+
+#define GATE_UNREADABLE "cannot be read, so it cannot be judged"
+#define GATE_TOO_LARGE "too large to be judged"
+
+struct gate_root {
+	int live, layer; /* O_PATH, -EBADF when it is not there */
+};
+
+/* A live path through which a sensitive name leads: the target of a symlink, or the directory of core.hooksPath. */
+struct gate_alias {
+	size_t root;
+	char *path;	  /* relative; "" is the root itself */
+	const char *rest; /* what a path below it must match; NULL: only the path itself; borrowed from rule */
+	const struct sensitive_rule *rule;
+};
+
+/* Whether git would take a directory for a repository. */
+struct gate_shape {
+	bool known, before, after;
+	size_t root;
+	struct buf dir;
+};
+
+struct gate {
+	struct change_set *set;
+	struct gate_root *roots;
+	struct moved moved;
+	struct gate_alias *aliases;
+	size_t n_aliases;
+	struct gate_shape shape; /* of the directory asked about last: changes come sorted */
+	bool failed;		 /* out of memory */
+};
+
+int gate_open(struct gate *g, struct change_set *set, struct airlock_error *err);
+void gate_close(struct gate *g);
+
+/* ── The two trees: gate_tree.c ── */
+
+enum change_type gate_type_before(struct gate *g, size_t root, const char *path);
+enum change_type gate_type_after(struct gate *g, size_t root, const char *path);
+
+/* Both replace what is in ret. 0, -ENOENT when there is no regular file, -EFBIG, or another -errno. */
+int gate_read_before(struct gate *g, size_t root, const char *path, struct buf *ret);
+int gate_read_after(struct gate *g, const struct change *c, struct buf *ret);
+/* The target of the symlink c is. */
+int gate_read_link(struct gate *g, const struct change *c, struct buf *ret);
+
+/* Where target leads, seen from the directory dir ("" is the root) below a root: the root there and the path below it.
+ * False when that is outside of all roots or depends on a symlink before "..". */
+bool gate_resolve(struct gate *g, size_t root, const char *dir, const char *target, size_t *ret_root, char **ret_path);
+/* True when a component of path, the last included, is a symlink after the run. */
+bool gate_has_symlink(struct gate *g, size_t root, const char *path);
+/* True when dir or a directory above it has this file after the run. */
+bool gate_has_above(struct gate *g, size_t root, const char *path, const char *name);
+
+/* ── Judges: gate_git.c, gate_settings.c, gate_lines.c, gate_index.c, gate_package.c, gate_link.c ── */
+
+/* True when the root itself is a git directory, or lies in one. */
+bool gate_is_repository(struct gate *g, size_t root);
+
+/* folded is the path of c as gate_fold gives it. */
+const char *gate_judge_git(struct gate *g, const struct change *c, const char *folded);
+const char *gate_judge_link(struct gate *g, const struct change *c, const char *folded);
+const char *gate_judge_alias(struct gate *g, const struct change *c, const char *folded);
+/* As rule says; for all but SENSITIVE_NEVER. */
+const char *gate_judge_rule(struct gate *g, const struct change *c, const char *folded,
+			    const struct sensitive_rule *rule);
+
+const char *gate_judge_config(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_modules(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_attributes(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_todo(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_word(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_index(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_pointer(struct gate *g, const struct change *c, const char *folded,
+			       const struct sensitive_rule *rule);
+const char *gate_judge_package(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+
+/* The first sensitive setting of a git configuration in dir, whatever was there before. */
+const char *gate_config_reason(struct gate *g, size_t root, const char *dir, const struct buf *text);
+
+/* What c is now, and what was at its path; "before" is empty when there was nothing. Returns the reason to hold it unread,
+ * or NULL. */
+const char *gate_read_both(struct gate *g, const struct change *c, struct buf *before, struct buf *after);
+
+/* The rule of sensitive_names for a path, NULL: none. on_the_way: also one whose pattern goes through path. */
+const struct sensitive_rule *gate_find_name(const char *folded, bool on_the_way);
+
+/* The live names that lead elsewhere; after gate_open. */
+void gate_find_aliases(struct gate *g);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Symlinks: new ones that leave the roots, and those of the live tree through which a sensitive name leads to a file with
+ * another one. */
+#include "change/gate.h"
+#include "change/gate_config.h"
+#include "change/gate_name.h"
+
+#include "base/path.h"
+#include "fs/beneath.h"
+#include "fs/walk.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#define LEAVES "leads out of the project: symbolic link"
+#define MAX_LINKS 8 /* one behind the other */
+
+static char *dirname_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strndup(path, slash ? (size_t)(slash - path) : 0);
+}
+
+/* The interpreter of a virtual environment, which is always elsewhere: <dir with pyvenv.cfg>/bin/python3. */
+static bool is_interpreter(struct gate *g, const struct change *c, const char *target)
+{
+	const char *name = path_basename(c->path), *other = path_basename(target);
+	_cleanup_free_ char *bin = dirname_of(c->path);
+	if (!bin || strcmp(path_basename(bin), "bin") != 0 || strncmp(name, "py", 2) != 0)
+		return false;
+	return strncmp(other, "py", 2) == 0 && gate_has_above(g, c->root, bin, "pyvenv.cfg");
+}
+
+const char *gate_judge_link(struct gate *g, const struct change *c, const char *folded)
+{
+	_cleanup_buf_ struct buf target = BUF_INIT;
+	_cleanup_free_ char *dir = dirname_of(c->path), *path = NULL;
+	size_t root;
+	if (!dir || gate_read_link(g, c, &target) < 0)
+		return GATE_UNREADABLE;
+	if (!gate_resolve(g, c->root, dir, buf_str(&target), &root, &path) && !is_interpreter(g, c, buf_str(&target)))
+		return LEAVES;
+	/* In the place of a directory that sensitive files lie in. */
+	const struct sensitive_rule *rule = gate_find_name(folded, true);
+	return rule ? rule->reason : NULL;
+}
+
+/* ── Live names that lead elsewhere ── */
+
+static const struct sensitive_rule hook_rule = {"**", SENSITIVE_ALWAYS, "runs outside the sandbox: git hook", false};
+
+/* Takes path. rest NULL: the path itself. */
+static void add_alias(struct gate *g, size_t root, char *path, const char *rest, const struct sensitive_rule *rule)
+{
+	struct gate_alias *v = path ? reallocarray(g->aliases, g->n_aliases + 1, sizeof *v) : NULL;
+	if (!v) {
+		free(path);
+		g->failed = true;
+		return;
+	}
+	g->aliases = v;
+	v[g->n_aliases++] = (struct gate_alias){root, path, rest, rule};
+}
+
+/* A live path that is sensitive for what it is called, or for what leads to it. */
+struct lead {
+	size_t root;
+	const char *path;
+	const char *rest; /* as in struct gate_alias */
+	const struct sensitive_rule *rule;
+};
+
+/* The target of the live symlink, -1 when it is none. */
+static ssize_t read_live_link(struct gate *g, const struct lead *lead, char *target, size_t size, mode_t *ret_mode)
+{
+	const char *name = lead->path;
+	struct stat st;
+	_cleanup_close_ int opened = -EBADF;
+	int dir = g->roots[lead->root].live; /* a name without slash needs no directory opened: there are many */
+	if (strchr(lead->path, '/'))
+		dir = opened = fs_open_parent(dir, lead->path, &name);
+	*ret_mode = 0;
+	if (dir < 0 || *name == '\0' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	*ret_mode = st.st_mode;
+	ssize_t n = S_ISLNK(st.st_mode) ? readlinkat(dir, name, target, size - 1) : -1;
+	if (n >= 0)
+		target[n] = '\0';
+	return n;
+}
+
+/* When the live entry is a symlink, where it leads is sensitive as well. True when it is a directory. */
+static bool follow(struct gate *g, struct lead lead)
+{
+	char target[PATH_MAX];
+	_cleanup_free_ char *kept = NULL;
+	mode_t mode;
+	for (int links = 0; links < MAX_LINKS; links++) {
+		if (read_live_link(g, &lead, target, sizeof target, &mode) < 0)
+			return links == 0 && S_ISDIR(mode);
+		_cleanup_free_ char *dir = dirname_of(lead.path);
+		char *path = NULL;
+		if (!dir || !gate_resolve(g, lead.root, dir, target, &lead.root, &path))
+			return false;
+		add_alias(g, lead.root, strdup(path), lead.rest, lead.rule);
+		free(kept);
+		lead.path = kept = path;
+	}
+	return false;
+}
+
+/* The components of a pattern one after the other, until one is not there or has a wildcard. */
+static void follow_pattern(struct gate *g, size_t root, const struct sensitive_rule *rule)
+{
+	char path[128];
+	for (size_t n = 0;; n++) {
+		size_t start = n;
+		n += strcspn(rule->pattern + n, "/");
+		if (n >= sizeof path || memchr(rule->pattern + start, '*', n - start))
+			return;
+		memcpy(path, rule->pattern, n);
+		path[n] = '\0';
+		bool last = rule->pattern[n] == '\0';
+		if (!follow(g, (struct lead){root, path, last ? NULL : rule->pattern + n + 1, rule}) || last)
+			return;
+	}
+}
+
+struct hooks_path {
+	char *value; /* the last one counts */
+};
+
+static int find_hooks_path(void *context, const char *name, const char *value)
+{
+	struct hooks_path *h = context;
+	if (strcmp(name, "core.hookspath") == 0 && value) {
+		free(h->value);
+		h->value = strdup(value);
+	}
+	return 0;
+}
+
+/* core.hooksPath is relative to the top of the work tree: of whichever root that is. */
+static void add_hooks_path(struct gate *g, size_t root, const char *config)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct hooks_path h = {NULL};
+	if (gate_read_before(g, root, config, &text) < 0)
+		return;
+	(void)gitconfig_read(buf_str(&text), text.len, find_hooks_path, &h);
+	for (size_t i = 0; h.value && i < g->set->n_roots; i++) {
+		char *path = NULL;
+		size_t there = 0;
+		if (gate_resolve(g, i, "", h.value, &there, &path))
+			add_alias(g, there, path, "**", &hook_rule);
+	}
+	free(h.value);
+}
+
+/* Hooks that are symlinks into the work tree, and the whole directory as one. */
+static void follow_hooks(struct gate *g, size_t root, const char *hooks)
+{
+	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
+	if (!follow(g, (struct lead){root, hooks, "**", &hook_rule}))
+		return;
+	int event = fs_open_beneath(g->roots[root].live, hooks, O_RDONLY | O_DIRECTORY);
+	if (event >= 0)
+		event = fs_walk_start(&w, event);
+	while (event >= 0 && (event = fs_walk_next(&w)) > 0) {
+		_cleanup_free_ char *path = event == FS_WALK_ENTRY ? path_join(hooks, w.name) : NULL;
+		if (path)
+			(void)follow(g, (struct lead){root, path, NULL, &hook_rule});
+	}
+}
+
+void gate_find_aliases(struct gate *g)
+{
+	for (size_t root = 0; root < g->set->n_roots; root++) {
+		if (g->roots[root].live < 0)
+			continue;
+		for (const struct sensitive_rule *r = sensitive_names; r->pattern; r++)
+			follow_pattern(g, root, r);
+		bool is_git = gate_is_repository(g, root);
+		add_hooks_path(g, root, is_git ? "config" : ".git/config");
+		follow_hooks(g, root, is_git ? "hooks" : ".git/hooks");
+	}
+}
+
+static bool leads_to(const struct gate_alias *a, const char *path)
+{
+	_cleanup_buf_ struct buf folded = BUF_INIT;
+	const char *rest = *a->path ? path_rest(path, a->path) : path;
+	if (!rest || (*rest == '\0') != (a->rest == NULL))
+		return false;
+	if (!a->rest)
+		return true;
+	gate_fold(rest, &folded);
+	return folded.failed || gate_name_match(a->rest, buf_str(&folded)) == GATE_MATCH;
+}
+
+const char *gate_judge_alias(struct gate *g, const struct change *c, const char *folded)
+{
+	const char *reason = NULL;
+	for (size_t i = 0; i < g->n_aliases && !reason; i++)
+		if (g->aliases[i].root == c->root && leads_to(&g->aliases[i], c->path))
+			reason = gate_judge_rule(g, c, folded, g->aliases[i].rule);
+	return reason;
+}

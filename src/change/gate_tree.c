@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The live tree is what was before the run. What will be after it is the change set where that names a path, the live
+ * tree elsewhere. Everything is reached beneath the fd of a root, no symlink is followed (I6). */
+#include "change/gate.h"
+
+#include "base/path.h"
+#include "fs/beneath.h"
+#include "layer/open.h"
+#include "layer/upper.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+static int open_top(const char *path)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -EBADF : fd;
+}
+
+int gate_open(struct gate *g, struct change_set *set, struct airlock_error *err)
+{
+	*g = (struct gate){.set = set};
+	g->roots = calloc(set->n_roots ? set->n_roots : 1, sizeof *g->roots);
+	if (!g->roots || moved_collect(&g->moved, set) < 0) {
+		free(g->roots);
+		return base_oom(err);
+	}
+	for (size_t i = 0; i < set->n_roots; i++)
+		g->roots[i] = (struct gate_root){open_top(set->roots[i].path), open_top(set->roots[i].upper)};
+	return 0;
+}
+
+void gate_close(struct gate *g)
+{
+	for (size_t i = 0; g->roots && i < g->set->n_roots; i++) {
+		base_closep(&g->roots[i].live);
+		base_closep(&g->roots[i].layer);
+	}
+	for (size_t i = 0; i < g->n_aliases; i++)
+		free(g->aliases[i].path);
+	free(g->aliases);
+	free(g->roots);
+	moved_done(&g->moved);
+	buf_done(&g->shape.dir);
+}
+
+/* ── What is there ── */
+
+enum change_type gate_type_before(struct gate *g, size_t root, const char *path)
+{
+	struct stat st;
+	if (g->roots[root].live < 0 || fs_stat_beneath(g->roots[root].live, path, &st) < 0)
+		return CHANGE_NOTHING;
+	return change_type_of(st.st_mode);
+}
+
+enum change_type gate_type_after(struct gate *g, size_t root, const char *path)
+{
+	const struct change *c = change_set_find(g->set, root, path);
+	if (c)
+		return c->after.type;
+	return moved_find(&g->moved, root, path) ? CHANGE_NOTHING : gate_type_before(g, root, path);
+}
+
+bool gate_has_symlink(struct gate *g, size_t root, const char *path)
+{
+	_cleanup_free_ char *part = strdup(path);
+	for (char *end = part; end && *end;) {
+		end += strcspn(end, "/");
+		char kept = *end;
+		*end = '\0';
+		if (gate_type_after(g, root, part) == CHANGE_SYMLINK)
+			return true;
+		*end = kept;
+		end += kept == '/';
+	}
+	return !part;
+}
+
+bool gate_has_above(struct gate *g, size_t root, const char *path, const char *name)
+{
+	_cleanup_buf_ struct buf at = BUF_INIT;
+	for (size_t n = strlen(path);;) {
+		while (n > 0 && path[n - 1] != '/')
+			n--;
+		buf_reset(&at);
+		buf_add(&at, path, n);
+		buf_adds(&at, name);
+		if (!at.failed && gate_type_after(g, root, at.data) == CHANGE_FILE)
+			return true;
+		if (n == 0)
+			return false;
+		n--;
+	}
+}
+
+/* ── What is in it ── */
+
+/* The size was asked for by somebody who may have lied or gone on writing: what counts is what comes. */
+static int read_all(int fd, struct buf *ret)
+{
+	char chunk[16384];
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof chunk);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return ret->failed ? -ENOMEM : 0;
+		if (ret->len + (size_t)n > GATE_MAX_CONTENT)
+			return -EFBIG;
+		buf_add(ret, chunk, (size_t)n);
+	}
+}
+
+static int read_beneath(int top, const char *path, int (*open_file)(int, const char *), struct buf *ret)
+{
+	const char *name;
+	buf_reset(ret);
+	if (top < 0)
+		return -ENOENT;
+	_cleanup_close_ int dir = fs_open_parent(top, path, &name);
+	if (dir < 0)
+		return dir == -ENOTDIR || dir == -ELOOP ? -ENOENT : dir;
+	_cleanup_close_ int fd = open_file(dir, name);
+	if (fd < 0)
+		return fd == -EINVAL ? -ENOENT : fd;
+	return read_all(fd, ret);
+}
+
+int gate_read_before(struct gate *g, size_t root, const char *path, struct buf *ret)
+{
+	return read_beneath(g->roots[root].live, path, open_regular_at, ret);
+}
+
+int gate_read_after(struct gate *g, const struct change *c, struct buf *ret)
+{
+	return read_beneath(g->roots[c->root].layer, c->path, upper_open_file, ret);
+}
+
+const char *gate_read_both(struct gate *g, const struct change *c, struct buf *before, struct buf *after)
+{
+	int rc = c->after.type == CHANGE_FILE ? gate_read_after(g, c, after) : -EINVAL;
+	if (rc < 0)
+		return rc == -EFBIG ? GATE_TOO_LARGE : GATE_UNREADABLE;
+	rc = gate_read_before(g, c->root, c->path, before);
+	if (rc < 0)
+		buf_reset(before); /* then everything in it is new */
+	return before->failed || after->failed ? GATE_UNREADABLE : NULL;
+}
+
+int gate_read_link(struct gate *g, const struct change *c, struct buf *ret)
+{
+	char target[PATH_MAX];
+	const char *name;
+	_cleanup_close_ int dir = fs_open_parent(g->roots[c->root].layer, c->path, &name);
+	if (dir < 0)
+		return dir;
+	ssize_t n = readlinkat(dir, name, target, sizeof target);
+	if (n < 0)
+		return -errno;
+	buf_reset(ret);
+	buf_add(ret, target, (size_t)n);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+/* ── Where it leads ── */
+
+/* ".." after a name means another directory when that name is a symlink: then no words tell where it leads. */
+static bool climbs_after_name(const char *target)
+{
+	bool named = false;
+	for (const char *p = target; *p;) {
+		p += strspn(p, "/");
+		size_t n = strcspn(p, "/");
+		bool up = n == 2 && p[0] == '.' && p[1] == '.';
+		if (up && named)
+			return true;
+		named |= n > 0 && !up && !(n == 1 && p[0] == '.');
+		p += n;
+	}
+	return false;
+}
+
+/* The roots are real paths, so that for them words do tell. */
+static bool find_root(struct gate *g, const char *path, size_t *ret_root, char **ret_path)
+{
+	for (size_t i = 0; i < g->set->n_roots; i++) {
+		const char *rest = path_rest(path, g->set->roots[i].path);
+		if (!rest)
+			continue;
+		*ret_root = i;
+		*ret_path = strdup(rest);
+		return *ret_path != NULL;
+	}
+	return false;
+}
+
+bool gate_resolve(struct gate *g, size_t root, const char *dir, const char *target, size_t *ret_root, char **ret_path)
+{
+	*ret_path = NULL;
+	if (*target == '\0' || climbs_after_name(target))
+		return false;
+	_cleanup_free_ char *base = path_join(g->set->roots[root].path, dir);
+	_cleanup_free_ char *path = base ? path_normalize(base, target) : NULL;
+	return path && find_root(g, path, ret_root, ret_path);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/earlier.h"
+
+#include "base/error.h"
+#include "base/path.h"
+#include "change/apply.h"
+#include "session/layers.h"
+
+#include <dirent.h>
+#include <string.h>
+
+void earlier_done(struct earlier *e)
+{
+	host_done(&e->host);
+	char **all[] = {&e->runs, &e->dir, &e->record, &e->journal, &e->locks};
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
+		base_freep(all[i]);
+	change_set_free(e->set);
+	e->set = NULL;
+}
+
+/* ── Finding a run ── */
+
+void earlier_list(const struct earlier *e, struct strs *ret)
+{
+	DIR *dir = opendir(e->runs);
+	for (struct dirent *d; dir && (d = readdir(dir));)
+		if (d->d_name[0] != '.')
+			strs_add(ret, d->d_name);
+	if (dir)
+		(void)closedir(dir);
+	strs_sort(ret);
+}
+
+static int find_by_prefix(const struct strs *runs, const char *name, const char **ret, struct airlock_error *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < runs->n; i++) {
+		if (strcmp(runs->v[i], name) == 0) {
+			*ret = runs->v[i];
+			return 0;
+		}
+		if (strncmp(runs->v[i], name, strlen(name)) == 0) {
+			*ret = runs->v[i];
+			n++;
+		}
+	}
+	if (n == 1 && *name)
+		return 0;
+	if (n > 1)
+		return base_error(err, AIRLOCK_ERR_USAGE, "run", name,
+				  "\"%s\" is the beginning of %zu runs; give more of it", name, n);
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", name, "there is no run \"%s\"", name);
+}
+
+static int find_run(const struct earlier *e, const char *name, char **ret, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs runs = STRS_INIT;
+	const char *found = NULL;
+	earlier_list(e, &runs);
+	int rc = 0;
+	if (strcmp(name, "last") != 0)
+		rc = find_by_prefix(&runs, name, &found, err);
+	else if (runs.n > 0)
+		found = runs.v[runs.n - 1];
+	else
+		rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", "last", "there is no run yet");
+	if (rc < 0)
+		return rc;
+	*ret = strdup(found);
+	return *ret ? 0 : base_oom(err);
+}
+
+int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)
+{
+	base_freep(&e->dir);
+	base_freep(&e->record);
+	change_set_free(e->set);
+	e->set = NULL;
+	e->dir = path_join(e->runs, run);
+	e->record = e->dir ? path_join(e->dir, "changes") : NULL;
+	if (!e->record)
+		return base_oom(err);
+	int rc = change_set_load(e->record, &e->set, err);
+	if (rc == AIRLOCK_ERR_NOT_FOUND && err)
+		base_hint(err, "run %s wrote straight to the project, so nothing of it was captured", run);
+	return rc;
+}
+
+int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err)
+{
+	*e = (struct earlier){0};
+	int rc = host_init(s, &e->host, err);
+	if (rc < 0)
+		return rc;
+	e->runs = path_join(e->host.state_dir, "runs");
+	e->journal = layers_journal_dir(&e->host);
+	e->locks = layers_lock_dir(&e->host);
+	if (!e->runs || !e->journal || !e->locks)
+		return base_oom(err);
+	_cleanup_strs_ struct strs notes = STRS_INIT;
+	return apply_recover(e->journal, e->runs, NULL, &notes, err);
+}
+
+int earlier_open(struct earlier *e, const struct airlock_settings *s, const char *run, struct airlock_error *err)
+{
+	_cleanup_free_ char *id = NULL;
+	int rc = earlier_init(e, s, err);
+	if (rc == 0)
+		rc = find_run(e, run, &id, err);
+	return rc < 0 ? rc : earlier_load(e, id, err);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An earlier run, found by its name and opened. */
+#pragma once
+
+#include "change/change.h"
+#include "session/host.h"
+
+/* One earlier run, opened. */
+struct earlier {
+	struct host host;
+	char *runs, *dir, *record, *journal, *locks;
+	struct change_set *set;
+};
+
+/* run: an id, a unique prefix of one, or "last". Interrupted applies are finished first. */
+int earlier_open(struct earlier *e, const struct airlock_settings *s, const char *run, struct airlock_error *err);
+/* The same without a run yet: only the places. */
+int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err);
+/* Loads a run by its full id into e, replacing the one before. */
+int earlier_load(struct earlier *e, const char *run, struct airlock_error *err);
+/* Names of all runs, oldest first. */
+void earlier_list(const struct earlier *e, struct strs *ret);
+void earlier_done(struct earlier *e);

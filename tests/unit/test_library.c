@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A program that links libairlock.so and knows nothing but its public headers. */
+#include "tests.h"
+
+#include <airlock/airlock.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* A home and a project of our own, so that nothing of the caller's is looked at. */
+static char place[64];
+
+static int make_place(void **state)
+{
+	char path[128];
+	(void)snprintf(place, sizeof place, "/var/tmp/airlock-library.XXXXXX");
+	if (!mkdtemp(place))
+		return -1;
+	(void)snprintf(path, sizeof path, "%s/project", place);
+	(void)setenv("HOME", place, 1);
+	(void)unsetenv("XDG_STATE_HOME");
+	(void)unsetenv("XDG_DATA_HOME");
+	(void)unsetenv("XDG_CONFIG_HOME");
+	return mkdir(path, 0755) < 0 ? -1 : chdir(path);
+}
+
+static int remove_place(void **state)
+{
+	char command[160];
+	(void)snprintf(command, sizeof command, "chmod -R u+rwx %s && rm -rf %s", place, place);
+	return chdir("/") < 0 ? -1 : system(command);
+}
+
+static struct airlock_settings *settings(void)
+{
+	struct airlock_settings *s = airlock_settings_new();
+	assert_non_null(s);
+	assert_int_equal(airlock_settings_set_environ(s, environ, NULL), 0);
+	assert_int_equal(airlock_settings_set(s, "profile", "permissive", "this test", NULL), 0);
+	return s;
+}
+
+static struct airlock_run *start(struct airlock_settings *s, const char *command, struct airlock_job **ret_job)
+{
+	struct airlock_error err = {0};
+	struct airlock_run *run = NULL;
+	assert_int_equal(airlock_settings_set_command(s, command, &err), 0);
+	if (airlock_job_prepare(s, ret_job, &err) < 0 || airlock_run_start(*ret_job, NULL, &run, &err) < 0)
+		print_error("%s\n", err.message);
+	assert_int_equal(err.code, 0);
+	return run;
+}
+
+static void a_command_is_run_and_reported(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = start(s, "echo hello; echo oops >&2; exit 3", &job);
+	airlock_settings_free(s); /* the job has what it needs */
+	while (airlock_run_dispatch(run, -1) > 0)
+		;
+	assert_int_equal(airlock_run_status(run), AIRLOCK_EXITED);
+	assert_int_equal(airlock_run_exit_code(run), 3);
+	assert_non_null(strstr(airlock_run_result_json(run), "\"stdout\": \"hello\\n\""));
+	assert_string_equal(airlock_run_result_text(run), "hello\noops\nExit code: 3\n");
+	airlock_run_free(run);
+	airlock_job_free(job);
+}
+
+static void the_callers_own_loop_can_drive_it(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = start(s, "sleep 0.2; echo done", &job);
+	struct pollfd p = {.fd = airlock_run_fd(run), .events = POLLIN};
+	int running = 1;
+	while (running) {
+		assert_int_equal(poll(&p, 1, 10000), 1);
+		running = airlock_run_dispatch(run, 0);
+	}
+	assert_int_equal(airlock_run_exit_code(run), 0);
+	airlock_run_free(run);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
+static void freeing_a_running_one_kills_it(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = start(s, "sleep 1000", &job);
+	assert_int_equal(airlock_run_dispatch(run, 0), 1);
+	airlock_run_free(run);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
+static void errors_are_told_in_the_callers_struct(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_error err = {0};
+	assert_int_equal(airlock_settings_set(s, "timeoot", "1s", "x", &err), AIRLOCK_ERR_USAGE);
+	assert_non_null(strstr(err.hint, "timeout"));
+	memset(&err, 0, sizeof err);
+	assert_int_equal(airlock_settings_set(s, "timeout", "soon", "my program", &err), 0);
+	assert_int_equal(airlock_settings_set_command(s, "true", &err), 0);
+	assert_int_equal(airlock_job_prepare(s, &job, &err), AIRLOCK_ERR_USAGE);
+	assert_non_null(strstr(err.message, "soon"));
+	airlock_settings_free(s);
+}
+
+static enum airlock_answer refuse(const struct airlock_question *q, void *data)
+{
+	*(int *)data += 1;
+	assert_string_equal(q->reasons[0], "network");
+	assert_non_null(strstr(q->text, "Run command with network access: true?"));
+	return AIRLOCK_DENY;
+}
+
+static void questions_come_through_the_callback(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = NULL;
+	struct airlock_error err = {0};
+	int asked = 0;
+	struct airlock_io io = {-1, -1, -1, -1, refuse, &asked};
+	assert_int_equal(airlock_settings_set(s, "network", "true", "x", &err), 0);
+	assert_int_equal(airlock_settings_set_command(s, "true", &err), 0);
+	assert_int_equal(airlock_job_prepare(s, &job, &err), 0);
+	assert_int_equal(airlock_run_start(job, &io, &run, &err), AIRLOCK_ERR_DENIED);
+	assert_int_equal(asked, 1);
+	assert_null(run);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
+#define THREADS 4
+#define RUNS 5
+
+static void *run_some(void *data)
+{
+	int *failures = data;
+	for (int i = 0; i < RUNS; i++) {
+		struct airlock_settings *s = airlock_settings_new();
+		struct airlock_job *job = NULL;
+		struct airlock_run *run = NULL;
+		struct airlock_error err = {0};
+		if (airlock_settings_set_environ(s, environ, &err) < 0 ||
+		    airlock_settings_set_command(s, "echo from a thread; exit 5", &err) < 0 ||
+		    airlock_job_prepare(s, &job, &err) < 0 || airlock_run_start(job, NULL, &run, &err) < 0)
+			*failures += 1;
+		while (run && airlock_run_dispatch(run, -1) > 0)
+			;
+		*failures += !run || airlock_run_exit_code(run) != 5;
+		airlock_run_free(run);
+		airlock_job_free(job);
+		airlock_settings_free(s);
+	}
+	return NULL;
+}
+
+static void threads_do_not_meet(void **state)
+{
+	pthread_t threads[THREADS];
+	int failures[THREADS] = {0};
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, run_some, &failures[i]), 0);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(failures[i], 0);
+	}
+}
+
+static void a_caller_that_ignores_sigchld_changes_nothing(void **state)
+{
+	void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+	int failures = 0;
+	run_some(&failures);
+	(void)signal(SIGCHLD, before);
+	assert_int_equal(failures, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_command_is_run_and_reported),
+		cmocka_unit_test(the_callers_own_loop_can_drive_it),
+		cmocka_unit_test(freeing_a_running_one_kills_it),
+		cmocka_unit_test(errors_are_told_in_the_callers_struct),
+		cmocka_unit_test(questions_come_through_the_callback),
+		cmocka_unit_test(threads_do_not_meet),
+		cmocka_unit_test(a_caller_that_ignores_sigchld_changes_nothing),
+	};
+	return cmocka_run_group_tests(tests, make_place, remove_place);
+}
