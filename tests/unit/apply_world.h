@@ -241,8 +241,8 @@ static inline void world_paths(struct world *w, const char *dir, const char *sta
 
 static inline int world_make_dirs(struct world *w)
 {
-	return mkdir(w->project, 0755) | mkdir(w->expected, 0755) | mkdir(w->original, 0755) | mkdir(w->state, 0700) |
-	       mkdir(w->runs, 0700) | mkdir(w->run, 0700) | mkdir(w->uppers, 0700) | mkdir(w->upper, 0755);
+	return mkdir(w->project, 0755) | mkdir(w->state, 0700) | mkdir(w->runs, 0700) | mkdir(w->run, 0700) |
+	       mkdir(w->uppers, 0700) | mkdir(w->upper, 0755);
 }
 
 /* The clock of ctimes ticks every few milliseconds: what comes later must be later. */
@@ -252,12 +252,10 @@ static inline void world_tick(void)
 	(void)nanosleep(&t, NULL);
 }
 
-static inline int world_make_at(struct world *w, const char *dir, const char *state_base, const struct node *before,
-				const struct node *after)
+/* Project, layer and record. */
+static inline int world_make_live(struct world *w, const struct node *before, const struct node *after)
 {
-	world_paths(w, dir, state_base);
-	if (world_make_dirs(w) < 0 || world_make_tree(w->project, before) < 0 ||
-	    world_make_tree(w->original, before) < 0 || world_make_expected(w->expected, before, after) < 0)
+	if (world_make_dirs(w) < 0 || world_make_tree(w->project, before) < 0)
 		return -1;
 	w->set = change_set_new(WORLD_RUN);
 	if (!w->set || change_set_add_root(w->set, w->project, w->upper, &w->err) < 0)
@@ -266,6 +264,21 @@ static inline int world_make_at(struct world *w, const char *dir, const char *st
 	if (world_make_layer(w->upper, before, after) < 0 || change_scan(w->set, &w->notes, &w->err) < 0)
 		return -1;
 	return change_set_save(w->set, w->record, &w->err);
+}
+
+/* What the project was and will be. */
+static inline int world_make_twins(struct world *w, const struct node *before, const struct node *after)
+{
+	if (mkdir(w->expected, 0755) < 0 || mkdir(w->original, 0755) < 0)
+		return -1;
+	return world_make_tree(w->original, before) | world_make_expected(w->expected, before, after);
+}
+
+static inline int world_make_at(struct world *w, const char *dir, const char *state_base, const struct node *before,
+				const struct node *after)
+{
+	world_paths(w, dir, state_base);
+	return world_make_twins(w, before, after) < 0 ? -1 : world_make_live(w, before, after);
 }
 
 static inline int world_make(struct world *w, const char *dir, const struct node *before, const struct node *after)

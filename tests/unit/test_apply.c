@@ -90,10 +90,41 @@ static void every_type_becomes_every_type(void **state)
 	world_as_everyone(every_pair_on_one_fs);
 }
 
+/* dir is in memory; the other side gets a directory of its own in /tmp. */
+static const char *every_pair_across(const char *dir, bool state_in_memory)
+{
+	char disk[] = "/tmp/airlock-test-XXXXXX";
+	EXPECT(mkdtemp(disk));
+	const char *bad = state_in_memory ? every_pair(disk, dir) : every_pair(dir, disk);
+	(void)nftw(disk, identities_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return bad;
+}
+
+static const char *every_pair_from_disk(const char *dir)
+{
+	return every_pair_across(dir, false);
+}
+
+static const char *every_pair_from_memory(const char *dir)
+{
+	return every_pair_across(dir, true);
+}
+
+static void every_type_becomes_every_type_across_file_systems(void **state)
+{
+	if (!world_has_memory()) {
+		print_message("needs: " WORLD_MEMORY " on another file system than /tmp\n");
+		skip();
+	}
+	world_as_everyone(every_pair_from_disk);
+	world_as_everyone(every_pair_from_memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_type_becomes_every_type),
+		cmocka_unit_test(every_type_becomes_every_type_across_file_systems),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

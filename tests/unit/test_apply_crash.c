@@ -154,7 +154,9 @@ struct trial {
 	const struct scenario *scenario;
 	const char *dir, *state_base;
 	bool undo;
+	long stride; /* every so many calls: disks are slow */
 	int number;
+	struct world twins; /* made once */
 	struct world w;
 };
 
@@ -175,8 +177,17 @@ static int set_up(struct trial *t)
 	t->number++;
 	(void)snprintf(here, sizeof here, "%.500s/%d", t->dir, t->number);
 	(void)snprintf(state, sizeof state, "%.500s/s%d", t->state_base, t->number);
-	if (mkdir(here, 0755) < 0 || mkdir(state, 0700) < 0 ||
-	    world_make_at(&t->w, here, state, t->scenario->before, t->scenario->after) < 0)
+	if (mkdir(here, 0755) < 0 || mkdir(state, 0700) < 0)
+		return -1;
+	world_paths(&t->w, here, state);
+	if (!t->twins.dir) {
+		world_paths(&t->twins, t->dir, t->dir);
+		if (world_make_twins(&t->twins, t->scenario->before, t->scenario->after) < 0)
+			return -1;
+	}
+	t->w.original = t->twins.original;
+	t->w.expected = t->twins.expected;
+	if (world_make_live(&t->w, t->scenario->before, t->scenario->after) < 0)
 		return -1;
 	return t->undo ? world_apply(&t->w, false) : 0;
 }
@@ -255,7 +266,7 @@ static long points; /* how many faults were tried */
 
 static const char *kill_at_every_call(struct trial *t)
 {
-	for (long at = 1;; at++) {
+	for (long at = 1;; at += t->stride) {
 		size_t recovered = 0;
 		if (set_up(t) < 0)
 			return wrong(t, at, "no world");
@@ -275,7 +286,7 @@ static const char *kill_at_every_call(struct trial *t)
 /* The same while recovering; once more what was recovered is left alone. */
 static const char *kill_recovery_at_every_call(struct trial *t, long at)
 {
-	for (long again = 1;; again++) {
+	for (long again = 1;; again += 2) {
 		size_t recovered = 1;
 		if (set_up(t) < 0 || run_killed(t, at, false) < 0)
 			return wrong(t, at, "no world");
@@ -292,24 +303,23 @@ static const char *kill_recovery_at_every_call(struct trial *t, long at)
 	}
 }
 
+/* In the middle of the steps; on one file system that is about there. */
 static const char *kill_some_recoveries(struct trial *t)
 {
-	static const long calls[] = {12, 30, 47, 55};
-	const char *bad = NULL;
-	for (size_t i = 0; !bad && i < sizeof calls / sizeof *calls; i++)
-		bad = kill_recovery_at_every_call(t, calls[i]);
-	return bad;
+	const char *bad = kill_recovery_at_every_call(t, 30);
+	return bad ? bad : kill_recovery_at_every_call(t, 60);
 }
 
 /* ── Refused ── */
 
 /* An error is one, or it did not matter. What is not settled then the next start settles. */
-static const char *fail_at_every_call(struct trial *t, int errnum, bool for_good)
+static const char *fail_at_every_call(struct trial *t, bool for_good)
 {
-	for (long at = 1;; at++) {
+	static const int errors[] = {EIO, ENOSPC, EACCES, EDQUOT, EROFS};
+	for (long at = 1;; at += t->stride) {
 		if (set_up(t) < 0)
 			return wrong(t, at, "no world");
-		arm(at, errnum);
+		arm(at, errors[at % 5]);
 		fault.for_good = for_good;
 		int rc = world_apply(&t->w, t->undo);
 		bool struck = fault.calls >= at;
@@ -331,29 +341,48 @@ static const char *fail_at_every_call(struct trial *t, int errnum, bool for_good
 	}
 }
 
+/* Each call is refused once; and some of them, and everything from then on. */
 static const char *fail_in_every_way(struct trial *t)
 {
-	static const int errors[] = {EIO, ENOSPC, EACCES, EDQUOT};
-	const char *bad = NULL;
-	for (size_t i = 0; !bad && i < sizeof errors / sizeof *errors; i++)
-		bad = fail_at_every_call(t, errors[i], false);
-	return bad ? bad : fail_at_every_call(t, EROFS, true);
+	const char *bad = fail_at_every_call(t, false);
+	t->stride *= 3;
+	bad = bad ? bad : fail_at_every_call(t, true);
+	t->stride /= 3;
+	return bad;
 }
 
 /* ── Places ── */
 
 static const char *both_directions(struct trial *t, const char *(*check)(struct trial *))
 {
+	points = 0;
 	t->undo = false;
 	const char *bad = check(t);
 	t->undo = true;
-	return bad ? bad : check(t);
+	bad = bad ? bad : check(t);
+	(void)fprintf(stderr, "# %s: %ld faults, uid %u\n", t->scenario->name, points, geteuid());
+	return bad;
 }
 
 static const char *on_one_fs(const char *dir, const struct scenario *s, const char *(*check)(struct trial *))
 {
-	struct trial t = {.scenario = s, .dir = dir, .state_base = dir};
+	struct trial t = {.scenario = s, .dir = dir, .state_base = dir, .stride = 1};
 	return both_directions(&t, check);
+}
+
+/* dir is in memory; root has the project there, everybody else the state. */
+static const char *across(const char *dir, const char *(*check)(struct trial *))
+{
+	char disk[] = "/tmp/airlock-test-XXXXXX";
+	EXPECT(mkdtemp(disk));
+	bool project_in_memory = geteuid() == 0;
+	struct trial t = {.scenario = &everything,
+			  .dir = project_in_memory ? dir : disk,
+			  .state_base = project_in_memory ? disk : dir,
+			  .stride = getenv("AIRLOCK_TEST_LONG") ? 1 : 13};
+	const char *bad = both_directions(&t, check);
+	(void)nftw(disk, identities_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return bad;
 }
 
 static const char *killed_with_one_file(const char *dir)
@@ -366,24 +395,34 @@ static const char *killed_with_everything(const char *dir)
 	return on_one_fs(dir, &everything, kill_at_every_call);
 }
 
+static const char *killed_across(const char *dir)
+{
+	return across(dir, kill_at_every_call);
+}
+
 static const char *killed_in_recovery(const char *dir)
 {
 	return on_one_fs(dir, &everything, kill_some_recoveries);
 }
 
-static const char *refused(const char *dir)
+static const char *refused_with_one_file(const char *dir)
 {
-	const char *bad = on_one_fs(dir, &one_file, fail_in_every_way);
-	return bad ? bad : on_one_fs(dir, &everything, fail_in_every_way);
+	return on_one_fs(dir, &one_file, fail_in_every_way);
 }
 
-static void a_killed_apply_of_one_file_is_recovered(void **state)
+static const char *refused_with_everything(const char *dir)
+{
+	return on_one_fs(dir, &everything, fail_in_every_way);
+}
+
+static const char *refused_across(const char *dir)
+{
+	return across(dir, fail_in_every_way);
+}
+
+static void a_killed_apply_is_recovered(void **state)
 {
 	world_as_everyone(killed_with_one_file);
-}
-
-static void a_killed_apply_of_everything_is_recovered(void **state)
-{
 	world_as_everyone(killed_with_everything);
 }
 
@@ -394,16 +433,38 @@ static void a_killed_recovery_is_recovered(void **state)
 
 static void a_refused_call_changes_nothing(void **state)
 {
-	world_as_everyone(refused);
+	world_as_everyone(refused_with_one_file);
+	world_as_everyone(refused_with_everything);
+}
+
+static void need_two_file_systems(void)
+{
+	if (world_has_memory())
+		return;
+	print_message("needs: " WORLD_MEMORY " on another file system than /tmp\n");
+	skip();
+}
+
+static void a_killed_apply_across_file_systems_is_recovered(void **state)
+{
+	need_two_file_systems();
+	world_as_everyone(killed_across);
+}
+
+static void a_refused_call_across_file_systems_changes_nothing(void **state)
+{
+	need_two_file_systems();
+	world_as_everyone(refused_across);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_killed_apply_of_one_file_is_recovered),
-		cmocka_unit_test(a_killed_apply_of_everything_is_recovered),
+		cmocka_unit_test(a_killed_apply_is_recovered),
 		cmocka_unit_test(a_killed_recovery_is_recovered),
 		cmocka_unit_test(a_refused_call_changes_nothing),
+		cmocka_unit_test(a_killed_apply_across_file_systems_is_recovered),
+		cmocka_unit_test(a_refused_call_across_file_systems_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
