@@ -71,6 +71,70 @@ const struct command commands[] = {
 	 .examples = "airlock explain\tthe plan for this directory\n"
 		     "airlock explain --profile strict -- make\tthe plan for one command\n"
 		     "airlock explain --json -- make\tthe same for a program"},
+	{.name = "changes",
+	 .group = "Decide about changes",
+	 .summary = "what a run changed, and what became of it",
+	 .options = "json",
+	 .operand = "RUN",
+	 .words = "last",
+	 .run = cmd_changes,
+	 .about = "Lists what the run changed, one line a path: A added, M modified, D deleted, R renamed, m its mode "
+		  "or "
+		  "times only, T its type. RUN is the id of a run, the beginning of one, or 'last'.",
+	 .examples = "airlock changes last\twhat the last run changed\n"
+		     "airlock changes 20261115-1930 --json\tfor a program"},
+	{.name = "apply",
+	 .group = "Decide about changes",
+	 .summary = "make the changes that were held",
+	 .options = "yes json force",
+	 .operand = "RUN [PATH...]",
+	 .words = "last",
+	 .run = cmd_apply,
+	 .about =
+		 "Makes the held changes of the run in the project, or those of these paths only, with the directories "
+		 "they need. Sensitive ones (those that make other programs do things: git hooks, shell start "
+		 "files...) "
+		 "are listed first, and on a terminal you are asked. Where somebody else has changed a file since the "
+		 "run "
+		 "began nothing is done, unless --force says so.",
+	 .examples = "airlock apply last\teverything\n"
+		     "airlock apply last src/a.c\tthis file only\n"
+		     "airlock apply last --force\tthe run's version, whoever changed the files since"},
+	{.name = "discard",
+	 .group = "Decide about changes",
+	 .summary = "throw away the changes that were held",
+	 .options = "json",
+	 .operand = "RUN [PATH...]",
+	 .words = "last",
+	 .run = cmd_discard,
+	 .about = "Throws away the held changes of the run, or those of these paths only. The project stays as it is.",
+	 .examples = "airlock discard last\tall that is held\n"
+		     "airlock discard last build\tthe rest stays held"},
+	{.name = "undo",
+	 .group = "Decide about changes",
+	 .summary = "put back what applying a run replaced",
+	 .options = "project json force",
+	 .operand = "[RUN] [PATH...]",
+	 .words = "last",
+	 .completes = "path",
+	 .run = cmd_undo,
+	 .about =
+		 "Makes the project as it was before the changes of the run were applied, or these paths only. Without "
+		 "RUN it is the last run that was applied here. Undoing a run that was undone applies it again. A "
+		 "first "
+		 "word that could be the beginning of a run's id is RUN; a path that looks like one comes after --.",
+	 .examples = "airlock undo\tthe last thing that was applied here\n"
+		     "airlock undo last src/a.c\tonly this file\n"
+		     "airlock undo -- 2026\ta path that looks like a run"},
+	{.name = "recover",
+	 .group = "Decide about changes",
+	 .summary = "finish or revert what was interrupted",
+	 .options = "json",
+	 .run = cmd_recover,
+	 .about = "Applying that was interrupted, by a crash or a power cut, is finished or reverted, so that no file "
+		  "is "
+		  "half old and half new. Every run does this too before it begins.",
+	 .examples = "airlock recover\tafter a crash"},
 	{.name = "config",
 	 .group = "Set it up",
 	 .summary = "show or check the configuration",

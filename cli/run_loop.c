@@ -20,6 +20,7 @@
 
 #include "ask.h"
 #include "output.h"
+#include "report.h"
 #include "terminal.h"
 
 /* Two interrupts this close together are a person who insists… */
@@ -100,6 +101,8 @@ static int tell_result(const struct loop *l, bool json)
 		(void)fputs(airlock_run_result_json(l->run), stdout);
 	else if (failure->code != 0)
 		output_error(failure);
+	if (!json)
+		report_run(l->run);
 	return airlock_run_exit_code(l->run);
 }
 

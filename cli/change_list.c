@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "change_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_read.h"
+#include "output.h"
+
+/* A path that is not UTF-8 is exact only in its base64 form. */
+static char *read_path(const char *file, const char *key, const char *key_base64)
+{
+	const char *exact = json_read_member(file, key_base64);
+	return exact ? json_read_base64(exact) : json_read_string(json_read_member(file, key));
+}
+
+static bool read_item(const char *file, struct change_item *ret)
+{
+	*ret = (struct change_item){.path = read_path(file, "path", "path_base64"),
+				    .root = read_path(file, "root", "root_base64"),
+				    .kind = json_read_string(json_read_member(file, "kind")),
+				    .state = json_read_string(json_read_member(file, "state")),
+				    .reason = json_read_string(json_read_member(file, "reason")),
+				    .is_directory = json_read_is(json_read_member(file, "type"), "directory")};
+	return ret->path && ret->root && ret->kind && ret->state;
+}
+
+static size_t count_files(const char *files)
+{
+	size_t n = 0;
+	for (const char *f = json_read_first(files); f; f = json_read_next(f))
+		n++;
+	return n;
+}
+
+int change_list_parse(const char *object, struct change_list *ret, struct airlock_error *err)
+{
+	const char *files = json_read_member(object, "files");
+	*ret = (struct change_list){.run = json_read_string(json_read_member(object, "run")),
+				    .v = calloc(count_files(files) + 1, sizeof *ret->v)};
+	bool ok = ret->v;
+	for (const char *f = json_read_first(files); ok && f; f = json_read_next(f))
+		ok = read_item(f, &ret->v[ret->n++]);
+	if (ok)
+		return 0;
+	change_list_done(ret);
+	return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "the list of changes cannot be read");
+}
+
+int change_list_load(const struct airlock_settings *s, const char *run, struct change_list *ret,
+		     struct airlock_error *err)
+{
+	char *json = NULL;
+	int rc = airlock_changes_show(s, run, true, &json, err);
+	if (rc >= 0)
+		rc = change_list_parse(json, ret, err);
+	airlock_free(json);
+	if (rc < 0 || ret->run)
+		return rc;
+	change_list_done(ret);
+	return output_fail(err, AIRLOCK_ERR_INTERNAL, run, "the changes of run '%s' do not name it", run);
+}
+
+void change_list_done(struct change_list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		char *all[] = {l->v[i].path, l->v[i].root, l->v[i].kind, l->v[i].state, l->v[i].reason};
+		for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+			free(all[k]);
+	}
+	free(l->v);
+	free(l->run);
+	*l = (struct change_list){0};
+}
+
+size_t change_list_count(const struct change_list *l, const char *state)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++)
+		n += strcmp(l->v[i].state, state) == 0;
+	return n;
+}
+
+struct change_count change_count(size_t n)
+{
+	struct change_count c;
+	(void)snprintf(c.text, sizeof c.text, n == 1 ? "%zu change" : "%zu changes", n);
+	return c;
+}
+
+struct change_summary change_list_summary(const struct change_list *l)
+{
+	static const char *const words[][2] = {{"applied", "applied"},
+					       {"held", "held"},
+					       {"conflict", "in conflict"},
+					       {"skipped", "skipped"},
+					       {"discarded", "discarded"}};
+	struct change_summary s = {""};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = change_list_count(l, words[i][0]), len = strlen(s.text);
+		if (n > 0)
+			(void)snprintf(s.text + len, sizeof s.text - len, "%s%zu %s", len ? ", " : "", n, words[i][1]);
+	}
+	return s;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "decide.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ask.h"
+#include "change_list.h"
+#include "output.h"
+
+const char *const *decide_paths(const struct invocation *inv)
+{
+	return inv->more[0] ? inv->more : NULL;
+}
+
+static int tell_json(const struct invocation *inv, const char *run, struct airlock_error *err)
+{
+	char *json = NULL;
+	int rc = airlock_changes_show(inv->settings, run, true, &json, err);
+	if (rc >= 0)
+		(void)fputs(json, stdout);
+	airlock_free(json);
+	return rc;
+}
+
+int decide_tell(const struct invocation *inv, const char *run, size_t count, const char *text,
+		const struct decide_words *words, struct airlock_error *err)
+{
+	int rc = inv->json ? tell_json(inv, run, err) : 0;
+	if (rc < 0)
+		return rc;
+	if (!inv->json && count > 0)
+		(void)printf("%s%s %s of run %s\n", text, words->did, change_count(count).text, run);
+	else if (!inv->json)
+		(void)printf("%s\n", words->nothing);
+	return count > 0 ? 0 : 1;
+}
+
+static int ask_about(const char *sensitive, struct airlock_error *err)
+{
+	char *text = NULL;
+	if (asprintf(&text, "Sensitive, because they can make other programs do things:\n%sApply them too?",
+		     sensitive) < 0)
+		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	const struct ask ask = {
+		.text = text, .keys = "[A]pply  [N]o", .word = "apply", .said_yes = "apply", .said_no = "no"};
+	int rc = ask_terminal(&ask, err);
+	free(text);
+	if (rc != 0)
+		return rc;
+	(void)output_fail(err, AIRLOCK_ERR_DENIED, "apply", "nothing is applied: you said no");
+	return output_hint(err, "name the paths that you want");
+}
+
+/* The library's lines are inert. */
+static void list_sensitive(const char *sensitive)
+{
+	output_say("sensitive, because they can make other programs do things:");
+	output_lines(sensitive, SIZE_MAX);
+}
+
+int decide_confirm(const struct airlock_settings *s, const char *run, const char *const *paths, bool is_quiet,
+		   struct airlock_error *err)
+{
+	char *sensitive = NULL;
+	int rc = airlock_changes_sensitive(s, run, paths, &sensitive, err);
+	if (rc >= 0 && *sensitive && ask_is_possible())
+		rc = ask_about(sensitive, err);
+	else if (rc >= 0 && *sensitive && !is_quiet)
+		list_sensitive(sensitive);
+	airlock_free(sensitive);
+	return rc < 0 ? rc : 1;
+}

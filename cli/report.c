@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json_read.h"
+#include "output.h"
+
+#define LINES_MAX 10
+#define CONFLICTS_MAX 3
+
+/* One sentence that grows. What does not fit is left out: the list below it is complete. */
+struct sentence {
+	char text[2048];
+	size_t len;
+};
+
+static void __attribute__((format(printf, 2, 3))) add(struct sentence *s, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(s->text + s->len, sizeof s->text - s->len, fmt, ap);
+	va_end(ap);
+	s->len += n < 0 ? 0 : (size_t)n;
+	if (s->len >= sizeof s->text)
+		s->len = sizeof s->text - 1;
+}
+
+/* ── what to type next ── */
+
+/* The one change that is held. */
+static size_t find_held(const struct change_list *l)
+{
+	size_t i = 0;
+	while (i + 1 < l->n && strcmp(l->v[i].state, "held") != 0)
+		i++;
+	return i;
+}
+
+/* Is the path of this line relative to the project? The library says the others with their root. */
+static bool is_in_project(const char *text, size_t line)
+{
+	for (; line > 0 && text; line--) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text && strlen(text) > 3 && text[3] != '/';
+}
+
+/* Can it be typed as it is, or between single quotes? */
+static bool is_plain(const char *path, bool *ret_quotes)
+{
+	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+@%,:=-";
+	char *inert = airlock_text_inert(path, strlen(path));
+	bool plain = inert && strcmp(inert, path) == 0 && !strchr(path, '\'') && path[0] != '-';
+	airlock_free(inert);
+	*ret_quotes = path[strspn(path, safe)] != '\0';
+	return plain;
+}
+
+static void add_held_path(struct sentence *s, const char *run, const struct change_list *l, const char *text)
+{
+	size_t at = find_held(l);
+	bool quotes = false;
+	add(s, ": airlock apply %s", run);
+	if (is_plain(l->v[at].path, &quotes) && is_in_project(text, at))
+		add(s, quotes ? " '%s'" : " %s", l->v[at].path);
+}
+
+/* ── the sentence ── */
+
+static void add_conflicts(struct sentence *s, const struct change_list *l, size_t count)
+{
+	size_t named = 0;
+	for (size_t i = 0; i < l->n && named < CONFLICTS_MAX; i++) {
+		const struct change_item *c = &l->v[i];
+		if (strcmp(c->state, "conflict") != 0)
+			continue;
+		add(s, "%s%s", named ? ", " : "conflict: ", c->path);
+		if (c->reason)
+			add(s, " (%s)", c->reason);
+		named++;
+	}
+	if (count > named)
+		add(s, " and %zu more", count - named);
+}
+
+static void say_conflict(const char *run, const struct change_list *l, size_t count)
+{
+	struct sentence s = {.len = 0};
+	size_t applied = change_list_count(l, "applied");
+	add_conflicts(&s, l, count);
+	if (applied > 0)
+		add(&s, "; %s applied", change_count(applied).text);
+	else
+		add(&s, "; nothing is applied");
+	add(&s, ": airlock changes %s, airlock apply %s --force, airlock discard %s", run, run, run);
+	output_say("%s", s.text);
+}
+
+static void say_states(const char *run, const struct change_list *l, const char *text)
+{
+	struct sentence s = {.len = 0};
+	size_t applied = change_list_count(l, "applied"), held = change_list_count(l, "held");
+	const struct {
+		size_t n;
+		const char *word;
+	} parts[] = {{applied, "applied"},
+		     {change_list_count(l, "discarded"), "discarded"},
+		     {change_list_count(l, "skipped"), "skipped"},
+		     {held, applied ? "held for you" : "held"}};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (parts[i].n > 0 && s.len == 0)
+			add(&s, "%s %s", change_count(parts[i].n).text, parts[i].word);
+		else if (parts[i].n > 0)
+			add(&s, ", %zu %s", parts[i].n, parts[i].word);
+	}
+	if (held == 1 && applied > 0)
+		add_held_path(&s, run, l, text);
+	else if (held > 0)
+		add(&s, ": airlock diff %s, airlock apply %s, airlock discard %s", run, run, run);
+	output_say("%s", s.text);
+}
+
+void report_headline(const char *run, const struct change_list *list, const char *text)
+{
+	size_t conflicts = change_list_count(list, "conflict");
+	if (conflicts > 0)
+		say_conflict(run, list, conflicts);
+	else
+		say_states(run, list, text);
+}
+
+static void report_all(const char *run, const struct change_list *list, const char *text)
+{
+	report_headline(run, list, text);
+	size_t left = output_lines(text, LINES_MAX);
+	if (left > 0)
+		output_say("… and %zu more: airlock changes %s", left, run);
+}
+
+void report_run(struct airlock_run *run)
+{
+	struct change_list list = {0};
+	struct airlock_error err = {0};
+	for (size_t i = 0; airlock_run_note(run, i); i++)
+		output_say("%s", airlock_run_note(run, i));
+	if (airlock_run_changes_count(run) == 0)
+		return;
+	const char *text = airlock_run_changes_text(run);
+	int rc = change_list_parse(json_read_member(airlock_run_result_json(run), "changes"), &list, &err);
+	if (rc < 0)
+		output_error(&err);
+	else
+		report_all(airlock_run_id(run), &list, text);
+	change_list_done(&list);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* After a run: what became of its changes, in a few lines on stderr. */
+#pragma once
+
+#include "change_list.h"
+
+/* Says what there is to say about the run's changes. Nothing when nothing changed. */
+void report_run(struct airlock_run *run);
+
+/* "2 changes applied, 1 held for you: airlock apply RUN PATH". text: the library's lines for the same list; NULL: without
+ * the path. */
+void report_headline(const char *run, const struct change_list *list, const char *text);
