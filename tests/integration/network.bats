@@ -1,0 +1,175 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154 # run_airlock sets status, stdout and stderr
+# The network: off, unless it was asked for and granted.
+
+load ../helpers
+
+setup() {
+	default_setup
+	start_server
+}
+
+teardown() {
+	kill "$SERVER" 2>/dev/null || true
+}
+
+# A service of the host on its loopback, TCP and UDP on the same port; says hello to whoever connects.
+start_server() {
+	python3 -c '
+import socket, sys
+tcp = socket.create_server(("127.0.0.1", 0))
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.bind(tcp.getsockname())
+print(tcp.getsockname()[1], flush=True)
+sys.stdout.close()
+while True:
+    client, _ = tcp.accept()
+    client.sendall(b"hello")
+    client.close()' >"$BATS_TEST_TMPDIR/port" 3>&- &
+	SERVER=$!
+	eventually test -s "$BATS_TEST_TMPDIR/port"
+	PORT=$(cat "$BATS_TEST_TMPDIR/port")
+}
+
+# connect OPTION...: from inside to that service
+connect() {
+	run_python "$@" <<-EOF_PYTHON
+		def tcp():
+		    with socket.create_connection(("127.0.0.1", $PORT), 5) as s:
+		        assert s.recv(5) == b"hello"
+		attempt("tcp", tcp)
+	EOF_PYTHON
+}
+
+@test "a service on the host's loopback is out of reach" {
+	each_backend each_profile unreachable
+}
+unreachable() {
+	connect
+	assert_attempts tcp=ECONNREFUSED
+	run_airlock run --json -- true
+	assert_json blocked isolation network
+}
+
+@test "there is no interface but an own loopback, no route and no name" {
+	each_backend each_profile nothing_there
+}
+nothing_there() {
+	run_python <<-'EOF_PYTHON'
+		print(*(name for _, name in socket.if_nameindex()))
+		attempt("address", lambda: socket.create_connection(("192.0.2.1", 80), 2))
+		def udp():
+		    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		    s.sendto(b"x", ("169.254.169.254", 80))
+		attempt("metadata", udp)
+		try:
+		    socket.getaddrinfo("example.org", 80)
+		    print("resolved")
+		except socket.gaierror:
+		    print("no name")
+	EOF_PYTHON
+	assert_status 0
+	assert_stdout $'lo\naddress: ENETUNREACH\nmetadata: ENETUNREACH\nno name'
+}
+
+@test "the own loopback works inside" {
+	each_backend each_profile own_loopback
+}
+own_loopback() {
+	run_python <<-'EOF_PYTHON'
+		server = socket.create_server(("127.0.0.1", 0))
+		client = socket.create_connection(server.getsockname(), 5)
+		peer, _ = server.accept()
+		peer.sendall(b"inside")
+		print(client.recv(6).decode())
+	EOF_PYTHON
+	assert_status 0
+	assert_stdout inside
+}
+
+@test "with --network, granted, the host's network is there" {
+	each_backend granted
+}
+granted() {
+	connect --network --yes
+	assert_attempts tcp=done
+	connect --network --yes --profile permissive
+	assert_attempts tcp=done
+	run_airlock run --json --network --yes -- true
+	assert_json allowed isolation network
+	[ "$(readlink /proc/self/ns/net)" = "$("$AIRLOCK" run --network --yes -- readlink /proc/self/ns/net)" ]
+}
+
+@test "with --network the name servers can be read" {
+	[ -e /etc/resolv.conf ] || skip "needs: /etc/resolv.conf"
+	each_backend name_servers
+}
+name_servers() {
+	run_airlock run --network --yes -- cat /etc/resolv.conf
+	assert_status 0
+	cmp /etc/resolv.conf "$RAW_STDOUT"
+}
+
+@test "with --network everything else stays as closed as before" {
+	each_backend only_network
+}
+only_network() {
+	mkdir -p "$HOME/.ssh"
+	echo key >"$HOME/.ssh/id"
+	run_airlock run --network --yes -c 'cat ~/.ssh/id; echo x >"$HOME/x"; ls /run'
+	refute_stdout_contains key
+	assert_absent "$HOME/x"
+	run_airlock run --json --network --yes -- true
+	assert_json enforced isolation filesystem
+	assert_json enforced isolation processes
+}
+
+@test "the grant is for one run" {
+	each_backend one_run
+}
+one_run() {
+	connect --network --yes
+	assert_attempts tcp=done
+	connect
+	assert_attempts tcp=ECONNREFUSED
+	run_program setsid -w "$AIRLOCK" run --json --network -- true </dev/null
+	assert_refused denied
+}
+
+@test "--network=no takes AIRLOCK_NETWORK back" {
+	each_backend taken_back
+}
+taken_back() {
+	AIRLOCK_NETWORK=yes AIRLOCK_YES=yes connect
+	assert_attempts tcp=done
+	AIRLOCK_NETWORK=yes AIRLOCK_YES=yes connect --network=no
+	assert_attempts tcp=ECONNREFUSED
+}
+
+@test "strict refuses it, --yes or not: blocked, and nothing runs" {
+	each_backend strict
+}
+strict() {
+	run_airlock run --json --profile strict --network --yes -- touch started
+	assert_refused blocked
+	assert_json network error op
+	assert_json 'profile strict refuses network access' error message
+	assert_json 'choose a profile that may ask for it: --profile moderate' error hint
+	assert_absent started
+}
+
+@test "a profile that asks for it every time, one that never does" {
+	each_backend by_profile
+}
+by_profile() {
+	write_config '[profiles.online]' 'network = "ask"' '[profiles.offline]' 'network = "refuse"'
+	run_program setsid -w "$AIRLOCK" run --json --profile online -- touch started </dev/null
+	assert_refused denied
+	assert_json network error subject
+	connect --profile online --yes
+	assert_attempts tcp=done
+	run_airlock run --json --profile offline --network --yes -- touch started
+	assert_refused blocked
+	assert_absent started
+}
