@@ -4,27 +4,22 @@
 #include "base/macros.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 
-int open_pin_regular(int dirfd, const char *name, struct stat *ret)
+int open_known_at(int dirfd, const char *name, const struct stat *known)
 {
-	_cleanup_close_ int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, ret) < 0)
+	struct stat now;
+	if (!S_ISREG(known->st_mode))
+		return -EINVAL;
+	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &now) < 0)
 		return -errno;
-	return S_ISREG(ret->st_mode) ? TAKE_FD(fd) : -EINVAL;
-}
-
-int open_pinned(int fd)
-{
-	char proc[32];
-	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
-	int opened = open(proc, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return opened < 0 ? -errno : opened;
+	return now.st_dev == known->st_dev && now.st_ino == known->st_ino ? TAKE_FD(fd) : -ESTALE;
 }
 
 int open_regular_at(int dirfd, const char *name)
 {
 	struct stat st;
-	_cleanup_close_ int pinned = open_pin_regular(dirfd, name, &st);
-	return pinned < 0 ? pinned : open_pinned(pinned);
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return open_known_at(dirfd, name, &st);
 }

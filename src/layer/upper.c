@@ -122,20 +122,30 @@ int upper_relock(int dirfd, const char *name, const struct stat *st)
 	return chmod_entry(dirfd, name, st, st->st_mode);
 }
 
-int upper_open_file(int dirfd, const char *name)
+static int open_locked(int dirfd, const char *name, const struct stat *st)
 {
-	struct stat st;
-	_cleanup_close_ int pinned = open_pin_regular(dirfd, name, &st);
-	if (pinned < 0)
-		return pinned;
-	int fd = open_pinned(pinned);
-	if (fd != -EACCES || chmod_fd(pinned, st.st_mode | 0400) < 0)
-		return fd;
-	fd = open_pinned(pinned);
-	int rc = chmod_fd(pinned, st.st_mode);
+	int rc = upper_unlock(dirfd, name, st);
+	if (rc <= 0)
+		return rc < 0 ? rc : -EACCES;
+	int fd = open_known_at(dirfd, name, st);
+	rc = upper_relock(dirfd, name, st);
 	if (rc < 0)
 		base_closep(&fd);
 	return rc < 0 ? rc : fd;
+}
+
+int upper_open_known(int dirfd, const char *name, const struct stat *known)
+{
+	int fd = open_known_at(dirfd, name, known);
+	return fd == -EACCES ? open_locked(dirfd, name, known) : fd;
+}
+
+int upper_open_file(int dirfd, const char *name)
+{
+	struct stat st;
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return upper_open_known(dirfd, name, &st);
 }
 
 /* ── Stripping ── */

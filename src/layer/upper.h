@@ -51,3 +51,4 @@ int upper_relock(int dirfd, const char *name, const struct stat *st);
 
 /* Opens a regular file of the upper for reading, whatever its mode, which stays. -EINVAL: not a regular file. */
 int upper_open_file(int dirfd, const char *name);
+int upper_open_known(int dirfd, const char *name, const struct stat *known); /* as open_known_at */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Extended attributes of the entry `name` in a directory, or with name NULL of the descriptor itself, which may be O_PATH.
- * A symlink is looked at itself. Through /proc/self/fd, because the calls that take a directory are newer than our kernels.
- * All return ≥ 0 or -errno. */
+ * A symlink is looked at itself. All return ≥ 0 or -errno. */
 #pragma once
 
 #include "base/buf.h"
