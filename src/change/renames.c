@@ -93,34 +93,58 @@ static size_t run_length(const struct candidates *all, size_t i, int (*compare)(
 struct matcher {
 	struct scan *scan;
 	int upper_root;
+	/* The last parent directories of live and upper: neighbours are mostly looked at one after the other. */
+	struct parent {
+		int fd;
+		const char *path; /* borrowed from a change; only its first len bytes */
+		size_t len;
+	} parents[2];
 };
 
-static int open_dir_of(const struct matcher *m, const struct candidate *a, const char **ret_name)
+/* The directory the candidate is in, borrowed until the next call, and its name there; or -errno. */
+static int parent_of(struct matcher *m, const struct candidate *a, const char **ret_name)
 {
-	return fs_open_parent(is_deleted(a) ? m->scan->live_root : m->upper_root, a->change->path, ret_name);
+	struct parent *last = &m->parents[is_deleted(a)];
+	const char *path = a->change->path;
+	size_t len = (size_t)(a->base - path);
+	*ret_name = a->base;
+	if (last->fd >= 0 && last->len == len && memcmp(last->path, path, len) == 0)
+		return last->fd;
+	base_closep(&last->fd);
+	last->fd = fs_open_parent(is_deleted(a) ? m->scan->live_root : m->upper_root, path, ret_name);
+	last->path = path;
+	last->len = len;
+	return last->fd;
 }
 
-static int open_file(const struct matcher *m, const struct candidate *a)
+static void matcher_done(struct matcher *m)
+{
+	base_closep(&m->parents[0].fd);
+	base_closep(&m->parents[1].fd);
+	base_closep(&m->upper_root);
+}
+
+static int open_file(struct matcher *m, const struct candidate *a)
 {
 	const char *name;
-	_cleanup_close_ int dir = open_dir_of(m, a, &name);
+	int dir = parent_of(m, a, &name);
 	if (dir < 0)
 		return dir;
 	return is_deleted(a) ? open_regular_at(dir, name) : upper_open_file(dir, name);
 }
 
 /* A symlink's target with a NUL; its length or -errno. */
-static ssize_t read_target(const struct matcher *m, const struct candidate *a, char target[PATH_MAX])
+static ssize_t read_target(struct matcher *m, const struct candidate *a, char target[PATH_MAX])
 {
 	const char *name;
-	_cleanup_close_ int dir = open_dir_of(m, a, &name);
+	int dir = parent_of(m, a, &name);
 	ssize_t n = dir < 0 ? dir : readlinkat(dir, name, target, PATH_MAX - 1);
 	if (n >= 0)
 		target[n] = '\0';
 	return n < 0 && dir >= 0 ? -errno : n;
 }
 
-static int print_of_link(const struct matcher *m, const struct candidate *a, uint64_t *ret)
+static int print_of_link(struct matcher *m, const struct candidate *a, uint64_t *ret)
 {
 	char target[PATH_MAX];
 	ssize_t n = read_target(m, a, target);
@@ -130,13 +154,13 @@ static int print_of_link(const struct matcher *m, const struct candidate *a, uin
 	return n < 0 ? (int)n : 0;
 }
 
-static int print_of_file(const struct matcher *m, const struct candidate *a, bool whole, uint64_t *ret)
+static int print_of_file(struct matcher *m, const struct candidate *a, bool whole, uint64_t *ret)
 {
 	_cleanup_close_ int fd = open_file(m, a);
 	return fd < 0 ? fd : compare_fingerprint(&m->scan->compare, fd, size_of(a), whole, ret);
 }
 
-static bool same_content(const struct matcher *m, const struct candidate *a, const struct candidate *b)
+static bool same_content(struct matcher *m, const struct candidate *a, const struct candidate *b)
 {
 	int ignored;
 	if (size_of(a) == 0)
@@ -153,7 +177,7 @@ static bool same_content(const struct matcher *m, const struct candidate *a, con
 
 /* ── Pairs ── */
 
-static int join(const struct matcher *m, struct candidate *gone, struct candidate *added)
+static int join(struct matcher *m, struct candidate *gone, struct candidate *added)
 {
 	if (!same_content(m, gone, added))
 		return 0;
@@ -166,7 +190,7 @@ static int join(const struct matcher *m, struct candidate *gone, struct candidat
 }
 
 /* The first, second, … deleted one with the first, second, … added one. */
-static int pair_in_order(const struct matcher *m, const struct candidates *all)
+static int pair_in_order(struct matcher *m, const struct candidates *all)
 {
 	size_t gone = 0, added = 0;
 	for (;; gone++, added++) {
@@ -183,7 +207,7 @@ static int pair_in_order(const struct matcher *m, const struct candidates *all)
 }
 
 /* Candidates that seem to have the same content: first those that kept their name. */
-static int pair_class(const struct matcher *m, struct candidates *all)
+static int pair_class(struct matcher *m, struct candidates *all)
 {
 	int rc = 0;
 	qsort(all->v, all->n, sizeof *all->v, by_base);
@@ -210,7 +234,7 @@ static size_t count_deleted(const struct candidates *all)
 }
 
 /* What cannot be read has no partner. */
-static void take_prints(const struct matcher *m, struct candidates *all, enum stage stage)
+static void take_prints(struct matcher *m, struct candidates *all, enum stage stage)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		struct candidate *a = &all->v[i];
@@ -222,7 +246,7 @@ static void take_prints(const struct matcher *m, struct candidates *all, enum st
 }
 
 /* Divided further only where it is not clear who could belong to whom. */
-static int match_class(const struct matcher *m, struct candidates *all, enum stage stage)
+static int match_class(struct matcher *m, struct candidates *all, enum stage stage)
 {
 	size_t deleted = count_deleted(all);
 	int rc = 0;
@@ -240,7 +264,7 @@ static int match_class(const struct matcher *m, struct candidates *all, enum sta
 	return rc;
 }
 
-static int match_all(const struct matcher *m, struct candidates *all)
+static int match_all(struct matcher *m, struct candidates *all)
 {
 	int rc = 0;
 	qsort(all->v, all->n, sizeof *all->v, by_size);
@@ -279,6 +303,16 @@ static void drop_joined(struct scan *s)
 	s->set->n = kept;
 }
 
+static int match_in(struct scan *s, struct candidates *all)
+{
+	_cleanup_(matcher_done) struct matcher m = {
+		.scan = s,
+		.upper_root = open(s->set->roots[s->root].upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+		.parents = {{.fd = -EBADF}, {.fd = -EBADF}},
+	};
+	return m.upper_root < 0 ? scan_fail(s, -errno, "open", NULL) : match_all(&m, all);
+}
+
 int scan_find_renames(struct scan *s)
 {
 	size_t n = s->set->n - s->first;
@@ -289,10 +323,7 @@ int scan_find_renames(struct scan *s)
 	if (!v)
 		return base_oom(s->err);
 	collect(s, &all);
-	_cleanup_close_ int upper = open(s->set->roots[s->root].upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (upper < 0)
-		return scan_fail(s, -errno, "open", NULL);
-	int rc = match_all(&(struct matcher){s, upper}, &all);
+	int rc = match_in(s, &all);
 	drop_joined(s);
 	return rc;
 }
