@@ -1,0 +1,270 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154 # run_airlock sets status, stdout and stderr
+# run -t and shell: the command's own terminal, and that the caller's comes back as it was.
+
+load ../helpers
+
+# at_terminal ARG...: the Python program on stdin; it has Terminal, and the arguments from sys.argv[1]
+at_terminal() {
+	run_program env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$BATS_TEST_DIRNAME/.." TERM=xterm PS1='inside> ' ENV= \
+		python3 -c "
+import os, signal, sys, time
+from pseudo_terminal import Terminal
+airlock, *arguments = sys.argv[1:]
+def check(condition, terminal):
+    assert condition, terminal.screen
+$(cat)" "$AIRLOCK" "$@" </dev/null
+	assert_status 0
+}
+
+@test "-t: all three are a terminal, and it is the command's controlling one" {
+	each_backend is_terminal
+}
+is_terminal() {
+	at_terminal <<-'EOF_PYTHON'
+		program = "test -t 0 && test -t 1 && test -t 2 && tty && : </dev/tty && echo is-a-terminal"
+		with Terminal([airlock, "run", "-t", "-c", program]) as terminal:
+		    check(terminal.wait() == 0, terminal)
+		    check(terminal.screen == "/dev/pts/0\nis-a-terminal\n", terminal)
+	EOF_PYTHON
+}
+
+@test "-t: it is not the caller's terminal" {
+	each_backend another_terminal
+}
+another_terminal() {
+	at_terminal <<-'EOF_PYTHON'
+		program = 'import os; s = os.fstat(0); print("device", s.st_dev, s.st_ino)'
+		with Terminal(["sh", "-c", 'python3 -c "$1"; exec "$0" run -t -- python3 -c "$1"', airlock, program]) as terminal:
+		    check(terminal.wait() == 0, terminal)
+		    outside, inside = [line for line in terminal.screen.split("\n") if line.startswith("device")]
+		    check(outside != inside, terminal)
+	EOF_PYTHON
+}
+
+@test "without -t the command has no terminal and cannot open one" {
+	each_backend no_terminal
+}
+no_terminal() {
+	at_terminal <<-'EOF_PYTHON'
+		program = "for fd in 0 1 2; do test -t $fd && echo terminal; done; : </dev/tty && echo opened"
+		with Terminal([airlock, "run", "-c", program]) as terminal:
+		    check(terminal.wait() != 0, terminal)
+		    check("terminal\n" not in terminal.screen and "opened" not in terminal.screen, terminal)
+	EOF_PYTHON
+}
+
+@test "-t: input and output go both ways, echoed once, and the exit status is the command's" {
+	each_backend both_ways
+}
+both_ways() {
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "run", "-t", "-c", 'echo ready; read line; echo "got $line"; exit 7']) as terminal:
+		    terminal.expect("ready\n")
+		    terminal.type("hello\r")
+		    check(terminal.wait() == 7, terminal)
+		    check(terminal.screen == "ready\nhello\ngot hello\n", terminal)
+	EOF_PYTHON
+}
+
+@test "-t: Ctrl-D is the end of input" {
+	each_backend end_of_input
+}
+end_of_input() {
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "run", "-t", "-c", "echo ready; cat; echo over"]) as terminal:
+		    terminal.expect("ready\n")
+		    terminal.type("text\r\x04")
+		    check(terminal.wait() == 0, terminal)
+		    check(terminal.screen.endswith("text\nover\n"), terminal)
+	EOF_PYTHON
+}
+
+@test "-t: the terminal is as large as the caller's, and follows it" {
+	each_backend size
+}
+size() {
+	at_terminal <<-'EOF_PYTHON'
+		program = 'trap "stty size" WINCH; stty size; echo ready; while :; do sleep 0.02; done'
+		with Terminal([airlock, "run", "-t", "-c", program], rows=30, columns=99) as terminal:
+		    terminal.expect("30 99\n")
+		    terminal.expect("ready\n")
+		    terminal.resize(41, 132)
+		    terminal.expect("41 132\n")
+		    terminal.type("\x1c")
+		    check(terminal.wait() == 131, terminal)
+	EOF_PYTHON
+}
+
+@test "-t: Ctrl-C, Ctrl-\\ and Ctrl-Z are the command's" {
+	each_backend keys
+}
+keys() {
+	at_terminal <<-'EOF_PYTHON'
+		program = 'trap "echo got INT" INT; trap "echo got QUIT" QUIT; trap "echo got TSTP; exit 3" TSTP; ' \
+		          'echo ready; while :; do sleep 0.02; done'
+		with Terminal([airlock, "run", "-t", "-c", program]) as terminal:
+		    terminal.expect("ready\n")
+		    for key, name in ("\x03", "INT"), ("\x1c", "QUIT"), ("\x1a", "TSTP"):
+		        terminal.type(key)
+		        terminal.expect(f"got {name}\n")
+		    check(terminal.wait() == 3, terminal)
+	EOF_PYTHON
+}
+
+@test "-t: bytes pass unchanged, control characters too" {
+	each_backend raw
+}
+raw() {
+	at_terminal <<-'EOF_PYTHON'
+		program = "stty raw -echo; echo ready; head -c 5 | od -An -tx1"
+		with Terminal([airlock, "run", "-t", "-c", program]) as terminal:
+		    terminal.expect("ready\n")
+		    terminal.type("\x03\x1a\r\x04\x11")
+		    check(terminal.wait() == 0, terminal)
+		    check("03 1a 0d 04 11" in terminal.screen, terminal)
+	EOF_PYTHON
+}
+
+@test "-t: 200 kB through the terminal arrive whole" {
+	each_backend large
+}
+large() {
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "run", "-t", "-c", "seq 1 35000"]) as terminal:
+		    check(terminal.wait() == 0, terminal)
+		    assert terminal.screen == "".join(f"{i}\n" for i in range(1, 35001)), len(terminal.screen)
+	EOF_PYTHON
+}
+
+@test "-t: job control works inside" {
+	each_backend job_control
+}
+job_control() {
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "run", "-t", "--", "bash", "--norc", "--noprofile", "-i"]) as terminal:
+		    terminal.expect("inside> ")
+		    terminal.type("sleep 50\r")
+		    time.sleep(0.3)
+		    terminal.type("\x1a")
+		    terminal.expect("Stopped")
+		    terminal.type("jobs; kill -9 %1; wait; exit 4\r")
+		    check(terminal.wait() == 4, terminal)
+		    check("no job control" not in terminal.screen, terminal)
+	EOF_PYTHON
+}
+
+@test "-t: the caller's terminal is raw while it runs and as before after each end" {
+	each_backend restored
+}
+restored() {
+	at_terminal <<-'EOF_PYTHON'
+		def run(*arguments, then=None, status):
+		    with Terminal([airlock, "run", "-t", *arguments]) as terminal:
+		        if then:
+		            terminal.expect("ready\n")
+		            check(terminal.mode() != terminal.mode_before, terminal)
+		            then(terminal)
+		        check(terminal.wait() == status, terminal)
+		        check(terminal.mode() == terminal.mode_before, terminal)
+		wait = ["-c", "echo ready; exec sleep 100"]
+		run("--", "true", status=0)
+		run("--", "false", status=1)
+		run("--", "sh", "-c", "kill -9 $$", status=137)
+		run("--", "sh", "-c", "stty raw -echo; exit 2", status=2)
+		run("--", "/no/such/program", status=127)
+		run("-C", "/no/such/place", "--", "true", status=125)
+		run("--timeout", "300ms", "--", "sleep", "100", status=124)
+		run(*wait, then=lambda terminal: terminal.type("\x03"), status=130)
+		for number in signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT:
+		    run(*wait, then=lambda terminal: terminal.signal(number), status=128 + number)
+	EOF_PYTHON
+}
+
+@test "-t: nothing is left behind when the terminal goes away" {
+	each_backend gone
+}
+gone() {
+	new_marker
+	at_terminal "$MARKER" <<-'EOF_PYTHON'
+		terminal = Terminal([airlock, "run", "-t", "--", "bash", "-c", f"echo ready; exec -a {arguments[0]} sleep 100"])
+		terminal.expect("ready\n")
+		os.close(terminal.master)
+		os.waitpid(terminal.pid, 0)
+	EOF_PYTHON
+	assert_no_process "$MARKER"
+}
+
+@test "-t: what the command wrote last is not lost" {
+	each_backend last_words
+}
+last_words() {
+	at_terminal <<-'EOF_PYTHON'
+		for _ in range(10):
+		    with Terminal([airlock, "run", "-t", "-c", "seq 1 2000; printf last"]) as terminal:
+		        check(terminal.wait() == 0, terminal)
+		        check(terminal.screen.endswith("\n2000\nlast"), terminal)
+	EOF_PYTHON
+}
+
+@test "-t without a terminal on standard input is refused" {
+	run_program setsid -w "$AIRLOCK" run -t -- touch started </dev/null
+	assert_status 125
+	assert_stderr_contains 'standard input is none'
+	run_airlock run -t --json -- touch started
+	assert_status 2
+	assert_json usage error code
+	assert_absent started
+}
+
+# ---- airlock shell
+
+@test "shell: an interactive shell in the project, sandboxed" {
+	each_backend shell
+}
+shell() {
+	at_terminal "$PROJECT" <<-'EOF_PYTHON'
+		with Terminal([airlock, "shell", "--shell", "/bin/sh"]) as terminal:
+		    terminal.expect("inside> ")
+		    terminal.type("pwd -P; echo x >/usr/x; echo $-\r")
+		    terminal.expect(f"{arguments[0]}\n")
+		    terminal.expect("Read-only file system")
+		    terminal.expect("i")
+		    terminal.type("exit 9\r")
+		    check(terminal.wait() == 9, terminal)
+		    check(terminal.mode() == terminal.mode_before, terminal)
+	EOF_PYTHON
+}
+
+@test "shell: SHELL decides when it is a program, else /bin/sh" {
+	each_backend which_shell
+}
+which_shell() {
+	echo "PS1='inside> '" >"$HOME/.bashrc"
+	at_terminal <<-'EOF_PYTHON'
+		def shell(value, *options):
+		    env = {**os.environ, "SHELL": value}
+		    with Terminal([airlock, "shell", *options], env=env) as terminal:
+		        terminal.expect("inside> ")
+		        terminal.type("readlink /proc/$$/exe | sed s/^/exe:/; exit\r")
+		        terminal.expect("\nexe:")
+		        check(terminal.wait() == 0, terminal)
+		        return terminal.screen[terminal.screen.index("\nexe:") + 5 :].split("\n")[0]
+		sh = os.path.realpath("/bin/sh")
+		found = shell("/bin/sh"), shell("relative"), shell("/no/such"), shell("/bin/sh", "--shell", "/bin/bash")
+		assert found == (sh, sh, sh, os.path.realpath("/bin/bash")), found
+	EOF_PYTHON
+}
+
+@test "shell: the end of input ends it" {
+	each_backend shell_ends
+}
+shell_ends() {
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "shell", "--shell", "/bin/sh"]) as terminal:
+		    terminal.expect("inside> ")
+		    terminal.type("\x04")
+		    check(terminal.wait() == 0, terminal)
+	EOF_PYTHON
+}
