@@ -124,6 +124,8 @@ static int copy_from_live(const struct apply_tx *tx, const struct apply_op *op, 
 	return dir < 0 ? dir : transfer_copy(from, to, -1);
 }
 
+/* ── Hard links ── */
+
 static bool brings(const struct apply_op *op)
 {
 	return op->step == APPLY_INSTALL || op->step == APPLY_EXCHANGE;
@@ -132,6 +134,31 @@ static bool brings(const struct apply_op *op)
 static bool takes(const struct apply_op *op)
 {
 	return op->step == APPLY_REMOVE || op->step == APPLY_EXCHANGE;
+}
+
+/* Two names of one file are copied once. Only those with several names are looked at, and they come in runs. */
+static const struct apply_op *linked_before(const struct apply_tx *tx, const struct apply_op *op, bool wanted)
+{
+	const struct change_stat *st = wanted ? &op->want : &op->old;
+	if (st->type != CHANGE_FILE || st->links < 2)
+		return NULL;
+	for (const struct apply_op *o = op; o-- > tx->ops;) {
+		const struct change_stat *other = wanted ? &o->want : &o->old;
+		bool here = wanted ? brings(o) : takes(o);
+		if (here && o->root == op->root && other->type == CHANGE_FILE && other->inode == st->inode &&
+		    (!wanted || o->want.mode == op->want.mode))
+			return o;
+	}
+	return NULL;
+}
+
+/* 1: linked. 0: it has to be copied. */
+static int link_copy(const struct apply_op *first, struct transfer_place to)
+{
+	if (!first)
+		return 0;
+	struct apply_name name = apply_slot_name(first->slot);
+	return linkat(to.dirfd, name.text, to.dirfd, to.name, 0) < 0 ? -errno : 1;
 }
 
 /* ── One operation ── */
@@ -144,13 +171,16 @@ static int stage_apply(struct apply_tx *tx, struct apply_op *op)
 	int rc = free_slot(tx, op);
 	if (rc < 0)
 		return rc;
-	if (op->step == APPLY_META || (r->copy && takes(op)))
-		rc = copy_from_live(tx, op, before);
-	if (rc == 0 && brings(op) && (r->copy || op->want.type == CHANGE_DIRECTORY)) {
-		rc = copy_from_layer(tx, op, stage);
+	if (op->step == APPLY_META || (r->copy && takes(op))) {
+		rc = link_copy(linked_before(tx, op, false), before);
+		rc = rc == 0 ? copy_from_live(tx, op, before) : rc;
+	}
+	if (rc >= 0 && brings(op) && (r->copy || op->want.type == CHANGE_DIRECTORY)) {
+		rc = link_copy(linked_before(tx, op, true), stage);
+		rc = rc == 0 ? copy_from_layer(tx, op, stage) : rc;
 		rc = rc < 0 ? rc : inode_of(stage, &op->staged);
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* Theirs, which has no place in the layer. */
@@ -190,10 +220,11 @@ static int stage_undo(struct apply_tx *tx, struct apply_op *op)
 	if (takes(op) && op->old.type != CHANGE_DIRECTORY)
 		rc = op->foreign || tx->force ? keep_copy(tx, op) : fill_layer(tx, op);
 	if (rc == 0 && brings(op)) {
-		rc = transfer_copy(before, stage, staging_mode(op));
+		rc = link_copy(linked_before(tx, op, true), stage);
+		rc = rc == 0 ? transfer_copy(before, stage, staging_mode(op)) : rc;
 		rc = rc < 0 ? rc : inode_of(stage, &op->staged);
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* ── Data on the disk ── */

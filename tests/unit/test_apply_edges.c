@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Links, attributes, odd names, depth, number, and file systems that refuse a rename. */
+#include "apply_world.h"
+
+#include <linux/limits.h>
+
+static bool refuse_renames; /* between the run's directory and the project, as quota trees and second mounts do */
+
+int __wrap_fsync(int fd)
+{
+	return 0;
+}
+
+int __wrap_syncfs(int fd)
+{
+	return 0;
+}
+
+static bool is_in_project(int dirfd)
+{
+	char proc[64], path[PATH_MAX];
+	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", dirfd);
+	ssize_t n = readlink(proc, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return strstr(path, "/project") != NULL;
+}
+
+int __real_renameat2(int a, const char *b, int c, const char *d, unsigned flags);
+int __wrap_renameat2(int a, const char *b, int c, const char *d, unsigned flags);
+int __wrap_renameat2(int a, const char *b, int c, const char *d, unsigned flags)
+{
+	if (!refuse_renames || is_in_project(a) == is_in_project(c) || strcmp(b, "nothing") == 0)
+		return __real_renameat2(a, b, c, d, flags);
+	errno = EXDEV;
+	return -1;
+}
+
+/* ── Links ── */
+
+static ino_t inode_of(const struct world *w, const char *path)
+{
+	struct stat st;
+	return lstat(in_dir(w->project, path), &st) == 0 ? st.st_ino : 0;
+}
+
+static const struct node links_before[] = {
+	{'f', "a", "shared"}, {'h', "b", "a"}, {'f', "c", "two names that both go"}, {'h', "d", "c"}, {0}};
+static const struct node links_after[] = {
+	{'f', "a", "no longer shared"}, {'h', "b", "a"}, {'f', "e", "made by the run"}, {'h', "f", "e"}, {0}};
+
+static const char *splits_and_keeps_links(const char *dir)
+{
+	struct world w;
+	EXPECT(world_make(&w, dir, links_before, links_after) == 0);
+	/* only a was copied up */
+	EXPECT_OK(&w, world_apply(&w, false));
+	bool told = false;
+	for (size_t i = 0; i < w.notes.n; i++)
+		told |= strstr(w.notes.v[i], "hard link split") != NULL;
+	EXPECT(told);
+	EXPECT(inode_of(&w, "a") != inode_of(&w, "b") && inode_of(&w, "b") != 0);
+	EXPECT(inode_of(&w, "e") == inode_of(&w, "f") && inode_of(&w, "e") != 0);
+	EXPECT_OK(&w, world_apply(&w, true));
+	EXPECT(refuse_renames || inode_of(&w, "a") == inode_of(&w, "b"));
+	EXPECT(inode_of(&w, "c") == inode_of(&w, "d") && inode_of(&w, "c") != 0);
+	EXPECT(refuse_renames || !world_differs(w.project, w.original));
+	world_done(&w);
+	return NULL;
+}
+
+static const char *links_when_copied(const char *dir)
+{
+	refuse_renames = true;
+	return splits_and_keeps_links(dir);
+}
+
+static void links_are_split_or_kept(void **state)
+{
+	world_as_everyone(splits_and_keeps_links);
+	world_as_everyone(links_when_copied);
+}
+
+/* ── What never becomes live ── */
+
+static const struct node marks_before[] = {{'f', "was", "x"}, {'d', "d"}, {'f', "d/x", "x"}, {0}};
+static const struct node marks_after[] = {{'f', "was", "y"}, {'f', "setuid", "x", 04755}, {'d', "d"}, {'f', "d/x", "y"},
+					  {'d', "new"},	     {'p', "new/fifo"},		  {0}};
+
+static bool has_marks(const char *path)
+{
+	char names[1024];
+	ssize_t n = llistxattr(path, names, sizeof names);
+	for (char *name = names; n > 0 && name < names + n; name += strlen(name) + 1)
+		if (strstr(name, "overlay"))
+			return true;
+	return false;
+}
+
+static const char *drops_marks(const char *dir)
+{
+	struct world w;
+	struct stat st;
+	EXPECT(world_make(&w, dir, marks_before, marks_after) == 0);
+	static const char *const marked[] = {"was", "setuid", "d", "new"};
+	for (int i = 0; i < 4; i++)
+		EXPECT(setxattr(in_dir(w.upper, marked[i]), "user.overlay.origin", "x", 1, 0) == 0);
+	EXPECT_OK(&w, world_apply(&w, false));
+	for (int i = 0; i < 4; i++)
+		EXPECT(!has_marks(in_dir(w.project, marked[i])));
+	EXPECT(lstat(in_dir(w.project, "setuid"), &st) == 0 && (st.st_mode & 07777) == 0755);
+	EXPECT(lstat(in_dir(w.project, "new/fifo"), &st) < 0); /* held */
+	struct change *fifo = change_set_find(w.set, 0, "new/fifo");
+	EXPECT(fifo && fifo->state == CHANGE_HELD);
+	bool *selected = NULL;
+	EXPECT_OK(&w, apply_select(w.set, (const char *const[]){"new/fifo", NULL}, false, &selected, &w.err));
+	EXPECT_OK(&w, world_execute(&w, selected, false, false));
+	free(selected);
+	EXPECT(lstat(in_dir(w.project, "new/fifo"), &st) == 0 && S_ISFIFO(st.st_mode));
+	EXPECT_OK(&w, world_apply(&w, true));
+	EXPECT_SAME(w.project, w.original);
+	world_done(&w);
+	return NULL;
+}
+
+static const char *drops_marks_when_copied(const char *dir)
+{
+	refuse_renames = true;
+	return drops_marks(dir);
+}
+
+static void marks_of_the_layer_stay_there(void **state)
+{
+	world_as_everyone(drops_marks);
+	world_as_everyone(drops_marks_when_copied);
+}
+
+/* ── Names ── */
+
+#define LONG_NAME                                                                                                      \
+	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"         \
+	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"         \
+	"0123456789012345678901234567890123456789012345678901234"
+
+static const struct node names_before[] = {
+	{'f', "-rf", "x"}, {'f', "\xff\xfe", "x"}, {'d', "a\nb"},	 {'f', "a\nb/\x1b[31m", "x"},
+	{'f', "%41", "x"}, {'f', " ", "x"},	   {'f', "gone\n", "x"}, {0}};
+static const struct node names_after[] = {{'f', "-rf", "y"},
+					  {'f', "\xff\xfe", "y"},
+					  {'d', "a\nb"},
+					  {'f', "a\nb/\x1b[31m", "y"},
+					  {'f', "%41", "y"},
+					  {'f', " ", "y"},
+					  {'d', LONG_NAME},
+					  {'f', LONG_NAME "/" LONG_NAME, "y"},
+					  {0}};
+
+static const char *any_name(const char *dir)
+{
+	struct world w;
+	EXPECT(world_make(&w, dir, names_before, names_after) == 0);
+	EXPECT_OK(&w, world_apply(&w, false));
+	EXPECT_SAME(w.project, w.expected);
+	EXPECT_OK(&w, world_reload(&w));
+	EXPECT_OK(&w, world_apply(&w, true));
+	EXPECT_SAME(w.project, w.original);
+	world_done(&w);
+	return NULL;
+}
+
+static const char *any_name_when_copied(const char *dir)
+{
+	refuse_renames = true;
+	return any_name(dir);
+}
+
+static void names_are_bytes(void **state)
+{
+	world_as_everyone(any_name);
+	world_as_everyone(any_name_when_copied);
+}
+
+/* ── Much ── */
+
+static const struct node empty[] = {{0}};
+
+/* The world without a layer; the caller fills that and scans. */
+static int bare_world(struct world *w, const char *dir)
+{
+	world_paths(w, dir, dir);
+	if (world_make_twins(w, empty, empty) < 0 || world_make_dirs(w) < 0 || world_make_tree(w->project, empty) < 0)
+		return -1;
+	w->set = change_set_new(WORLD_RUN);
+	if (!w->set || change_set_add_root(w->set, w->project, w->upper, &w->err) < 0)
+		return -1;
+	w->set->started_ns = world_now(w->dir);
+	return 0;
+}
+
+static int nest(const char *base, int depth)
+{
+	int fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < depth && fd >= 0; i++) {
+		int next = mkdirat(fd, "d", 0755) < 0 ? -1 : openat(fd, "d", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		(void)close(fd);
+		fd = next;
+	}
+	int file = fd < 0 ? -1 : openat(fd, "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	(void)close(fd);
+	return file < 0 ? -1 : close(file);
+}
+
+static size_t count_entries(const char *path)
+{
+	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
+	size_t n = 0;
+	int event = fs_walk_start(&w, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	while (event >= 0 && (event = fs_walk_next(&w)) > 0) {
+		n += event != FS_WALK_LEAVE;
+		if (event == FS_WALK_DIR)
+			(void)fs_walk_enter(&w);
+	}
+	return n;
+}
+
+#define DEPTH 4000
+
+static const char *deep(const char *dir)
+{
+	struct world w;
+	EXPECT(bare_world(&w, dir) == 0 && nest(w.upper, DEPTH) == 0);
+	world_set_mtime(w.upper, LIVE_TIME - 1);
+	EXPECT_OK(&w, change_scan(w.set, &w.notes, &w.err));
+	EXPECT(w.set->n == DEPTH + 1);
+	EXPECT(world_apply(&w, false) == DEPTH + 1);
+	EXPECT(count_entries(w.project) == DEPTH + 1);
+	EXPECT(world_apply(&w, true) == DEPTH + 1);
+	EXPECT_SAME(w.project, w.original);
+	EXPECT(count_entries(w.upper) == DEPTH + 1);
+	world_done(&w);
+	return NULL;
+}
+
+static const char *many(const char *dir)
+{
+	struct world w;
+	char name[32];
+	EXPECT(bare_world(&w, dir) == 0 && mkdir(in_dir(w.upper, "d"), 0755) == 0);
+	for (int i = 0; i < 2000; i++) {
+		(void)snprintf(name, sizeof name, "d/%d", i);
+		EXPECT(put_file(in_dir(w.upper, name), name, 0644) == 0);
+	}
+	world_set_mtime(w.upper, LIVE_TIME - 1);
+	EXPECT_OK(&w, change_scan(w.set, &w.notes, &w.err));
+	EXPECT(world_apply(&w, false) == 2001);
+	EXPECT(count_entries(w.project) == 2001);
+	EXPECT(world_apply(&w, true) == 2001);
+	EXPECT_SAME(w.project, w.original);
+	world_done(&w);
+	return NULL;
+}
+
+static const char *many_when_copied(const char *dir)
+{
+	refuse_renames = true;
+	return many(dir);
+}
+
+static void trees_may_be_deep_and_wide(void **state)
+{
+	world_as_everyone(deep);
+	world_as_everyone(many);
+	world_as_everyone(many_when_copied);
+}
+
+/* ── Large and sparse ── */
+
+#define HOLE ((off_t)5 << 30)
+
+static const char *sparse(const char *dir)
+{
+	struct world w;
+	struct stat st;
+	char data[5] = "";
+	refuse_renames = true; /* copied */
+	EXPECT(bare_world(&w, dir) == 0);
+	int fd = open(in_dir(w.upper, "big"), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	EXPECT(fd >= 0 && pwrite(fd, "data", 4, HOLE) == 4 && ftruncate(fd, HOLE + 100000) == 0);
+	(void)close(fd);
+	EXPECT_OK(&w, change_scan(w.set, &w.notes, &w.err));
+	EXPECT_OK(&w, world_apply(&w, false));
+	fd = open(in_dir(w.project, "big"), O_RDONLY | O_CLOEXEC);
+	EXPECT(fd >= 0 && fstat(fd, &st) == 0 && st.st_size == HOLE + 100000 && st.st_blocks < 1000);
+	EXPECT(pread(fd, data, 4, HOLE) == 4 && strcmp(data, "data") == 0);
+	(void)close(fd);
+	world_done(&w);
+	return NULL;
+}
+
+static void holes_stay_holes(void **state)
+{
+	world_as_everyone(sparse);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(links_are_split_or_kept), cmocka_unit_test(marks_of_the_layer_stay_there),
+		cmocka_unit_test(names_are_bytes),	   cmocka_unit_test(trees_may_be_deep_and_wide),
+		cmocka_unit_test(holes_stay_holes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
