@@ -149,7 +149,9 @@ job_control() {
 		    time.sleep(0.3)
 		    terminal.type("\x1a")
 		    terminal.expect("Stopped")
-		    terminal.type("jobs; kill -9 %1; wait; exit 4\r")
+		    terminal.type("bg\r")
+		    terminal.expect("sleep 50 &")
+		    terminal.type("kill %1; wait; exit 4\r")
 		    check(terminal.wait() == 4, terminal)
 		    check("no job control" not in terminal.screen, terminal)
 	EOF_PYTHON
@@ -247,10 +249,10 @@ which_shell() {
 		    env = {**os.environ, "SHELL": value}
 		    with Terminal([airlock, "shell", *options], env=env) as terminal:
 		        terminal.expect("inside> ")
-		        terminal.type("readlink /proc/$$/exe | sed s/^/exe:/; exit\r")
-		        terminal.expect("\nexe:")
+		        terminal.type('echo "i""s $(readlink /proc/$$/exe)"; exit\r')
+		        terminal.expect("is /")
 		        check(terminal.wait() == 0, terminal)
-		        return terminal.screen[terminal.screen.index("\nexe:") + 5 :].split("\n")[0]
+		        return terminal.screen[terminal.screen.index("is /") + 3 :].split("\n")[0]
 		sh = os.path.realpath("/bin/sh")
 		found = shell("/bin/sh"), shell("relative"), shell("/no/such"), shell("/bin/sh", "--shell", "/bin/bash")
 		assert found == (sh, sh, sh, os.path.realpath("/bin/bash")), found
