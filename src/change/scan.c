@@ -183,6 +183,19 @@ static int look(struct scan *s, struct pair *p)
 	return 0;
 }
 
+static int on_whiteout(struct scan *s, const struct pair *p)
+{
+	if (p->live == SCAN_PRESENT)
+		return scan_delete(s, s->upper.name, p->path, &p->live_st);
+	if (p->live == SCAN_ABSENT)
+		return 0;
+	struct change *c = scan_report(s, p->path, CHANGE_DELETED, NULL, NULL);
+	if (!c)
+		return AIRLOCK_ERR_INTERNAL;
+	c->type = CHANGE_OTHER; /* something was there: overlay makes no whiteout for nothing */
+	return 0;
+}
+
 static int on_entry(struct scan *s)
 {
 	struct pair p = {0};
@@ -194,9 +207,7 @@ static int on_entry(struct scan *s)
 	if (rc < 0)
 		return scan_fail(s, rc, "listxattr", p.path);
 	p.copied_up = entry.copied_up;
-	if (!entry.whiteout)
-		return on_plain(s, &p);
-	return p.live == SCAN_PRESENT ? scan_delete(s, s->upper.name, p.path, &p.live_st) : 0;
+	return entry.whiteout ? on_whiteout(s, &p) : on_plain(s, &p);
 }
 
 /* ── Directories ── */

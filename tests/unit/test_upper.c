@@ -298,6 +298,7 @@ static const char *check_access(const char *dir)
 		EXPECT(!unlocked || upper_relock(upper, "d", &st) == 0);
 		EXPECT(fstatat(upper, "d", &st, 0) == 0 && (st.st_mode & 07777) == modes[i]);
 	}
+	EXPECT(fchmodat(upper, "d", 0700, 0) == 0);
 	return NULL;
 }
 
