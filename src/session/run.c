@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "change/apply.h"
 #include "fs/fs.h"
+#include "layer/monitor.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,6 +157,7 @@ void airlock_run_free(struct airlock_run *run)
 	supervise_free(run->supervise);
 	/* Freed before its end: what it changed is kept, for a person to decide. */
 	layers_done(&run->layers);
+	monitor_close(run->monitor);
 	if (run->dir)
 		(void)rmdir(run->dir); /* only goes when nothing was kept in it */
 	free(run->changes_text);
@@ -213,4 +215,30 @@ size_t airlock_run_changes_count(const struct airlock_run *run)
 const char *airlock_run_note(const struct airlock_run *run, size_t i)
 {
 	return i < run->layers.notes.n ? run->layers.notes.v[i] : NULL;
+}
+
+/* Opened when somebody first asks: most runs are over before anybody does. */
+static struct monitor *monitor_of(struct airlock_run *run)
+{
+	if (run->monitor || run->finished || run->layers.n_layers == 0)
+		return run->monitor;
+	_cleanup_free_ const char **uppers = calloc(run->layers.n_layers, sizeof *uppers);
+	for (size_t i = 0; uppers && i < run->layers.n_layers; i++)
+		uppers[i] = run->layers.layers[i].upper;
+	if (uppers)
+		(void)monitor_open(uppers, run->layers.n_layers, &run->monitor);
+	return run->monitor;
+}
+
+int64_t airlock_run_progress(struct airlock_run *run, const char **ret_latest)
+{
+	struct monitor *m = monitor_of(run);
+	struct monitor_path latest;
+	*ret_latest = "";
+	if (!m)
+		return -1;
+	monitor_read(m);
+	if (monitor_latest(m, &latest, 1) == 1)
+		*ret_latest = latest.path;
+	return (int64_t)monitor_count(m);
 }

@@ -9,7 +9,8 @@ struct airlock_run {
 	struct airlock_job *job; /* borrowed: the caller frees it after the run */
 	struct supervise *supervise;
 	struct session_layers layers;
-	bool finished; /* the changes have been looked at */
+	struct monitor *monitor; /* NULL until somebody asks for progress */
+	bool finished;		 /* the changes have been looked at */
 	char id[48];
 	char *dir;
 	char *json, *text, *changes_text;
