@@ -100,14 +100,26 @@ static int report(const struct change_set *set, const struct strs *notes, char *
 	return *ret_text ? 0 : base_oom(err);
 }
 
-static int move_changes(struct earlier *e, const char *const *paths, bool undo, bool force, size_t *ret_count,
-			char **ret_text, struct airlock_error *err)
+enum direction { APPLY, UNDO, REDO };
+
+/* Doing again is not deciding anew: what was held for a person is still held. */
+static void leave_out_sensitive(const struct change_set *set, bool *selected)
 {
+	for (size_t i = 0; i < set->n; i++)
+		selected[i] = selected[i] && set->v[i].verdict == CHANGE_APPLY;
+}
+
+static int move_changes(struct earlier *e, const char *const *paths, enum direction direction, bool force,
+			size_t *ret_count, char **ret_text, struct airlock_error *err)
+{
+	bool undo = direction == UNDO;
 	_cleanup_free_ bool *selected = NULL;
 	_cleanup_strs_ struct strs notes = STRS_INIT;
 	int rc = select_changes(e->set, paths, undo, force, &selected, err);
 	if (rc < 0)
 		return rc;
+	if (direction == REDO)
+		leave_out_sensitive(e->set, selected);
 	*ret_count = count_selected(e->set, selected);
 	if (*ret_count > 0)
 		rc = carry_out(e, selected, undo, force, &notes, err);
@@ -121,7 +133,7 @@ int airlock_changes_apply(const struct airlock_settings *s, const char *run, con
 	*ret_count = 0;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
-		rc = move_changes(&e, paths, false, force, ret_count, ret_text, err);
+		rc = move_changes(&e, paths, APPLY, force, ret_count, ret_text, err);
 	earlier_done(&e);
 	return rc;
 }
@@ -224,7 +236,7 @@ int airlock_changes_undo(const struct airlock_settings *s, const char *run, cons
 	if (rc == 0) {
 		/* Of a run that was undone before, undoing is doing it again. */
 		bool undo = has_applied(e.set) || !was_applied(&e);
-		rc = move_changes(&e, paths, undo, force, ret_count, ret_text, err);
+		rc = move_changes(&e, paths, undo ? UNDO : REDO, force, ret_count, ret_text, err);
 		*ret_run = rc == 0 ? strdup(e.set->run) : NULL;
 	}
 	earlier_done(&e);
