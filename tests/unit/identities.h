@@ -98,9 +98,9 @@ static inline const char *in_dir(const char *dir, const char *name)
 {
 	static char paths[8][1024];
 	static int next;
-	char *path = paths[next++ % 8];
-	(void)snprintf(path, sizeof paths[0], "%s/%s", dir, name);
-	return path;
+	char *path = paths[next++ % 8], whole[sizeof paths[0]]; /* dir may be one of them */
+	(void)snprintf(whole, sizeof whole, "%s/%s", dir, name);
+	return memcpy(path, whole, sizeof whole);
 }
 
 static inline int write_setting(const char *path, const char *text)
