@@ -127,8 +127,9 @@ int change_set_load(const char *file, struct change_set **ret, struct airlock_er
 
 /* ── Finding out: scan.c, renames.c ── */
 
-/* Walks every root's upper layer against its live tree. The sandbox is dead and waited for. Notes: paths that could not be
- * looked at, as sentences. */
+/* Walks every root's upper layer against its live tree. The sandbox is dead and waited for. Notes (may be NULL): paths of
+ * the live tree that could not be looked at, as sentences; they are taken as changed. AIRLOCK_ERR_CONFLICT: a root is gone
+ * or another directory than when it was added. Of a root itself, which has no path, nothing is reported. */
 int change_scan(struct change_set *set, struct strs *notes, struct airlock_error *err);
 
 /* ── Deciding: gate.c, conflict.c ── */
