@@ -146,10 +146,22 @@ int conflict_check(struct change_set *set, struct airlock_error *err);
 
 /* ── Showing: diff.c ── */
 
-struct diff_options {
-	bool colour;
-	const char *run_dir;
+/* Where the content of a file, or the target of a symlink, is before and after the run. Each returns a descriptor at its
+ * beginning, the caller's, or -errno; -ENOENT: it is not there any more. Asked only for what c says there is. */
+struct diff_source {
+	int (*open_before)(void *context, const struct change *c);
+	int (*open_after)(void *context, const struct change *c);
+	void *context;
 };
-/* Git-style unified diff of the changes whose path is one of paths or beneath it (none: all) to out. Uses diff(1). */
+
+struct diff_options {
+	bool colour;			  /* for a terminal: includes inert */
+	bool inert;			  /* control characters in the content are shown, not sent */
+	const char *run_dir;		  /* of an applied run: what was there before is in run_dir/before */
+	const struct diff_source *source; /* NULL: the live tree, the layer and run_dir */
+};
+/* Git-style unified diff of the changes at or beneath the paths (relative to the first root, or absolute in any; none: all),
+ * for `git apply` and, text only, `patch -p1`. Paths of further roots follow a line "# in ROOT". Uses diff(1):
+ * AIRLOCK_ERR_UNAVAILABLE without it. AIRLOCK_ERR_NOT_FOUND: a path without a change. */
 int diff_write(const struct change_set *set, const char *const *paths, const struct diff_options *options,
 	       struct buf *out, struct airlock_error *err);
