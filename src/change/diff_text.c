@@ -53,7 +53,7 @@ void diff_add_name(struct buf *b, const char *prefix, const char *path)
 #define CYAN "\033[36m"
 #define PLAIN "\033[m"
 
-static void add_line(const struct diff_out *o, const char *colour, const char *fmt, va_list ap)
+static void AL_PRINTF(3, 0) add_line(const struct diff_out *o, const char *colour, const char *fmt, va_list ap)
 {
 	if (o->colour)
 		buf_adds(o->text, colour);
