@@ -39,7 +39,7 @@ static void assert_has(const char *text, const char *part)
 static void compare_and_diff(void)
 {
 	compare_trees();
-	_cleanup_free_ char *text = diff_plain();
+	free(diff_plain());
 }
 
 /* In a twin of the live tree; all but directories without files must then be as in the layer. */
