@@ -56,6 +56,7 @@ struct change {
 	/* before was not seen by the scan but left by an undo or a roll back of ours, which gave it a later ctime than the
 	 * run's start. Without this a later ctime is taken for somebody else's change. */
 	bool settled;
+	bool undone; /* was applied and undone: undoing once more applies it again */
 	enum change_verdict verdict;
 	enum change_state state;
 	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */

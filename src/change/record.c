@@ -35,10 +35,9 @@ static const struct flag {
 	char letter;
 	size_t offset;
 } flags[] = {
-	{'o', offsetof(struct change, opaque)},
-	{'s', offsetof(struct change, setid_dropped)},
-	{'c', offsetof(struct change, copied_up)},
-	{'t', offsetof(struct change, settled)},
+	{'o', offsetof(struct change, opaque)},	   {'s', offsetof(struct change, setid_dropped)},
+	{'c', offsetof(struct change, copied_up)}, {'t', offsetof(struct change, settled)},
+	{'u', offsetof(struct change, undone)},
 };
 
 static bool *flag_in(struct change *c, const struct flag *f)
@@ -281,8 +280,12 @@ static int take_strings(struct fields *f, struct change *c)
 /* Below its root, and nothing else: no other path is ever given to apply. */
 static bool is_inside(const char *path)
 {
-	_cleanup_free_ char *absolute = path ? path_join("/", path) : NULL;
-	return absolute && path[0] && path_is_normal(absolute);
+	for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
+		size_t len = strcspn(p, "/");
+		if (len == 0 || (len <= 2 && strncmp(p, "..", len) == 0))
+			return false;
+	}
+	return path != NULL;
 }
 
 /* What is wrong with a change that could be read, or NULL. */

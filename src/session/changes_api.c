@@ -102,11 +102,19 @@ static int report(const struct change_set *set, const struct strs *notes, char *
 
 enum direction { APPLY, UNDO, REDO };
 
-/* Doing again is not deciding anew: what was held for a person is still held. */
-static void leave_out_sensitive(const struct change_set *set, bool *selected)
+/* Doing again is not deciding anew: exactly what was undone. */
+static void keep_undone(const struct change_set *set, bool *selected)
 {
 	for (size_t i = 0; i < set->n; i++)
-		selected[i] = selected[i] && set->v[i].verdict == CHANGE_APPLY;
+		selected[i] = selected[i] && set->v[i].undone;
+}
+
+static int mark_undone(struct earlier *e, const bool *selected, bool undone, struct airlock_error *err)
+{
+	for (size_t i = 0; i < e->set->n; i++)
+		if (selected[i])
+			e->set->v[i].undone = undone;
+	return change_set_save(e->set, e->record, err);
 }
 
 static int move_changes(struct earlier *e, const char *const *paths, enum direction direction, bool force,
@@ -119,10 +127,12 @@ static int move_changes(struct earlier *e, const char *const *paths, enum direct
 	if (rc < 0)
 		return rc;
 	if (direction == REDO)
-		leave_out_sensitive(e->set, selected);
+		keep_undone(e->set, selected);
 	*ret_count = count_selected(e->set, selected);
 	if (*ret_count > 0)
 		rc = carry_out(e, selected, undo, force, &notes, err);
+	if (rc >= 0 && *ret_count > 0 && direction != APPLY)
+		rc = mark_undone(e, selected, undo, err);
 	return rc < 0 ? rc : report(e->set, &notes, ret_text, err);
 }
 
@@ -194,12 +204,12 @@ static bool has_applied(const struct change_set *set)
 	return false;
 }
 
-/* An apply makes the place for before-images, and undo leaves it. */
-static bool was_applied(const struct earlier *e)
+static bool has_undone(const struct change_set *set)
 {
-	struct stat st;
-	_cleanup_free_ char *before = path_join(e->dir, "before");
-	return before && lstat(before, &st) == 0;
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].undone)
+			return true;
+	return false;
 }
 
 /* The newest run whose changes are in the project the caller is in. */
@@ -235,7 +245,7 @@ int airlock_changes_undo(const struct airlock_settings *s, const char *run, cons
 		rc = find_last_applied(&e, s, err);
 	if (rc == 0) {
 		/* Of a run that was undone before, undoing is doing it again. */
-		bool undo = has_applied(e.set) || !was_applied(&e);
+		bool undo = has_applied(e.set) || !has_undone(e.set);
 		rc = move_changes(&e, paths, undo ? UNDO : REDO, force, ret_count, ret_text, err);
 		*ret_run = rc == 0 ? strdup(e.set->run) : NULL;
 	}
