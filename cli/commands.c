@@ -83,6 +83,19 @@ const struct command commands[] = {
 		  "times only, T its type. RUN is the id of a run, the beginning of one, or 'last'.",
 	 .examples = "airlock changes last\twhat the last run changed\n"
 		     "airlock changes 20261115-1930 --json\tfor a program"},
+	{.name = "diff",
+	 .group = "Decide about changes",
+	 .summary = "the content of a run's changes, before and after",
+	 .options = "json",
+	 .operand = "RUN [PATH...]",
+	 .words = "last",
+	 .run = cmd_diff,
+	 .about =
+		 "Prints a unified diff of what the run changed, or of these paths only (relative to the project, or "
+		 "absolute). On a terminal it is coloured, and goes through $PAGER, or less, when it is long; anywhere "
+		 "else it is fit for git apply and patch -p1.",
+	 .examples = "airlock diff last\tread it before you apply it\n"
+		     "airlock diff last src >my.patch\tkeep a part of it"},
 	{.name = "apply",
 	 .group = "Decide about changes",
 	 .summary = "make the changes that were held",

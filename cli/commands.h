@@ -81,4 +81,4 @@ command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_com
 command_function cmd_config_show, cmd_config_check, cmd_config_path;
 command_function cmd_playground_path, cmd_playground_size, cmd_playground_clear;
 command_function cmd_project_scan;
-command_function cmd_changes, cmd_apply, cmd_discard, cmd_undo, cmd_recover;
+command_function cmd_changes, cmd_diff, cmd_apply, cmd_discard, cmd_undo, cmd_recover;
