@@ -3,10 +3,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
 #include "json_read.h"
 #include "output.h"
+#include "review.h"
 
 #define LINES_MAX 10
 #define CONFLICTS_MAX 3
@@ -141,7 +144,44 @@ static void report_all(const char *run, const struct change_list *list, const ch
 		output_say("… and %zu more: airlock changes %s", left, run);
 }
 
-void report_run(struct airlock_run *run)
+/* ── when to ask ── */
+
+/* The mode may come from any file or option, so it is asked of the configuration. Its values are told as TOML. */
+static bool has_mode_ask(const char *config, const char *profile)
+{
+	char key[256];
+	bool found = false;
+	(void)snprintf(key, sizeof key, "profiles.%s.changes", profile);
+	const char *values = json_read_member(config, "values");
+	for (const char *v = json_read_first(values); v && !found; v = json_read_next(v)) {
+		char *name = json_read_string(json_read_member(v, "key")),
+		     *value = json_read_string(json_read_member(v, "value"));
+		const char *ignored = json_read_member(v, "ignored");
+		found = name && value && strcmp(name, key) == 0 && strcmp(value, "\"ask\"") == 0 &&
+			!(ignored && *ignored == 't');
+		free(name);
+		free(value);
+	}
+	return found;
+}
+
+/* A run that was killed or timed out is held, whoever would be there to ask. */
+static bool should_ask(const struct invocation *inv, struct airlock_run *run, const struct change_list *list)
+{
+	char *config = NULL;
+	struct airlock_error err = {0};
+	if (airlock_run_status(run) != AIRLOCK_EXITED || change_list_count(list, "held") == 0 || !ask_is_possible() ||
+	    airlock_config_show(inv->settings, true, &config, &err) < 0)
+		return false;
+	const char *isolation = json_read_member(airlock_run_result_json(run), "isolation");
+	char *profile = json_read_string(json_read_member(isolation, "profile"));
+	bool ask = profile && has_mode_ask(config, profile);
+	free(profile);
+	airlock_free(config);
+	return ask;
+}
+
+void report_run(const struct invocation *inv, struct airlock_run *run)
 {
 	struct change_list list = {0};
 	struct airlock_error err = {0};
@@ -153,6 +193,8 @@ void report_run(struct airlock_run *run)
 	int rc = change_list_parse(json_read_member(airlock_run_result_json(run), "changes"), &list, &err);
 	if (rc < 0)
 		output_error(&err);
+	else if (should_ask(inv, run, &list))
+		review(inv->settings, airlock_run_id(run), text);
 	else
 		report_all(airlock_run_id(run), &list, text);
 	change_list_done(&list);

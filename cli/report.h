@@ -3,9 +3,10 @@
 #pragma once
 
 #include "change_list.h"
+#include "commands.h"
 
-/* Says what there is to say about the run's changes. Nothing when nothing changed. */
-void report_run(struct airlock_run *run);
+/* Says what there is to say about the run's changes; with --changes ask it asks first. Nothing when nothing changed. */
+void report_run(const struct invocation *inv, struct airlock_run *run);
 
 /* "2 changes applied, 1 held for you: airlock apply RUN PATH". text: the library's lines for the same list; NULL: without
  * the path. */

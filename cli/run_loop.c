@@ -20,6 +20,7 @@
 
 #include "ask.h"
 #include "output.h"
+#include "progress.h"
 #include "report.h"
 #include "terminal.h"
 
@@ -30,6 +31,7 @@
 
 struct loop {
 	struct airlock_run *run;
+	struct progress progress;
 	int signal_fd;
 	int64_t interrupted_ms; /* 0: not yet */
 };
@@ -89,32 +91,36 @@ static void loop_until_over(struct loop *l)
 	struct pollfd fds[] = {{.fd = airlock_run_fd(l->run), .events = POLLIN},
 			       {.fd = l->signal_fd, .events = POLLIN}};
 	while (airlock_run_dispatch(l->run, 0) > 0) {
-		if (poll(fds, 2, -1) > 0 && fds[1].revents)
+		int n = poll(fds, 2, progress_wait_ms(&l->progress));
+		progress_update(&l->progress, l->run, n == 0);
+		if (n > 0 && fds[1].revents)
 			handle_signals(l);
 	}
+	progress_erase(&l->progress);
 }
 
-static int tell_result(const struct loop *l, bool json)
+static int tell_result(const struct loop *l, const struct invocation *inv)
 {
 	const struct airlock_error *failure = airlock_run_error(l->run);
-	if (json)
+	if (inv->json)
 		(void)fputs(airlock_run_result_json(l->run), stdout);
 	else if (failure->code != 0)
 		output_error(failure);
-	if (!json)
-		report_run(l->run);
+	if (!inv->json)
+		report_run(inv, l->run);
 	return airlock_run_exit_code(l->run);
 }
 
-static int run_job(struct airlock_job *job, bool json, bool has_pty, struct airlock_error *err)
+static int run_job(struct airlock_job *job, const struct invocation *inv, bool has_pty, struct airlock_error *err)
 {
+	bool json = inv->json;
 	const struct airlock_io io = {.stdin_fd = STDIN_FILENO,
 				      .stdout_fd = json ? -1 : STDOUT_FILENO,
 				      .stderr_fd = json ? -1 : STDERR_FILENO,
 				      .terminal_fd = has_pty ? STDIN_FILENO : -1,
 				      .ask = ask_is_possible() ? ask_permission : NULL};
 	struct terminal terminal = TERMINAL_INIT;
-	struct loop l = {.signal_fd = open_signals(err)};
+	struct loop l = {.signal_fd = open_signals(err), .progress = progress_begin(json, has_pty)};
 	int rc = l.signal_fd;
 	if (rc >= 0)
 		rc = airlock_run_start(job, &io, &l.run, err);
@@ -123,7 +129,7 @@ static int run_job(struct airlock_job *job, bool json, bool has_pty, struct airl
 	if (rc >= 0) {
 		loop_until_over(&l);
 		terminal_restore(&terminal);
-		rc = tell_result(&l, json);
+		rc = tell_result(&l, inv);
 	}
 	airlock_run_free(l.run);
 	if (l.signal_fd >= 0)
@@ -160,7 +166,7 @@ int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *e
 	if (rc >= 0) {
 		for (size_t i = 0; i < airlock_job_warning_count(job); i++)
 			output_say("%s", airlock_job_warning(job, i));
-		rc = run_job(job, inv->json, has_pty, err);
+		rc = run_job(job, inv, has_pty, err);
 	}
 	airlock_job_free(job);
 	return rc;
