@@ -182,19 +182,6 @@ static void copy_xattrs(int from, int to)
 	}
 }
 
-static void copy_attributes(int from, int to)
-{
-	struct statx st;
-	copy_xattrs(from, to);
-	if (raw_call5(__NR_statx, from, "", AT_EMPTY_PATH, STATX_MODE | STATX_ATIME | STATX_MTIME, &st) < 0)
-		return;
-	(void)raw_call2(__NR_fchmod, to, st.stx_mode & 07777);
-	struct {
-		int64_t sec, nsec;
-	} times[2] = {{st.stx_atime.tv_sec, st.stx_atime.tv_nsec}, {st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec}};
-	(void)raw_call4(__NR_utimensat, to, 0, times, 0);
-}
-
 static long move_directory(int old_dir, const char *old, int new_dir, const char *new, int depth);
 
 static long move_entry(int old_dir, int new_dir, const char *name, int depth)
@@ -225,7 +212,6 @@ static long move_listed(int old_dir, int new_dir, int depth)
 	return n < 0 ? n : moved;
 }
 
-/* Attributes are taken before anything moves, and given last: a moved entry changes the directory's time. */
 static long move_content(int from, int to, int depth)
 {
 	long n;
@@ -235,33 +221,54 @@ static long move_content(int from, int to, int depth)
 	return n;
 }
 
+static void give_times(int fd, const struct statx *st)
+{
+	struct {
+		int64_t sec, nsec;
+	} times[2] = {{st->stx_atime.tv_sec, st->stx_atime.tv_nsec}, {st->stx_mtime.tv_sec, st->stx_mtime.tv_nsec}};
+	(void)raw_call4(__NR_utimensat, fd, 0, times, 0);
+}
+
+/* Fills the new directory from the old one, and gives it the old one's attributes last. */
+static long fill_directory(int from, int new_dir, const char *new, const struct statx *st, int depth)
+{
+	long rc = raw_call3(__NR_mkdirat, new_dir, new, 0700);
+	long to =
+		rc < 0 ? rc : raw_call4(__NR_openat, new_dir, new, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (to < 0)
+		return to;
+	copy_xattrs(from, (int)to);
+	(void)raw_call2(__NR_fchmod, to, 0700); /* a copied ACL may have taken that away */
+	rc = move_content(from, (int)to, depth);
+	(void)raw_call2(__NR_fchmod, to, st->stx_mode & 07777);
+	give_times((int)to, st);
+	(void)r_close((int)to);
+	return rc;
+}
+
+/* rename(2) asks no permission on the directory itself, but taking its entries out does: its owner gets it for a moment. */
 static long move_directory(int old_dir, const char *old, int new_dir, const char *new, int depth)
 {
 	struct statx st;
 	if (depth > MAX_DEPTH)
 		return -EXDEV;
+	long rc = raw_call5(__NR_statx, old_dir, old, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &st);
+	if (rc < 0)
+		return rc;
+	if ((st.stx_mode & S_IFMT) != S_IFDIR)
+		return -EXDEV;
+	int closed = (st.stx_mode & 0700) != 0700;
+	if (closed)
+		(void)raw_call3(__NR_fchmodat, old_dir, old, (st.stx_mode & 07777) | 0700);
 	long from = raw_call4(__NR_openat, old_dir, old, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (from < 0)
-		return from == -ENOTDIR || from == -ELOOP ? -EXDEV : from;
-	long rc = raw_call5(__NR_statx, from, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st);
+	rc = from < 0 ? from : fill_directory((int)from, new_dir, new, &st, depth);
+	if (from >= 0)
+		(void)r_close((int)from);
 	if (rc == 0)
-		rc = raw_call3(__NR_mkdirat, new_dir, new, 0700);
-	long to =
-		rc < 0 ? rc : raw_call4(__NR_openat, new_dir, new, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (to >= 0) {
-		copy_attributes((int)from, (int)to);
-		(void)raw_call2(__NR_fchmod, to, 0700); /* until everything is in */
-		rc = move_content((int)from, (int)to, depth);
-		(void)raw_call2(__NR_fchmod, to, st.stx_mode & 07777);
-		struct {
-			int64_t sec, nsec;
-		} times[2] = {{st.stx_atime.tv_sec, st.stx_atime.tv_nsec}, {st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec}};
-		(void)raw_call4(__NR_utimensat, to, 0, times, 0);
-		(void)r_close((int)to);
-	} else
-		rc = to;
-	(void)r_close((int)from);
-	return rc < 0 ? rc : raw_call3(__NR_unlinkat, old_dir, old, 0x200 /* AT_REMOVEDIR */);
+		return raw_call3(__NR_unlinkat, old_dir, old, 0x200 /* AT_REMOVEDIR */);
+	if (closed)
+		(void)raw_call3(__NR_fchmodat, old_dir, old, st.stx_mode & 07777);
+	return rc;
 }
 
 /* rename(2)'s own rules, where the overlay gave up before it came to them. */
