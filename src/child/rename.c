@@ -187,7 +187,11 @@ static long move_directory(int old_dir, const char *old, int new_dir, const char
 static long move_entry(int old_dir, int new_dir, const char *name, int depth)
 {
 	long rc = rename_at(old_dir, name, new_dir, name, RENAME_NOREPLACE);
-	return rc == -EXDEV ? move_directory(old_dir, name, new_dir, name, depth + 1) : rc;
+	/* EACCES: a directory that gets another parent must be writable, but as part of a tree it does not. */
+	if (rc != -EXDEV && rc != -EACCES)
+		return rc;
+	long by_hand = move_directory(old_dir, name, new_dir, name, depth + 1);
+	return by_hand == -EXDEV ? rc : by_hand;
 }
 
 /* One reading of the directory: moves what it lists. Returns how many, or -errno. */
@@ -240,6 +244,12 @@ static long fill_directory(int from, int new_dir, const char *new, const struct 
 	copy_xattrs(from, (int)to);
 	(void)raw_call2(__NR_fchmod, to, 0700); /* a copied ACL may have taken that away */
 	rc = move_content(from, (int)to, depth);
+	if (rc < 0) { /* all or nothing, as far as it goes */
+		(void)move_content((int)to, from, depth);
+		(void)r_close((int)to);
+		(void)raw_call3(__NR_unlinkat, new_dir, new, 0x200);
+		return rc;
+	}
 	(void)raw_call2(__NR_fchmod, to, st->stx_mode & 07777);
 	give_times((int)to, st);
 	(void)r_close((int)to);
