@@ -210,13 +210,22 @@ static int drop(struct plan *p, struct apply_op *op, const char *why)
 	return 0;
 }
 
+/* A change of the run takes it away, by itself or as the old name of a rename. */
+static bool is_known(struct change_set *set, size_t root, const char *path)
+{
+	bool known = change_set_find(set, root, path) != NULL;
+	for (size_t i = 0; !known && i < set->n; i++)
+		known = set->v[i].root == root && set->v[i].from && strcmp(set->v[i].from, path) == 0;
+	return known;
+}
+
 /* One entry of a directory that is to go. */
 static int check_entry(struct plan *p, struct apply_op *dir, const char *child)
 {
 	const struct apply_op *op = find(p, dir->root, child);
 	if (op && op->step == APPLY_REMOVE && !op->dropped)
 		return 0;
-	if (op || change_set_find(p->set, dir->root, child))
+	if (op || is_known(p->set, dir->root, child))
 		return drop(p, dir, "something in it is kept");
 	if (p->tx->force && !p->tx->roots[dir->root].copy) {
 		dir->full = true;
