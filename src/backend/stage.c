@@ -56,15 +56,26 @@ bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
 	return fds->n_layers > 0;
 }
 
+/* Is anything bound from below a directory? Then it must be found there, also when the directory itself is to be hidden. */
+static bool holds_sources(const struct plan *plan, const char *dir)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct plan_mount *m = &plan->mounts[i];
+		if (m->source && m->kind != PLAN_SYMLINK && path_is_beneath(m->source, dir))
+			return true;
+	}
+	return false;
+}
+
 /* How an entry of a rebuilt directory gets there: bound from where it was, or a bare place for bwrap to mount on. */
-static struct child_stage_entry entry_for(const struct plan_mount *m)
+static struct child_stage_entry entry_for(const struct plan *plan, const struct plan_mount *m)
 {
 	struct child_stage_entry e = {.name = path_basename(m->target), .kind = CHILD_ENTRY_DIR};
 	bool in_place = m->source && strcmp(m->source, m->target) == 0;
 	if (m->kind == PLAN_SYMLINK) {
 		e.kind = CHILD_ENTRY_SYMLINK;
 		e.text = m->source;
-	} else if (in_place || m->kind == PLAN_REBUILD)
+	} else if (in_place || m->kind == PLAN_REBUILD || holds_sources(plan, m->target))
 		e.kind = CHILD_ENTRY_BIND;
 	return e;
 }
@@ -90,7 +101,7 @@ static int collect(const struct plan *plan, struct rebuilds *ret)
 						  .entries = &ret->entries[ret->n_entries]};
 		for (size_t k = 0; k < plan->n_mounts; k++)
 			if (plan->mounts[k].kind != PLAN_SEAL && is_entry_of(plan->mounts[k].target, r->dir))
-				ret->entries[ret->n_entries + r->n_entries++] = entry_for(&plan->mounts[k]);
+				ret->entries[ret->n_entries + r->n_entries++] = entry_for(plan, &plan->mounts[k]);
 		ret->n_entries += r->n_entries;
 	}
 	return 0;

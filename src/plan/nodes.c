@@ -239,11 +239,24 @@ static bool same_region(const struct node *n, const struct node *cover)
 	return strcmp(n->path, n->source) == 0 && strcmp(cover->path, cover->source) == 0;
 }
 
+/* A hidden directory of which something is shown keeps its place: the backend looks for that something there. */
+static bool holds_place(const struct nodes *t, size_t i)
+{
+	return t->v[i].kind == PLAN_EMPTY_DIR && i + 1 < t->n && path_is_beneath(t->v[i + 1].path, t->v[i].path);
+}
+
+static bool is_redundant(const struct nodes *t, size_t i)
+{
+	const struct node *n = &t->v[i], *cover = nodes_cover(t, n->path);
+	if (strcmp(n->path, "/") == 0 || !same_region(n, cover))
+		return false;
+	return !cover || cover->kind != PLAN_REBUILD || !holds_place(t, i);
+}
+
 static void drop_redundant(struct nodes *t)
 {
 	for (size_t i = 0; i < t->n;) {
-		const struct node *n = &t->v[i];
-		if (strcmp(n->path, "/") != 0 && same_region(n, nodes_cover(t, n->path)))
+		if (is_redundant(t, i))
 			remove_node(t, i);
 		else
 			i++;
