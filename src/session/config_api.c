@@ -164,6 +164,13 @@ int airlock_config_paths(const struct airlock_settings *s, char **ret_text, stru
 	return rc;
 }
 
+/* Trust in a file that every run would refuse helps nobody. */
+static int check_project_file(const char *project, const char *home, struct airlock_error *err)
+{
+	_cleanup_free_ char *path = path_join(project, PROJECT_FILE);
+	return path ? config_check_file(path, home, err) : base_oom(err);
+}
+
 int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err)
 {
 	struct context c;
@@ -172,6 +179,8 @@ int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_
 	const char *wanted = dir ? dir : rc == 0 ? settings_get(&c.view, "project") : NULL;
 	if (rc == 0)
 		rc = project_detect(wanted, c.host.cwd, c.host.home, &found, err);
+	if (rc == 0)
+		rc = check_project_file(found, c.host.home, err);
 	if (rc == 0)
 		rc = config_trust(c.host.trust_dir, found, err);
 	context_done(&c);
