@@ -42,9 +42,9 @@ static int forward_one(struct apply_tx *tx, struct apply_op *op, int *ret_errno,
 		*ret_errno = rc;
 		return apply_error(err, rc, call_of(op), tx, op->root, op->path);
 	}
-	if (rc == STEP_FOREIGN && !tx->recovering)
-		return foreign(tx, op, err);
 	op->left = rc == STEP_FOREIGN;
+	if (op->left && !tx->recovering)
+		return foreign(tx, op, err);
 	tx->n_left += op->left;
 	return 0;
 }
@@ -70,12 +70,14 @@ int apply_complete(struct apply_tx *tx, struct airlock_error *err)
 	return rc < 0 ? rc : dirs_sync(tx, err);
 }
 
+/* Durable before the journal goes: what it knows about must not come back without it. */
 int apply_abandon(struct apply_tx *tx, struct airlock_error *err)
 {
 	int rc = stage_clear(tx, err);
 	int modes = dirs_finish(tx, false, err);
 	int roots = dirs_finish_staged_roots(tx, false, err);
-	return rc < 0 ? rc : modes < 0 ? modes : roots;
+	rc = rc < 0 ? rc : modes < 0 ? modes : roots;
+	return rc < 0 ? rc : dirs_sync(tx, err);
 }
 
 /* As far as possible also after a failure: each path that goes back is one less that is wrong. */
@@ -146,10 +148,11 @@ static int finish_journal(struct transaction *t, int rc, const struct airlock_er
 	return rc;
 }
 
+/* Where nothing was copied, nothing but before/ was touched. */
 static void abandon(struct transaction *t)
 {
 	struct airlock_error why = {0};
-	(void)finish_journal(t, apply_abandon(t->tx, &why), &why);
+	(void)finish_journal(t, copies(t->tx) ? apply_abandon(t->tx, &why) : 0, &why);
 }
 
 static int save(struct transaction *t, struct airlock_error *err)
@@ -235,6 +238,30 @@ static int open_all(struct apply_tx *tx, const struct apply_request *request, bo
 	return rc;
 }
 
+static bool is_decided_otherwise(const struct change *c, const struct change *now)
+{
+	return now &&
+	       ((now->state == CHANGE_APPLIED) != (c->state == CHANGE_APPLIED) || now->state == CHANGE_DISCARDED);
+}
+
+static bool take_decided(struct change_set *set, struct change_set *now)
+{
+	bool any = false;
+	for (size_t i = 0; i < set->n; i++) {
+		struct change *c = &set->v[i];
+		const struct change *n = change_set_find(now, c->root, c->path);
+		if (!is_decided_otherwise(c, n))
+			continue;
+		c->state = n->state;
+		c->slot = n->slot;
+		c->before = n->before;
+		c->after = n->after;
+		c->settled = n->settled;
+		any = true;
+	}
+	return any;
+}
+
 /* Somebody may have applied or undone something of this run since the caller has read its record. */
 static int refresh(const struct apply_request *request, struct airlock_error *err)
 {
@@ -249,17 +276,13 @@ static int refresh(const struct apply_request *request, struct airlock_error *er
 		return change_set_save(set, file, err);
 	if (rc < 0)
 		return base_error(err, rc, why.op, why.subject, "%s", why.message);
-	for (size_t i = 0; i < set->n; i++) {
-		struct change *c = &set->v[i];
-		const struct change *n = change_set_find(now, c->root, c->path);
-		bool decided = n && ((n->state == CHANGE_APPLIED) != (c->state == CHANGE_APPLIED) ||
-				     n->state == CHANGE_DISCARDED);
-		if (!decided)
-			continue;
-		c->state = n->state;
-		c->slot = n->slot;
-		c->before = n->before;
-		c->after = n->after;
+	if (take_decided(set, now)) {
+		struct change_dir *dirs = set->dirs;
+		size_t n = set->n_dirs;
+		set->dirs = now->dirs;
+		set->n_dirs = now->n_dirs;
+		now->dirs = dirs;
+		now->n_dirs = n;
 	}
 	return 0;
 }

@@ -131,5 +131,7 @@ void record_reverted(struct apply_tx *tx, struct change_set *set)
 		struct change *c = change_of(&tx->ops[i], set);
 		if (c)
 			keep_known(tx, &tx->ops[i], c);
+		if (c && tx->ops[i].left)
+			(void)set_left(tx, c); /* without its reason, when there is no memory */
 	}
 }

@@ -5,6 +5,10 @@
  * The stage belongs to us alone, so what lies there tells whether a step is done. What is live may be anybody's: it is moved
  * only while it is exactly what was planned with, and looked at again when it has been moved, because a change may come
  * between the look and the move (I3). Then it goes back where it was.
+ *
+ * One kind of file system cannot rename a directory: an overlay whose lower layer has it (a container's image). There an
+ * empty directory is removed instead and made again from its image in before/; a directory that becomes something else is
+ * not there for a moment.
  */
 #include "change/apply_tx.h"
 
@@ -154,6 +158,36 @@ static int after_catch(const struct apply_op *op, const struct ends *e, int (*un
 	return rc < 0 ? rc : right < 0 ? right : STEP_FOREIGN;
 }
 
+/* A directory with an image in before/, so that it can be made again. */
+static bool can_be_made_again(const struct apply_tx *tx, const struct apply_op *op)
+{
+	return tx->roots[op->root].copy && op->old.type == CHANGE_DIRECTORY;
+}
+
+static int remove_directory(const struct ends *e)
+{
+	if (unlinkat(e->live_dir, e->live_name, AT_REMOVEDIR) == 0)
+		return 0;
+	return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR || errno == ENOENT ? STEP_FOREIGN : -errno;
+}
+
+static int exchange_directory(const struct ends *e)
+{
+	int rc = remove_directory(e);
+	rc = rc != 0 ? rc : stage_to_live(e);
+	return rc == -EEXIST ? STEP_FOREIGN : rc;
+}
+
+static int exchange_planned(const struct apply_tx *tx, const struct apply_op *op, const struct ends *e)
+{
+	int rc = exchange(e);
+	if (rc == -EXDEV && can_be_made_again(tx, op))
+		return exchange_directory(e);
+	if (rc < 0)
+		return rc == -ENOENT ? STEP_FOREIGN : rc;
+	return after_catch(op, e, exchange);
+}
+
 static int forward_exchange(struct apply_tx *tx, struct apply_op *op, const struct ends *e)
 {
 	struct change_stat stage, live;
@@ -161,15 +195,12 @@ static int forward_exchange(struct apply_tx *tx, struct apply_op *op, const stru
 	if (rc < 0 || stage.inode != op->staged)
 		return rc; /* done before */
 	rc = apply_stat_at(e->live_dir, e->live_name, &live);
+	rc = rc < 0 ? rc : open_staged(e, &stage);
 	if (rc < 0)
 		return rc;
-	if (!is_as_planned(&live, &op->old, false))
-		return STEP_FOREIGN;
-	rc = open_staged(e, &stage);
-	rc = rc < 0 ? rc : exchange(e);
-	if (rc < 0)
-		return rc == -ENOENT ? STEP_FOREIGN : rc;
-	return after_catch(op, e, exchange);
+	if (live.type == CHANGE_NOTHING && tx->recovering && can_be_made_again(tx, op))
+		return stage_to_live(e); /* killed between the two halves of exchange_directory */
+	return is_as_planned(&live, &op->old, false) ? exchange_planned(tx, op, e) : STEP_FOREIGN;
 }
 
 /* Undo puts what it has taken away back into the layer at the end: then the stage is empty though the step is done. */
@@ -195,6 +226,8 @@ static int forward_remove(struct apply_tx *tx, struct apply_op *op, const struct
 		return tx->recovering && gone ? 0 : STEP_FOREIGN;
 	}
 	rc = live_to_stage(e);
+	if (rc == -EXDEV && can_be_made_again(tx, op))
+		return remove_directory(e);
 	if (rc < 0)
 		return rc == -ENOENT ? STEP_FOREIGN : rc;
 	return after_catch(op, e, stage_to_live);
@@ -274,26 +307,51 @@ int step_forward(struct apply_tx *tx, struct apply_op *op)
 
 /* ── Back ── */
 
-static int revert_bringing(struct apply_op *op, const struct ends *e)
+/* From its image; where nothing is. Its mode and time come with those of all directories. */
+static int make_again(const struct apply_tx *tx, const struct apply_op *op, const struct ends *e)
+{
+	struct change_stat live;
+	struct apply_name name = apply_slot_name(op->slot), again = apply_kept_name(op);
+	int rc = apply_stat_at(e->live_dir, e->live_name, &live);
+	if (rc < 0 || live.type != CHANGE_NOTHING || !can_be_made_again(tx, op) || e->stage_dir < 0)
+		return rc;
+	rc = transfer_remove(e->stage_dir, again.text);
+	rc = rc < 0 ? rc
+		    : transfer_copy((struct transfer_place){tx->before_fd, name.text},
+				    (struct transfer_place){e->stage_dir, again.text}, (int)op->old.mode | 0700);
+	if (rc < 0)
+		return rc;
+	rc = renameat2(e->stage_dir, again.text, e->live_dir, e->live_name, RENAME_NOREPLACE) < 0 ? -errno : 0;
+	return rc == -EEXIST ? STEP_FOREIGN : rc;
+}
+
+static int revert_bringing(struct apply_tx *tx, struct apply_op *op, const struct ends *e)
 {
 	struct change_stat stage, live;
 	int rc = look_stage(e, &stage);
-	if (rc < 0 || stage.inode == op->staged)
-		return rc; /* never done */
+	if (rc < 0)
+		return rc;
+	if (stage.inode == op->staged) /* never done, or only its first half */
+		return make_again(tx, op, e);
 	rc = apply_stat_at(e->live_dir, e->live_name, &live);
 	if (rc < 0)
 		return rc;
 	if (live.inode != op->staged) /* still the old one, or somebody else's by now */
 		return is_as_planned(&live, &op->old, true) ? 0 : STEP_FOREIGN;
-	return op->step == APPLY_EXCHANGE ? exchange(e) : live_to_stage(e);
+	if (op->step == APPLY_EXCHANGE && stage.type != CHANGE_NOTHING)
+		return exchange(e);
+	rc = live_to_stage(e);
+	return rc < 0 ? rc : make_again(tx, op, e);
 }
 
-static int revert_remove(struct apply_op *op, const struct ends *e)
+static int revert_remove(struct apply_tx *tx, struct apply_op *op, const struct ends *e)
 {
 	struct change_stat stage;
 	int rc = look_stage(e, &stage);
-	if (rc < 0 || stage.type == CHANGE_NOTHING)
+	if (rc < 0)
 		return rc;
+	if (stage.type == CHANGE_NOTHING)
+		return make_again(tx, op, e);
 	rc = open_staged(e, &stage);
 	rc = rc < 0 ? rc : stage_to_live(e);
 	return rc == -EEXIST ? STEP_FOREIGN : rc;
@@ -307,10 +365,10 @@ int step_revert(struct apply_tx *tx, struct apply_op *op)
 		return rc == STEP_FOREIGN && op->step == APPLY_INSTALL ? 0 : rc; /* its directory never came */
 	switch (op->step) {
 	case APPLY_REMOVE:
-		return revert_remove(op, &e);
+		return revert_remove(tx, op, &e);
 	case APPLY_INSTALL:
 	case APPLY_EXCHANGE:
-		return revert_bringing(op, &e);
+		return revert_bringing(tx, op, &e);
 	case APPLY_META:
 		rc = set_meta(tx, op, &e, false);
 		return rc == -ENOENT ? 0 : rc;

@@ -35,9 +35,14 @@ static int save(struct apply_tx *tx, const char *run_dir, bool done, struct airl
 	_cleanup_free_ char *file = path_join(run_dir, "changes");
 	if (!file)
 		return base_oom(err);
-	int rc = change_set_load(file, &set, err);
+	struct airlock_error why = {0};
+	int rc = change_set_load(file, &set, &why);
+	if (rc == AIRLOCK_ERR_NOT_FOUND || rc == AIRLOCK_ERR_CORRUPT) { /* the tree is whole; only who did it is lost */
+		strs_addf(tx->notes, "%s", why.message);
+		return 0;
+	}
 	if (rc < 0)
-		return rc;
+		return base_error(err, rc, why.op, why.subject, "%s", why.message);
 	if (!done)
 		record_reverted(tx, set);
 	rc = done ? record_result(tx, set, err) : 0;
