@@ -14,7 +14,7 @@
 
 #define MAX_DEPTH 400 /* nested directories moved in one call */
 #define LIST_BYTES 4096
-#define XATTR_BYTES 4096
+#define XATTR_BYTES 65536 /* the most there can be */
 #define PROC_PATH 64
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -168,9 +168,12 @@ static int is_dots(const char *name)
 	return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
+/* A new directory inherits the ACLs that its parent has for new ones; a renamed one does not. */
 static void copy_xattrs(int from, int to)
 {
-	char names[XATTR_BYTES], value[XATTR_BYTES];
+	static char names[XATTR_BYTES], value[XATTR_BYTES]; /* not on the stack of a deep tree */
+	(void)raw_call2(__NR_fremovexattr, to, "system.posix_acl_access");
+	(void)raw_call2(__NR_fremovexattr, to, "system.posix_acl_default");
 	long n = raw_call3(__NR_flistxattr, from, names, sizeof names);
 	for (long at = 0; at < n;) {
 		const char *name = names + at;
