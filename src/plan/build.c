@@ -79,7 +79,7 @@ static int build_mounts(struct plan *p, const struct plan_inputs *in, struct air
 {
 	struct nodes t = {0};
 	nodes_collect(&t, in, &p->notes);
-	nodes_make_room(&t, in->world, in->home, &p->notes);
+	nodes_make_room(&t, in->world, in->home, p);
 	int rc = t.failed ? base_oom(err) : emit_mounts(p, &t, in, err);
 	nodes_done(&t);
 	return rc;
@@ -119,7 +119,7 @@ int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_e
 		environment_build(p, in);
 	}
 	if (rc == 0 && (p->argv.failed || p->envp.failed || p->env_kept.failed || p->env_removed.failed ||
-			p->roots.failed || p->notes.failed))
+			p->roots.failed || p->notes.failed || p->left_out.failed || p->left_out_because.failed))
 		rc = base_oom(err);
 	if (rc < 0) {
 		plan_free(p);
@@ -147,6 +147,8 @@ void plan_free(struct plan *p)
 	strs_done(&p->env_kept);
 	strs_done(&p->env_removed);
 	strs_done(&p->notes);
+	strs_done(&p->left_out);
+	strs_done(&p->left_out_because);
 	free(p);
 }
 

@@ -313,6 +313,10 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 		put(t, "/proc", PLAN_READ, "/proc", "share_pid", 0);
 	else
 		put(t, "/proc", PLAN_PROC, NULL, "always", 0);
+	/* Its files are guarded by the caller's uid, not by capabilities: for root they would be the machine's own. Left as it
+	 * is where somebody else may nest sandboxes: a covered /proc cannot be mounted again in there. */
+	if (!in->policy->share_pid && (in->is_root || !in->policy->nested))
+		put(t, "/proc/sys", PLAN_READ, "/proc/sys", "always", 0);
 	put(t, "/dev", PLAN_DEV, NULL, "always", 0);
 	put(t, "/dev/shm", PLAN_TMPFS, NULL, "always", SHM_BYTES);
 	sort(t);
@@ -407,8 +411,21 @@ static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, cons
 	return *changed;
 }
 
-void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct strs *notes)
+static void tell_left_out(const struct nodes *t, const struct plan_world *w, struct plan *plan)
 {
+	for (size_t i = 0; i < t->n; i++) {
+		const struct node *n = &t->v[i], *cover = n->kind == PLAN_EMPTY_DIR ? nodes_cover(t, n->path) : NULL;
+		if (!cover || cover->kind != PLAN_REBUILD || !is_redundant(t, i) ||
+		    w->type(n->path, w->data) == PLAN_MISSING)
+			continue;
+		strs_add(&plan->left_out, n->path);
+		strs_add(&plan->left_out_because, n->because);
+	}
+}
+
+void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan)
+{
+	struct strs *notes = &plan->notes;
 	_cleanup_free_ char *real_home = canonical(t, world, home);
 	t->failed |= !real_home;
 	for (size_t i = 0; i < t->n && !t->failed;) {
@@ -421,5 +438,6 @@ void nodes_make_room(struct nodes *t, const struct plan_world *world, const char
 		else
 			remove_node(t, i);
 	}
+	tell_left_out(t, world, plan);
 	drop_redundant(t); /* what a rebuilt directory leaves out needs no hiding */
 }

@@ -30,8 +30,9 @@ struct nodes {
 void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes);
 
 /* Adds PLAN_REBUILD nodes and their entries until every mount point exists or can be made without touching the host.
- * Secrets below home that do not exist yet are given a place too, so that they stay hidden when they come to be. */
-void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct strs *notes);
+ * Secrets below home that do not exist yet are given a place too, so that they stay hidden when they come to be.
+ * What exists and is not among the entries goes to left_out of the plan. */
+void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan);
 
 /* The nearest node strictly above path, or NULL. Nodes are sorted. */
 const struct node *nodes_cover(const struct nodes *t, const char *path);

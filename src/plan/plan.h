@@ -71,6 +71,7 @@ struct plan_inputs {
 	const char *const *argv;
 	const char *const *environ;
 	bool network; /* granted */
+	bool is_root; /* the caller: its uid alone, without any capability, opens the settings in /proc/sys */
 	bool capture; /* roots are layers: PLAN_LAYER instead of PLAN_WRITE */
 };
 
@@ -95,6 +96,8 @@ struct plan {
 	unsigned namespaces;
 	bool new_session, nested, network;
 	struct strs notes; /* what was left out, as sentences */
+	/* Hidden by not being among the entries of a rebuilt directory, so that no mount tells of them: path and rule. */
+	struct strs left_out, left_out_because;
 };
 
 int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_error *err);

@@ -109,6 +109,13 @@ void plan_print_text(const struct plan *p, struct buf *out)
 	buf_adds(out, "\nmounts, in order:\n");
 	for (size_t i = 0; i < p->n_mounts; i++)
 		print_mount(&p->mounts[i], out);
+	for (size_t i = 0; i < p->left_out.n; i++) {
+		buf_adds(out, "  left-out  ");
+		add_path(out, p->left_out.v[i]);
+		buf_adds(out, "    [");
+		add_path(out, p->left_out_because.v[i]);
+		buf_adds(out, "]\n");
+	}
 	buf_printf(out, "network: %s\n", p->network ? "shared with the host" : "none but an own loopback");
 	buf_adds(out, "namespaces:");
 	for (unsigned bit = 1; plan_namespace_name(bit); bit <<= 1)
@@ -141,26 +148,34 @@ static void json_names(struct json *j, const char *key, const struct strs *names
 	json_close(j);
 }
 
+static void json_mount(struct json *j, const char *kind, const struct plan_mount *m)
+{
+	json_open_object(j, NULL);
+	json_string(j, "kind", kind);
+	if (m->source)
+		json_path(j, "source", m->source);
+	else
+		json_null(j, "source");
+	json_path(j, "target", m->target);
+	json_string(j, "because", m->because);
+	if (m->kind == PLAN_TMPFS)
+		json_int(j, "size", m->size);
+	json_close(j);
+}
+
 void plan_print_json(const struct plan *p, struct json *j)
 {
 	json_string(j, "profile", p->profile);
 	json_path(j, "working_dir", p->cwd);
 	json_names(j, "roots", &p->roots);
 	json_open_array(j, "mounts");
-	for (size_t i = 0; i < p->n_mounts; i++) {
-		const struct plan_mount *m = &p->mounts[i];
-		json_open_object(j, NULL);
-		json_string(j, "kind", plan_mount_name(m->kind));
-		if (m->source)
-			json_path(j, "source", m->source);
-		else
-			json_null(j, "source");
-		json_path(j, "target", m->target);
-		json_string(j, "because", m->because);
-		if (m->kind == PLAN_TMPFS)
-			json_int(j, "size", m->size);
-		json_close(j);
-	}
+	for (size_t i = 0; i < p->n_mounts; i++)
+		json_mount(j, plan_mount_name(p->mounts[i].kind), &p->mounts[i]);
+	for (size_t i = 0; i < p->left_out.n; i++)
+		json_mount(j, "left-out",
+			   &(struct plan_mount){.kind = PLAN_EMPTY_DIR,
+						.target = p->left_out.v[i],
+						.because = p->left_out_because.v[i]});
 	json_close(j);
 	json_string(j, "network", p->network ? "allowed" : "blocked");
 	json_open_object(j, "environment");

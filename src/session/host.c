@@ -42,6 +42,20 @@ static char *xdg(const struct airlock_settings *s, const char *name, const char 
 	return base ? path_join(base, "airlock") : NULL;
 }
 
+/* One that holds the home directory is a mistake: hiding it would hide everything. */
+static int find_runtime_dir(const struct airlock_settings *s, const char *home, char **ret, struct airlock_error *err)
+{
+	const char *value = settings_getenv(s, "XDG_RUNTIME_DIR");
+	if (!value || *value != '/')
+		return 0;
+	_cleanup_free_ char *dir = path_normalize(NULL, value);
+	if (!dir)
+		return base_oom(err);
+	if (!path_is_beneath(home, dir))
+		*ret = TAKE_PTR(dir);
+	return 0;
+}
+
 static char *current_directory(struct airlock_error *err)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -71,6 +85,8 @@ int host_init(const struct airlock_settings *s, struct host *ret, struct airlock
 		ret->playground = ret->data_dir ? path_join(ret->data_dir, "playground") : NULL;
 		if (!ret->cwd || !ret->user_file || !ret->trust_dir || !ret->playground)
 			rc = base_oom(err); /* keeps the error of the directory when there is one */
+		else
+			rc = find_runtime_dir(s, ret->home, &ret->runtime_dir, err);
 	}
 	if (rc < 0) {
 		if (err && err->code)
@@ -82,8 +98,8 @@ int host_init(const struct airlock_settings *s, struct host *ret, struct airlock
 
 void host_done(struct host *h)
 {
-	char **all[] = {&h->home,	&h->cwd,       &h->state_dir, &h->data_dir,
-			&h->config_dir, &h->user_file, &h->trust_dir, &h->playground};
+	char **all[] = {&h->home,      &h->cwd,	      &h->state_dir,  &h->data_dir,   &h->config_dir,
+			&h->user_file, &h->trust_dir, &h->playground, &h->runtime_dir};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		base_freep(all[i]);
 }

@@ -7,12 +7,13 @@
 struct host {
 	char *home; /* absolute and normal; need not exist */
 	char *cwd;
-	char *state_dir;  /* $XDG_STATE_HOME/airlock */
-	char *data_dir;	  /* $XDG_DATA_HOME/airlock */
-	char *config_dir; /* $XDG_CONFIG_HOME/airlock */
-	char *user_file;  /* config_dir/config.toml */
-	char *trust_dir;  /* state_dir/trust */
-	char *playground; /* data_dir/playground */
+	char *state_dir;   /* $XDG_STATE_HOME/airlock */
+	char *data_dir;	   /* $XDG_DATA_HOME/airlock */
+	char *config_dir;  /* $XDG_CONFIG_HOME/airlock */
+	char *user_file;   /* config_dir/config.toml */
+	char *trust_dir;   /* state_dir/trust */
+	char *playground;  /* data_dir/playground */
+	char *runtime_dir; /* $XDG_RUNTIME_DIR, or NULL */
 	const char *system_file;
 	const char *path_env; /* "" when unset */
 };

@@ -68,6 +68,8 @@ static void list_secrets(const struct airlock_job *job, struct strs *out)
 		strs_take(out, path_join(job->host.home, *name));
 	strs_add(out, job->host.state_dir);
 	strs_add(out, job->host.config_dir);
+	if (job->host.runtime_dir)
+		strs_add(out, job->host.runtime_dir);
 	const struct policy *p = &job->config->policy;
 	for (size_t i = 0; i < p->n_paths; i++)
 		if (p->paths[i].access == POLICY_HIDE)
@@ -160,6 +162,20 @@ static int want_network(const struct airlock_job *job, bool *ret, struct airlock
 	return base_hint(err, "choose a profile that may ask for it: --profile moderate");
 }
 
+/* The session's sockets are behind it: buses, agents, displays. A rule of its own, as for /tmp and home, goes before. */
+static bool hides_runtime_dir(const struct airlock_job *job)
+{
+	const struct policy *p = &job->config->policy;
+	const char *dir = job->host.runtime_dir;
+	for (size_t i = 0; dir && i < p->n_paths; i++)
+		if (strcmp(p->paths[i].path, dir) == 0)
+			return false;
+	for (size_t i = 0; dir && i < job->project->n_roots; i++)
+		if (strcmp(job->project->roots[i].path, dir) == 0)
+			return false;
+	return dir != NULL;
+}
+
 static int build_plan(struct airlock_job *job, const struct airlock_settings *s, const struct strs *argv,
 		      const char *cwd, bool network, struct airlock_error *err)
 {
@@ -170,7 +186,8 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 	for (size_t i = 0; i < project->n_roots; i++)
 		roots[i] = (struct plan_root){project->roots[i].path, project->roots[i].because};
 	const struct plan_root hidden[] = {{job->host.state_dir, "airlock's own state"},
-					   {job->host.config_dir, "airlock's own configuration"}};
+					   {job->host.config_dir, "airlock's own configuration"},
+					   {job->host.runtime_dir, "the session's sockets"}};
 	struct plan_inputs in = {
 		.policy = &job->config->policy,
 		.world = &world_of_this_machine,
@@ -179,11 +196,12 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		.n_roots = project->n_roots,
 		.playground_source = job->host.playground,
 		.hidden = hidden,
-		.n_hidden = AL_ARRAY_LEN(hidden),
+		.n_hidden = AL_ARRAY_LEN(hidden) - !hides_runtime_dir(job),
 		.cwd = cwd,
 		.argv = (const char *const *)argv->v,
 		.environ = (const char *const *)s->environ.v,
 		.network = network,
+		.is_root = geteuid() == 0,
 		.capture = layers_wanted(job),
 	};
 	int rc = plan_build(&in, &job->plan, err);
