@@ -148,6 +148,8 @@ static int file_content(struct compare *c, const struct compare_side *upper, con
 	if (upper->st->st_size == 0)
 		return 0;
 	_cleanup_close_ int b = open_known_at(live->dirfd, live->name, live->st);
+	if (b == -EMFILE || b == -ENFILE || b == -ENOMEM)
+		return b; /* our own lack says nothing about the file */
 	if (b < 0) {
 		ret->live_errno = -b;
 		ret->differs |= DIFFERS_CONTENT;

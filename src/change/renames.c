@@ -160,27 +160,35 @@ static int print_of_file(struct matcher *m, const struct candidate *a, bool whol
 	return fd < 0 ? fd : compare_fingerprint(&m->scan->compare, fd, size_of(a), whole, ret);
 }
 
-static bool same_content(struct matcher *m, const struct candidate *a, const struct candidate *b)
+static int same_target(struct matcher *m, const struct candidate *a, const struct candidate *b)
+{
+	char x[PATH_MAX], y[PATH_MAX];
+	ssize_t n = read_target(m, a, x), k = read_target(m, b, y);
+	if (n < 0 || k < 0)
+		return (int)AL_MIN(n, k);
+	return n == k && memcmp(x, y, (size_t)n) == 0;
+}
+
+/* 1, 0, or -errno when one of them cannot be read. */
+static int same_content(struct matcher *m, const struct candidate *a, const struct candidate *b)
 {
 	int ignored;
 	if (size_of(a) == 0)
-		return true;
-	if (a->change->type == CHANGE_SYMLINK) {
-		char x[PATH_MAX], y[PATH_MAX];
-		ssize_t n = read_target(m, a, x), k = read_target(m, b, y);
-		return n >= 0 && n == k && memcmp(x, y, (size_t)n) == 0;
-	}
+		return 1;
+	if (a->change->type == CHANGE_SYMLINK)
+		return same_target(m, a, b);
 	_cleanup_close_ int x = open_file(m, a);
-	_cleanup_close_ int y = x < 0 ? -EBADF : open_file(m, b);
-	return x >= 0 && y >= 0 && compare_files(&m->scan->compare, x, y, size_of(a), &ignored) == 1;
+	_cleanup_close_ int y = x < 0 ? x : open_file(m, b);
+	return y < 0 ? y : compare_files(&m->scan->compare, x, y, size_of(a), &ignored);
 }
 
 /* ── Pairs ── */
 
 static int join(struct matcher *m, struct candidate *gone, struct candidate *added)
 {
-	if (!same_content(m, gone, added))
-		return 0;
+	int same = same_content(m, gone, added);
+	if (same <= 0)
+		return scan_is_shortage(same) ? scan_shortage(m->scan, same, added->change->path) : 0;
 	struct change *c = added->change;
 	c->kind = CHANGE_RENAMED;
 	c->from = TAKE_PTR(gone->change->path);
@@ -234,15 +242,18 @@ static size_t count_deleted(const struct candidates *all)
 }
 
 /* What cannot be read has no partner. */
-static void take_prints(struct matcher *m, struct candidates *all, enum stage stage)
+static int take_prints(struct matcher *m, struct candidates *all, enum stage stage)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		struct candidate *a = &all->v[i];
 		int rc = a->change->type == CHANGE_SYMLINK ? print_of_link(m, a, &a->print)
 							   : print_of_file(m, a, stage == BY_WHOLE, &a->print);
+		if (scan_is_shortage(rc))
+			return scan_shortage(m->scan, rc, a->change->path);
 		a->taken = rc < 0;
 	}
 	qsort(all->v, all->n, sizeof *all->v, by_print);
+	return 0;
 }
 
 /* Divided further only where it is not clear who could belong to whom. */
@@ -256,7 +267,7 @@ static int match_class(struct matcher *m, struct candidates *all, enum stage sta
 		return 0;
 	if (stage == BY_WHOLE || all->n == 2 || size_of(&all->v[0]) == 0)
 		return pair_class(m, all);
-	take_prints(m, all, next);
+	rc = take_prints(m, all, next);
 	for (size_t i = 0, n; rc == 0 && i < all->n && !all->v[i].taken; i += n) {
 		n = run_length(all, i, by_print);
 		rc = match_class(m, &(struct candidates){all->v + i, n}, next);

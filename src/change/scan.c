@@ -53,6 +53,16 @@ int scan_fail(struct scan *s, int errnum, const char *op, const char *path)
 	return base_errno(s->err, AIRLOCK_ERR_IO, errnum, op, full);
 }
 
+bool scan_is_shortage(int rc)
+{
+	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
+}
+
+int scan_shortage(struct scan *s, int rc, const char *path)
+{
+	return rc == -ENOMEM ? base_oom(s->err) : base_errno(s->err, AIRLOCK_ERR_IO, rc, "open", path);
+}
+
 /* ── Reporting ── */
 
 int scan_judge_setid(struct scan *s, struct change *c)
@@ -223,6 +233,8 @@ static int pair_dirs(struct scan *s, const struct pair *p, struct scan_level *l)
 		scan_note(s, p->path, EXDEV, "what the command changed in it is left out");
 		return 1;
 	}
+	if (scan_is_shortage(l->live_fd))
+		return scan_shortage(s, l->live_fd, p->path);
 	if (l->live_fd < 0) /* gone since it was looked at */
 		return 0;
 	l->live = SCAN_PRESENT;

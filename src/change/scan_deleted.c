@@ -6,6 +6,16 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* A live directory that could not be read, unless it is merely gone: noted. 0 or a code. */
+static int left_out(struct scan *s, int rc, const char *path, const char *consequence)
+{
+	if (scan_is_shortage(rc))
+		return scan_shortage(s, rc, path);
+	if (rc < 0 && rc != -ENOENT)
+		scan_note(s, path, -rc, consequence);
+	return 0;
+}
+
 static int step(struct scan *s, struct fs_walk *live, struct buf *path, size_t prefix)
 {
 	struct stat st;
@@ -22,9 +32,7 @@ static int step(struct scan *s, struct fs_walk *live, struct buf *path, size_t p
 	if (!scan_report(s, path->data, CHANGE_DELETED, &st, NULL))
 		return AIRLOCK_ERR_INTERNAL;
 	int rc = S_ISDIR(st.st_mode) ? fs_walk_enter(live) : 0;
-	if (rc < 0 && rc != -ENOENT)
-		scan_note(s, path->data, -rc, "what is in it is left out");
-	return 0;
+	return left_out(s, rc, path->data, "what is in it is left out");
 }
 
 /* Everything below a live directory, whose path with a slash is in path. Takes fd. */
@@ -39,20 +47,16 @@ static int delete_below(struct scan *s, int fd, struct buf *path)
 			return rc;
 	}
 	path->len = prefix;
-	if (event < 0)
-		scan_note(s, buf_str(path), -event, "some of what is in it is left out");
-	return 0;
+	path->data[prefix] = '\0';
+	return left_out(s, event, path->data, "some of what is in it is left out");
 }
 
 int scan_delete_content(struct scan *s, const char *name, const char *path)
 {
 	_cleanup_buf_ struct buf prefix = BUF_INIT;
 	int fd = fs_open_dir_at(scan_top(s)->live_fd, name, O_RDONLY);
-	if (fd < 0) {
-		if (fd != -ENOENT)
-			scan_note(s, path, -fd, "what is in it is left out");
-		return 0;
-	}
+	if (fd < 0)
+		return left_out(s, fd, path, "what is in it is left out");
 	buf_adds(&prefix, path);
 	buf_addc(&prefix, '/');
 	if (prefix.failed)
@@ -100,9 +104,7 @@ int scan_delete_hidden(struct scan *s)
 	_cleanup_walk_ struct fs_walk live = FS_WALK_INIT;
 	int fd = fs_open_dir_at(scan_top(s)->live_fd, ".", O_RDONLY);
 	int rc = fd < 0 ? fd : fs_walk_start(&live, fd);
-	if (rc < 0) {
-		scan_note(s, buf_str(&s->upper.path), -rc, "what is in it is left out");
-		return 0;
-	}
+	if (rc < 0)
+		return left_out(s, rc, buf_str(&s->upper.path), "what is in it is left out");
 	return delete_each(s, &live);
 }

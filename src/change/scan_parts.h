@@ -54,6 +54,11 @@ void scan_note(struct scan *s, const char *path, int errnum, const char *consequ
 /* The error of a call on the layer's own entry; path relative to the root, may be NULL. Returns its code. */
 int scan_fail(struct scan *s, int errnum, const char *op, const char *path);
 
+/* Whether a failure on the live side is our own lack of memory or descriptors, which must not be taken for the live tree's
+ * state; and the error for it. */
+bool scan_is_shortage(int rc);
+int scan_shortage(struct scan *s, int rc, const char *path);
+
 /* ── scan_levels.c ── */
 
 struct scan_level *scan_top(const struct scan *s);

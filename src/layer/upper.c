@@ -93,16 +93,20 @@ static int chmod_fd(int fd, mode_t mode)
 	return chmod(proc, mode & 07777) < 0 ? -errno : 0;
 }
 
-/* Pinned first, so that the mode goes to the very entry that was looked at. */
-static int chmod_entry(int dirfd, const char *name, const struct stat *st, mode_t mode)
+/* The very entry that was looked at, O_PATH. */
+static int pin(int dirfd, const char *name, const struct stat *st)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat now;
 	if (fd < 0 || fstat(fd, &now) < 0)
 		return -errno;
-	if (now.st_dev != st->st_dev || now.st_ino != st->st_ino)
-		return -ESTALE;
-	return chmod_fd(fd, mode);
+	return now.st_dev == st->st_dev && now.st_ino == st->st_ino ? TAKE_FD(fd) : -ESTALE;
+}
+
+static int chmod_entry(int dirfd, const char *name, const struct stat *st, mode_t mode)
+{
+	_cleanup_close_ int fd = pin(dirfd, name, st);
+	return fd < 0 ? fd : chmod_fd(fd, mode);
 }
 
 int upper_unlock(int dirfd, const char *name, const struct stat *st)
@@ -122,13 +126,15 @@ int upper_relock(int dirfd, const char *name, const struct stat *st)
 	return chmod_entry(dirfd, name, st, st->st_mode);
 }
 
+/* Pinned for as long as it is unlocked: putting the mode back needs nothing that could run out. */
 static int open_locked(int dirfd, const char *name, const struct stat *st)
 {
-	int rc = upper_unlock(dirfd, name, st);
-	if (rc <= 0)
-		return rc < 0 ? rc : -EACCES;
+	_cleanup_close_ int pinned = pin(dirfd, name, st);
+	int rc = pinned < 0 ? pinned : chmod_fd(pinned, st->st_mode | 0400);
+	if (rc < 0)
+		return rc == -EPERM ? -EACCES : rc;
 	int fd = open_known_at(dirfd, name, st);
-	rc = upper_relock(dirfd, name, st);
+	rc = chmod_fd(pinned, st->st_mode);
 	if (rc < 0)
 		base_closep(&fd);
 	return rc < 0 ? rc : fd;
