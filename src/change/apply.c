@@ -107,6 +107,7 @@ struct transaction {
 	struct apply_tx *tx;
 	struct journal *journal;
 	int failed_errno; /* of the step that could not be done */
+	bool unfinished;  /* the journal stays for the next start */
 	struct airlock_error *err;
 };
 
@@ -121,6 +122,7 @@ static bool copies(const struct apply_tx *tx)
 /* The error of what went wrong stays; this one is told beside it. */
 static void say_unfinished(struct transaction *t, const struct airlock_error *why)
 {
+	t->unfinished = true;
 	strs_addf(t->tx->notes, "it is not finished (%s); the next start of airlock does that", why->message);
 	(void)base_hint(t->err, "the next start of airlock finishes or reverts it; so does `airlock recover`");
 }
@@ -335,7 +337,7 @@ static int attempt(const struct apply_request *request, bool copy_all, bool *ret
 	if (rc < 0 || tx.n_ops == 0)
 		return rc;
 	rc = carry_out(&t);
-	*ret_exdev = t.failed_errno == -EXDEV && !copy_all;
+	*ret_exdev = t.failed_errno == -EXDEV && !copy_all && !t.unfinished;
 	return rc < 0 ? rc : count_changes(&tx);
 }
 

@@ -109,20 +109,31 @@ int record_result(struct apply_tx *tx, struct change_set *set, struct airlock_er
 	return rc < 0 ? base_oom(err) : 0;
 }
 
+/* A directory that could not be renamed was removed and made again. */
+static bool is_made_again(const struct apply_tx *tx, const struct apply_op *op, const struct change_stat *live)
+{
+	return tx->roots[op->root].copy && op->old.type == CHANGE_DIRECTORY && live->inode != op->old.inode;
+}
+
+static bool is_old_self(const struct change_stat *live, const struct change_stat *old)
+{
+	return live->inode == old->inode && live->mtime_ns == old->mtime_ns && live->size == old->size;
+}
+
 /* Renames there and back leave an entry as it was but for its ctime, which tells others' changes: what we did ourselves must
  * not look like one. */
 static void keep_known(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
 {
 	struct change_stat live, *known = tx->undo ? &c->after : &c->before;
 	bool about_it = tx->undo ? !op->from : op->from || !c->from;
-	if (!about_it || ops_look_live(tx, op->root, op->path, &live) < 0 || live.inode != op->old.inode ||
-	    live.type != op->old.type)
+	if (!about_it || ops_look_live(tx, op->root, op->path, &live) < 0 || live.type != op->old.type ||
+	    live.mode != op->old.mode || op->old.ctime_ns != known->ctime_ns)
 		return;
-	if (live.mtime_ns == op->old.mtime_ns && live.size == op->old.size && live.mode == op->old.mode &&
-	    op->old.ctime_ns == known->ctime_ns) {
-		known->ctime_ns = live.ctime_ns;
-		c->settled |= !tx->undo;
-	}
+	if (!is_old_self(&live, &op->old) && !is_made_again(tx, op, &live))
+		return;
+	known->inode = live.inode;
+	known->ctime_ns = live.ctime_ns;
+	c->settled |= !tx->undo;
 }
 
 void record_reverted(struct apply_tx *tx, struct change_set *set)

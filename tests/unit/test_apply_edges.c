@@ -3,6 +3,7 @@
 #include "apply_world.h"
 
 #include <linux/limits.h>
+#include <sys/mount.h>
 
 static bool refuse_renames; /* between the run's directory and the project, as quota trees and second mounts do */
 
@@ -303,12 +304,114 @@ static void holes_stay_holes(void **state)
 	world_as_everyone(sparse);
 }
 
+/* ── Two roots ── */
+
+static const char *two_roots(const char *dir)
+{
+	struct world w;
+	EXPECT(world_make(&w, dir, marks_before, marks_after) == 0);
+	const char *root = in_dir(dir, "second"), *upper = in_dir(w.uppers, "overlay1");
+	EXPECT(mkdir(root, 0755) == 0 && mkdir(upper, 0755) == 0);
+	EXPECT(put_file(in_dir(root, "a"), "old", 0644) == 0 && put_file(in_dir(upper, "a"), "new", 0644) == 0);
+	change_set_free(w.set);
+	w.set = change_set_new(WORLD_RUN);
+	EXPECT_OK(&w, change_set_add_root(w.set, w.project, w.upper, &w.err));
+	EXPECT_OK(&w, change_set_add_root(w.set, root, upper, &w.err));
+	w.set->started_ns = world_now(dir);
+	EXPECT_OK(&w, change_scan(w.set, &w.notes, &w.err));
+	EXPECT_OK(&w, change_set_save(w.set, w.record, &w.err));
+	bool *selected = NULL;
+	EXPECT_OK(&w, apply_select(w.set, (const char *const[]){in_dir(root, "a"), NULL}, false, &selected, &w.err));
+	EXPECT(world_execute(&w, selected, false, false) == 1);
+	free(selected);
+	EXPECT_SAME(w.project, w.original);
+	EXPECT_OK(&w, world_apply(&w, false));
+	struct stat st;
+	EXPECT(stat(in_dir(w.project, "setuid"), &st) == 0 && stat(in_dir(root, "a"), &st) == 0);
+	EXPECT_OK(&w, world_apply(&w, true));
+	EXPECT_SAME(w.project, w.original);
+	world_done(&w);
+	return NULL;
+}
+
+static void a_run_may_have_several_roots(void **state)
+{
+	world_as_everyone(two_roots);
+}
+
+/* ── A container's image ── */
+
+static const struct node image_before[] = {{'d', "gone"},
+					   {'f', "gone/a", "a"},
+					   {'d', "gone/b"},
+					   {'d', "file", NULL, 0700, "x"},
+					   {'f', "file/c", "c"},
+					   {'f', "dir", "d"},
+					   {'d', "stays"},
+					   {'f', "stays/e", "e"},
+					   {0}};
+static const struct node image_after[] = {{'f', "file", "now a file"}, {'d', "dir"},
+					  {'f', "dir/f", "f"},	       {'d', "stays"},
+					  {'f', "stays/e", "changed"}, {0}};
+
+/* The project is in the lower layer of an overlay: its directories cannot be renamed. */
+static int mount_image(const char *dir, const char *lower)
+{
+	char options[2048];
+	const char *upper = in_dir(dir, "image-upper"), *work = in_dir(dir, "image-work"),
+		   *merged = in_dir(dir, "image");
+	if (mkdir(upper, 0755) < 0 || mkdir(work, 0755) < 0 || mkdir(merged, 0755) < 0)
+		return -1;
+	(void)snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s,redirect_dir=off", lower, upper,
+		       work);
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	return mount("overlay", merged, "overlay", 0, options);
+}
+
+static const char *in_an_image(const char *dir)
+{
+	struct world w;
+	const char *lower = in_dir(dir, "image-lower");
+	EXPECT(mkdir(lower, 0755) == 0);
+	world_paths(&w, dir, dir);
+	EXPECT(world_make_twins(&w, image_before, image_after) == 0);
+	EXPECT(mkdir(in_dir(lower, "project"), 0755) == 0);
+	EXPECT(world_make_tree(in_dir(lower, "project"), image_before) == 0);
+	if (geteuid() != 0 || mount_image(dir, lower) < 0)
+		return NULL; /* needs: root, and an overlay here */
+	w.project = world_path(&w, dir, "image/project");
+	EXPECT((mkdir(w.state, 0700) | mkdir(w.runs, 0700) | mkdir(w.run, 0700) | mkdir(w.uppers, 0700) |
+		mkdir(w.upper, 0755)) == 0);
+	w.set = change_set_new(WORLD_RUN);
+	EXPECT_OK(&w, change_set_add_root(w.set, w.project, w.upper, &w.err));
+	w.set->started_ns = world_now(dir);
+	EXPECT(world_make_layer(w.upper, image_before, image_after) == 0);
+	EXPECT_OK(&w, change_scan(w.set, &w.notes, &w.err));
+	EXPECT_OK(&w, world_apply(&w, false));
+	EXPECT_SAME(w.project, w.expected);
+	EXPECT_OK(&w, world_apply(&w, true));
+	EXPECT_SAME(w.project, w.original);
+	world_done(&w);
+	(void)umount2(in_dir(dir, "image"), MNT_DETACH);
+	return NULL;
+}
+
+static void directories_of_an_image_can_go(void **state)
+{
+	world_as_everyone(in_an_image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(links_are_split_or_kept), cmocka_unit_test(marks_of_the_layer_stay_there),
-		cmocka_unit_test(names_are_bytes),	   cmocka_unit_test(trees_may_be_deep_and_wide),
+		cmocka_unit_test(links_are_split_or_kept),
+		cmocka_unit_test(marks_of_the_layer_stay_there),
+		cmocka_unit_test(names_are_bytes),
+		cmocka_unit_test(trees_may_be_deep_and_wide),
 		cmocka_unit_test(holes_stay_holes),
+		cmocka_unit_test(a_run_may_have_several_roots),
+		cmocka_unit_test(directories_of_an_image_can_go),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
