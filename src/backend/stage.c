@@ -67,10 +67,18 @@ static bool holds_sources(const struct plan *plan, const char *dir)
 	return false;
 }
 
-/* How an entry of a rebuilt directory gets there: bound from where it was, or a bare place for bwrap to mount on. */
-static struct child_stage_entry entry_for(const struct plan *plan, const struct plan_mount *m)
+/* An entry of the rebuilt directory, or something deeper that has nothing but the rebuilt directory above it. */
+static bool has_place_in(const struct plan *plan, const struct plan_mount *rebuilt, const struct plan_mount *m)
 {
-	struct child_stage_entry e = {.name = path_basename(m->target), .kind = CHILD_ENTRY_DIR};
+	if (m->kind == PLAN_SEAL || m == rebuilt)
+		return false;
+	return is_entry_of(m->target, rebuilt->target) || cover_of(plan, m) == rebuilt;
+}
+
+/* How an entry of a rebuilt directory gets there: bound from where it was, or a bare place for bwrap to mount on. */
+static struct child_stage_entry entry_for(const struct plan *plan, const char *dir, const struct plan_mount *m)
+{
+	struct child_stage_entry e = {.name = path_rest(m->target, dir), .kind = CHILD_ENTRY_DIR};
 	bool in_place = m->source && strcmp(m->source, m->target) == 0;
 	if (m->kind == PLAN_SYMLINK) {
 		e.kind = CHILD_ENTRY_SYMLINK;
@@ -100,8 +108,9 @@ static int collect(const struct plan *plan, struct rebuilds *ret)
 		*r = (struct child_stage_rebuild){.dir = plan->mounts[i].target,
 						  .entries = &ret->entries[ret->n_entries]};
 		for (size_t k = 0; k < plan->n_mounts; k++)
-			if (plan->mounts[k].kind != PLAN_SEAL && is_entry_of(plan->mounts[k].target, r->dir))
-				ret->entries[ret->n_entries + r->n_entries++] = entry_for(plan, &plan->mounts[k]);
+			if (has_place_in(plan, &plan->mounts[i], &plan->mounts[k]))
+				ret->entries[ret->n_entries + r->n_entries++] =
+					entry_for(plan, r->dir, &plan->mounts[k]);
 		ret->n_entries += r->n_entries;
 	}
 	return 0;

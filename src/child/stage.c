@@ -177,7 +177,22 @@ static void bind_entry(int old, int new, const char *name)
 	(void)r_close((int)tree);
 }
 
-static void rebuild(const char *base, const struct child_rebuild *r)
+/* mkdir -p: what is to be mounted there may lie deeper than anything that exists. The name is in our own copy of the job. */
+static void make_place(int dir, char *name)
+{
+	for (char *p = name; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		long rc = raw_call3(__NR_mkdirat, dir, name, 0755);
+		*p = '/';
+		if (rc != -EEXIST)
+			check(CHILD_LAYER_REBUILD, rc);
+	}
+	check(CHILD_LAYER_REBUILD, raw_call3(__NR_mkdirat, dir, name, 0755));
+}
+
+static void rebuild(char *base, const struct child_rebuild *r)
 {
 	int old = open_directory(CHILD_LAYER_REBUILD, base + r->dir);
 	int new = make_tmpfs();
@@ -185,13 +200,13 @@ static void rebuild(const char *base, const struct child_rebuild *r)
 	      raw_call5(__NR_move_mount, new, "", old, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
 	const struct child_entry *e = (const void *)(base + r->entries);
 	for (uint32_t i = 0; i < r->n_entries; i++) {
-		const char *name = base + e[i].name;
+		char *name = base + e[i].name;
 		if (e[i].kind == CHILD_ENTRY_BIND)
 			bind_entry(old, new, name);
 		else if (e[i].kind == CHILD_ENTRY_SYMLINK)
 			check(CHILD_LAYER_REBUILD, raw_call3(__NR_symlinkat, base + e[i].text, new, name));
 		else
-			check(CHILD_LAYER_REBUILD, raw_call3(__NR_mkdirat, new, name, 0755));
+			make_place(new, name);
 	}
 	(void)r_close(new);
 	(void)r_close(old);
