@@ -99,6 +99,18 @@ long_options() {
 	assert_completes 'shell' help sh
 }
 
+@test "bash completes runs, and then paths" {
+	touch apricot
+	assert_completes 'last' apply ''
+	assert_completes 'apricot' apply last apr
+	assert_completes 'apricot' diff last x apr
+	assert_completes 'apricot' undo apr
+	assert_completes 'last' undo la
+	assert_completes '' changes last apr
+	assert_completes '--force' apply last --fo
+	assert_completes '' run --fo
+}
+
 @test "every option is in all three scripts" {
 	[ "$(long_options | wc -l)" -ge 25 ]
 	for option in $(long_options); do
