@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/vfs.h>
 
 #define FEW_DIRS 8 /* up to here each is synced by itself, beyond it the file system */
 
@@ -40,11 +39,10 @@ static int collect_op(struct apply_tx *tx, const struct apply_op *op)
 {
 	if (op->step == APPLY_NONE)
 		return 0;
+	/* Also when only the attributes of a directory change: it may have been made anew, which its parent's time tells. */
 	struct apply_dir d = {.root = op->root, .path = parent_of(op->path)};
-	if (op->step != APPLY_META && !apply_tx_add_dir(tx, &d))
+	if (!apply_tx_add_dir(tx, &d))
 		return -ENOMEM;
-	if (op->step == APPLY_META)
-		free(d.path);
 	d.path = is_about_directory(op) ? strdup(op->path) : NULL;
 	d.op = op;
 	return is_about_directory(op) && !apply_tx_add_dir(tx, &d) ? -ENOMEM : 0;
@@ -105,7 +103,7 @@ static int mark_busy_parent(struct apply_tx *tx, size_t root, const char *path)
 	return parent ? 0 : -ENOMEM;
 }
 
-/* Directories in which changes of this run are applied besides those that this transaction is about. */
+/* Directories of which, or in which, changes of this run are applied besides those that this transaction is about. */
 static int mark_busy(struct apply_tx *tx, const struct change_set *set)
 {
 	_cleanup_free_ bool *ours = calloc(set->n + 1, sizeof *ours);
@@ -116,6 +114,9 @@ static int mark_busy(struct apply_tx *tx, const struct change_set *set)
 		const struct change *c = &set->v[i];
 		if (c->state != CHANGE_APPLIED || ours[i])
 			continue;
+		struct apply_dir *itself = c->after.type == CHANGE_DIRECTORY ? find_dir(tx, c->root, c->path) : NULL;
+		if (itself)
+			itself->busy = true;
 		rc = mark_busy_parent(tx, c->root, c->path);
 		rc = rc == 0 && c->from ? mark_busy_parent(tx, c->root, c->from) : rc;
 	}
@@ -246,7 +247,7 @@ static int set_one(int fd, uint32_t mode, int64_t mtime_ns)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	int rc = (st.st_mode & 07777) == mode ? 0 : apply_chmod_fd(fd, mode);
-	if (rc < 0 || mtime_ns == APPLY_NO_TIME)
+	if (rc < 0 || mtime_ns == APPLY_NO_TIME || change_stat_of(&st).mtime_ns == mtime_ns)
 		return rc;
 	return apply_set_mtime_fd(fd, mtime_ns);
 }
