@@ -7,7 +7,6 @@
 #include "change/apply.h"
 
 #include "base/path.h"
-#include "base/text.h"
 #include "change/apply_tx.h"
 #include "change/journal.h"
 #include "change/lock.h"
@@ -23,10 +22,8 @@
 
 static int foreign(struct apply_tx *tx, const struct apply_op *op, struct airlock_error *err)
 {
-	_cleanup_buf_ struct buf name = BUF_INIT;
-	text_add_escaped(&name, op->path, strlen(op->path));
 	return base_error(err, AIRLOCK_ERR_CONFLICT, tx->undo ? "undo" : "apply", op->path,
-			  "%s: somebody else changed it at this very moment", buf_str(&name));
+			  "%s: somebody else changed it at this very moment", op->path);
 }
 
 static const char *call_of(const struct apply_op *op)
@@ -90,7 +87,7 @@ int apply_roll_back(struct apply_tx *tx, struct airlock_error *err)
 		if (rc < 0)
 			failed = apply_error(err, rc, "put back", tx, op->root, op->path);
 		if (rc == STEP_FOREIGN)
-			strs_addf(tx->notes, "%s was changed by somebody else meanwhile and stays as it is", op->path);
+			apply_note(tx->notes, "%s was changed by somebody else meanwhile and stays as it is", op->path);
 	}
 	for (size_t i = 0; i < tx->n_ops && !failed; i++) {
 		int rc = step_unstage(tx, &tx->ops[i]);
@@ -123,7 +120,7 @@ static bool copies(const struct apply_tx *tx)
 static void say_unfinished(struct transaction *t, const struct airlock_error *why)
 {
 	t->unfinished = true;
-	strs_addf(t->tx->notes, "it is not finished (%s); the next start of airlock does that", why->message);
+	apply_note(t->tx->notes, "it is not finished (%s); the next start of airlock does that", why->message);
 	(void)base_hint(t->err, "the next start of airlock finishes or reverts it; so does `airlock recover`");
 }
 
@@ -300,9 +297,7 @@ static int check_apply(const struct apply_request *request, struct airlock_error
 		bool ours = request->selected ? request->selected[i] : c->verdict == CHANGE_APPLY;
 		if (c->state != CHANGE_CONFLICT || !ours)
 			continue;
-		_cleanup_buf_ struct buf name = BUF_INIT;
-		text_add_escaped(&name, c->path, strlen(c->path));
-		return base_error(err, AIRLOCK_ERR_CONFLICT, "apply", c->path, "%s: %s", buf_str(&name),
+		return base_error(err, AIRLOCK_ERR_CONFLICT, "apply", c->path, "%s: %s", c->path,
 				  c->reason ? c->reason : "changed by somebody else");
 	}
 	return 0;

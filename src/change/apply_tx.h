@@ -84,6 +84,8 @@ int apply_tx_add_root(struct apply_tx *tx, const struct apply_root *root); /* st
 int apply_tx_open(struct apply_tx *tx, const char *run_dir, int64_t oldest_ns, struct airlock_error *err);
 struct apply_op *apply_tx_add_op(struct apply_tx *tx, const struct apply_op *op);   /* takes path; NULL: no memory */
 struct apply_dir *apply_tx_add_dir(struct apply_tx *tx, const struct apply_dir *d); /* takes path; NULL: no memory */
+/* A sentence for people, made inert: names in it may be anything. */
+void apply_note(struct strs *notes, const char *fmt, ...) AL_PRINTF(2, 3);
 int apply_error(struct airlock_error *err, int errnum, const char *op, const struct apply_tx *tx, size_t root,
 		const char *path);
 

@@ -9,7 +9,6 @@
 #include "change/apply_tx.h"
 
 #include "base/path.h"
-#include "base/text.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
 
@@ -347,15 +346,13 @@ static void remove_dropped(struct plan *p)
 	}
 	p->tx->n_ops = kept;
 	if (p->dropped)
-		strs_addf(p->tx->notes, "%zu changes wait for others that are held", p->dropped);
+		apply_note(p->tx->notes, "%zu changes wait for others that are held", p->dropped);
 }
 
 static int report_conflicts(struct plan *p)
 {
 	const struct change *c = p->first_conflict;
-	_cleanup_buf_ struct buf name = BUF_INIT;
-	text_add_escaped(&name, c->path, strlen(c->path));
-	return base_error(p->err, AIRLOCK_ERR_CONFLICT, "apply", c->path, "%s: %s", buf_str(&name), c->reason);
+	return base_error(p->err, AIRLOCK_ERR_CONFLICT, "apply", c->path, "%s: %s", c->path, c->reason);
 }
 
 /* Another of the original's names may be anywhere: it keeps the old content (I1). */
@@ -365,9 +362,7 @@ static void note_split_links(struct plan *p)
 		const struct apply_op *op = &p->tx->ops[i];
 		if (op->step != APPLY_EXCHANGE || op->old.type != CHANGE_FILE || op->old.links < 2)
 			continue;
-		_cleanup_buf_ struct buf name = BUF_INIT;
-		text_add_escaped(&name, op->path, strlen(op->path));
-		strs_addf(p->tx->notes, "hard link split: the other names of %s keep the old content", buf_str(&name));
+		apply_note(p->tx->notes, "hard link split: the other names of %s keep the old content", op->path);
 	}
 }
 

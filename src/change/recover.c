@@ -38,7 +38,7 @@ static int save(struct apply_tx *tx, const char *run_dir, bool done, struct airl
 	struct airlock_error why = {0};
 	int rc = change_set_load(file, &set, &why);
 	if (rc == AIRLOCK_ERR_NOT_FOUND || rc == AIRLOCK_ERR_CORRUPT) { /* the tree is whole; only who did it is lost */
-		strs_addf(tx->notes, "%s", why.message);
+		apply_note(tx->notes, "%s", why.message);
 		return 0;
 	}
 	if (rc < 0)
@@ -53,8 +53,8 @@ static int settle(struct apply_tx *tx, const char *run_dir, bool done, struct ai
 {
 	int rc = save(tx, run_dir, done, err);
 	if (rc == 0)
-		strs_addf(tx->notes, "the interrupted %s of run %s was %s", tx->undo ? "undo" : "apply", tx->run,
-			  done ? "finished" : "reverted");
+		apply_note(tx->notes, "the interrupted %s of run %s was %s", tx->undo ? "undo" : "apply", tx->run,
+			   done ? "finished" : "reverted");
 	return rc;
 }
 
@@ -72,7 +72,7 @@ static int go_forward(struct apply_tx *tx, struct journal *j, const char *run_di
 	struct airlock_error why = {0};
 	int step_errno = 0;
 	if (apply_forward(tx, &step_errno, &why) < 0) {
-		strs_addf(tx->notes, "%s", why.message);
+		apply_note(tx->notes, "%s", why.message);
 		journal_add_back(j);
 		int rc = journal_write(j, err);
 		return rc < 0 ? rc : go_back(tx, run_dir, err);
@@ -143,8 +143,8 @@ int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_rec
 		rc = recover_one(journal_dir, names.v[i], runs_dir, notes, &why);
 		n += rc > 0;
 		if (rc < 0)
-			strs_addf(notes, "the interrupted apply %s cannot be finished now: %s", names.v[i],
-				  why.message);
+			apply_note(notes, "the interrupted apply %s cannot be finished now: %s", names.v[i],
+				   why.message);
 	}
 	if (ret_recovered)
 		*ret_recovered = n;

@@ -3,10 +3,6 @@
  * was applied. */
 #include "change/apply_tx.h"
 
-#include "base/text.h"
-
-#include <string.h>
-
 /* A directory's times change with what is in it. */
 static bool is_as_applied(const struct change_stat *live, const struct change_stat *after)
 {
@@ -33,13 +29,6 @@ static int is_untouched(const struct apply_tx *tx, const struct change *c)
 	return rc < 0 ? rc : is_as_applied(&live, &nothing);
 }
 
-static int report(const struct change *first, struct airlock_error *err)
-{
-	_cleanup_buf_ struct buf name = BUF_INIT;
-	text_add_escaped(&name, first->path, strlen(first->path));
-	return base_error(err, AIRLOCK_ERR_CONFLICT, "undo", first->path, "%s: %s", buf_str(&name), first->reason);
-}
-
 int undo_check(const struct apply_tx *tx, struct change_set *set, const bool *selected, struct airlock_error *err)
 {
 	const struct change *first = NULL;
@@ -56,5 +45,7 @@ int undo_check(const struct apply_tx *tx, struct change_set *set, const bool *se
 			return base_oom(err);
 		first = first ? first : c;
 	}
-	return first ? report(first, err) : 0;
+	if (!first)
+		return 0;
+	return base_error(err, AIRLOCK_ERR_CONFLICT, "undo", first->path, "%s: %s", first->path, first->reason);
 }
