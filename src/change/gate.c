@@ -33,7 +33,7 @@ const struct sensitive_rule *gate_find_name(const char *folded, bool on_the_way)
 {
 	for (const char *at = folded; at; at = gate_rest(at))
 		for (const struct sensitive_rule *r = sensitive_names; r->pattern; r++)
-			if (rule_matches(r, folded, at, on_the_way))
+			if (gate_may_match(r->pattern, at) && rule_matches(r, folded, at, on_the_way))
 				return r;
 	return NULL;
 }
@@ -42,7 +42,9 @@ const char *gate_judge_rule(struct gate *g, const struct change *c, const char *
 			    const struct sensitive_rule *rule)
 {
 	if (rule->how == SENSITIVE_PYTHON_START)
-		return gate_has_above(g, c->root, c->path, "pyvenv.cfg") ? NULL : rule->reason;
+		return gate_is_in_venv(g, c->root, c->path) ? NULL : rule->reason;
+	if (rule->how == SENSITIVE_PYTHON_ENV)
+		return gate_makes_venv(g, c->root, c->path) ? NULL : rule->reason;
 	if (rule->how == SENSITIVE_ALWAYS || c->after.type != CHANGE_FILE)
 		return rule->reason;
 	switch (rule->how) {
@@ -97,6 +99,8 @@ static const char *judge_place(struct gate *g, const struct change *c)
 /* A directory runs nothing by itself; what is in it is a change of its own. */
 static const char *judge(struct gate *g, const struct change *c)
 {
+	if (c->after.type == CHANGE_NOTHING)
+		return NULL;
 	if (c->after.type == CHANGE_OTHER)
 		return SPECIAL;
 	if (became_executable(c))
@@ -116,11 +120,12 @@ static bool is_allowed(const struct gate_rules *rules, const char *path)
 	return false;
 }
 
-/* More generous than the other way: in doubt it is held. */
-static bool is_held(const struct gate_rules *rules, const char *path)
+/* More generous than the other way: in doubt it is held. Deletions are, too: somebody wants to look at these paths. */
+static bool is_held(const struct gate_rules *rules, const struct change *c)
 {
 	for (size_t i = 0; rules && rules->hold && i < rules->hold->n; i++)
-		if (gate_pattern_covers(rules->hold->v[i], path, FNM_CASEFOLD))
+		if (gate_pattern_covers(rules->hold->v[i], c->path, FNM_CASEFOLD) ||
+		    (c->from && gate_pattern_covers(rules->hold->v[i], c->from, FNM_CASEFOLD)))
 			return true;
 	return false;
 }
@@ -145,8 +150,8 @@ static int hold(struct change *c, const char *reason)
 static int judge_change(struct gate *g, const struct gate_rules *rules, struct change *c)
 {
 	const char *reason = NULL;
-	if (c->after.type != CHANGE_NOTHING && !is_allowed(rules, c->path))
-		reason = is_held(rules, c->path) ? BY_RULE : judge(g, c);
+	if (!is_allowed(rules, c->path))
+		reason = is_held(rules, c) ? BY_RULE : judge(g, c);
 	if (reason)
 		return hold(c, reason);
 	if (c->verdict == CHANGE_HOLD && !c->setid_dropped)

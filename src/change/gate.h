@@ -19,6 +19,7 @@
 
 struct gate_root {
 	int live, layer; /* O_PATH, -EBADF when it is not there */
+	bool in_git;	 /* it is called .git, or lies in such a directory, like the repository of a submodule */
 };
 
 /* A live path through which a sensitive name leads: the target of a symlink, or the directory of core.hooksPath. */
@@ -65,11 +66,15 @@ int gate_read_link(struct gate *g, const struct change *c, struct buf *ret);
 bool gate_resolve(struct gate *g, size_t root, const char *dir, const char *target, size_t *ret_root, char **ret_path);
 /* True when a component of path, the last included, is a symlink after the run. */
 bool gate_has_symlink(struct gate *g, size_t root, const char *path);
-/* True when dir or a directory above it has this file after the run. */
-bool gate_has_above(struct gate *g, size_t root, const char *path, const char *name);
+/* True when path lies in a virtual environment of Python: one the run has made, or one that was there before. */
+bool gate_is_in_venv(struct gate *g, size_t root, const char *path);
+/* True when path, a pyvenv.cfg, does not turn a directory that was there before into one. */
+bool gate_makes_venv(struct gate *g, size_t root, const char *path);
 
 /* ── Judges: gate_git.c, gate_settings.c, gate_lines.c, gate_index.c, gate_package.c, gate_link.c ── */
 
+/* True when a component of an absolute path is .git. */
+bool gate_is_in_git(const char *path);
 /* True when the root itself is a git directory, or lies in one. */
 bool gate_is_repository(struct gate *g, size_t root);
 

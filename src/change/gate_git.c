@@ -88,17 +88,20 @@ static bool has_live_hooks(struct gate *g, size_t root, const char *dir)
 	return event < 0;
 }
 
-/* Something in the live directory waits for it to become a repository. */
+/* Something in the live directory waits for it to become a repository: commands, or the way to another's. */
 static bool is_armed(struct gate *g, size_t root, const char *dir)
 {
-	return is_loaded(g, root, dir, "config") || is_loaded(g, root, dir, "config.worktree") ||
-	       has_live_hooks(g, root, dir);
+	return has_entry(g, root, dir, "commondir", false) || is_loaded(g, root, dir, "config") ||
+	       is_loaded(g, root, dir, "config.worktree") || has_live_hooks(g, root, dir);
 }
 
 static bool makes_repository(const char *rest)
 {
-	return gate_first_is(rest, "head") || gate_first_is(rest, "objects") || gate_first_is(rest, "refs") ||
-	       gate_first_is(rest, "commondir");
+	static const char *const names[] = {"head", "objects", "refs", "commondir"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(names); i++)
+		if (names[i][0] == rest[0] && gate_first_is(rest, names[i]))
+			return true;
+	return false;
 }
 
 static bool awakens(struct gate *g, const struct change *c, size_t n, const char *rest)
@@ -114,11 +117,15 @@ static bool awakens(struct gate *g, const struct change *c, size_t n, const char
 
 /* ── Inside a git directory ── */
 
-static const struct sensitive_rule *find_rule(const char *rest)
+/* A symlink also stands for what could be below it. */
+static const struct sensitive_rule *find_rule(const struct change *c, const char *rest)
 {
-	for (const struct sensitive_rule *r = sensitive_in_git; r->pattern; r++)
-		if (gate_name_match(r->pattern, rest) == GATE_MATCH)
+	for (const struct sensitive_rule *r = sensitive_in_git; r->pattern; r++) {
+		enum gate_match match = gate_may_match(r->pattern, rest) ? gate_name_match(r->pattern, rest) : GATE_NO;
+		bool stands_for = c->after.type == CHANGE_SYMLINK && r->how != SENSITIVE_NEVER;
+		if (match == GATE_MATCH || (match == GATE_ON_THE_WAY && stands_for))
 			return r;
+	}
 	return NULL;
 }
 
@@ -132,7 +139,7 @@ static const char *in_worktree(const char *rest)
 
 static const char *judge_inside(struct gate *g, const struct change *c, const char *folded, const char *rest)
 {
-	const struct sensitive_rule *rule = find_rule(in_worktree(rest));
+	const struct sensitive_rule *rule = find_rule(c, in_worktree(rest));
 	if (!rule)
 		return OWN_FILES;
 	return rule->how == SENSITIVE_NEVER ? NULL : gate_judge_rule(g, c, folded, rule);
@@ -179,17 +186,16 @@ static const char *judge_unnamed(struct gate *g, const struct change *c, const c
 {
 	if (awakens(g, c, n, rest))
 		return AWAKENS;
-	const struct sensitive_rule *rule = may_matter(rest) ? find_rule(in_worktree(rest)) : NULL;
+	const struct sensitive_rule *rule = may_matter(rest) ? find_rule(c, in_worktree(rest)) : NULL;
 	if (!rule || rule->how == SENSITIVE_NEVER || !shape_of(g, c->root, c->path, n)->after)
 		return NULL;
 	return gate_judge_rule(g, c, folded, rule);
 }
 
-/* The root is .git itself, or lies in it, like the repository of a submodule. */
-static bool is_in_git(const char *root)
+bool gate_is_in_git(const char *path)
 {
 	_cleanup_buf_ struct buf folded = BUF_INIT;
-	gate_fold(root, &folded);
+	gate_fold(path, &folded);
 	for (const char *p = buf_str(&folded); p; p = gate_rest(p))
 		if (gate_first_is(p, ".git"))
 			return true;
@@ -198,12 +204,12 @@ static bool is_in_git(const char *root)
 
 bool gate_is_repository(struct gate *g, size_t root)
 {
-	return is_in_git(g->set->roots[root].path) || shape_of(g, root, "", 0)->before;
+	return g->roots[root].in_git || shape_of(g, root, "", 0)->before;
 }
 
 const char *gate_judge_git(struct gate *g, const struct change *c, const char *folded)
 {
-	bool named = is_in_git(g->set->roots[c->root].path); /* the directory rest is in */
+	bool named = g->roots[c->root].in_git; /* the directory rest is in */
 	const char *rest = folded, *reason = NULL;
 	for (size_t at = 0; rest && !reason; rest = gate_rest(rest)) {
 		reason = named ? judge_named(g, c, folded, rest, at)
@@ -247,7 +253,7 @@ static char *above(const char *path, int levels)
 static bool leads_to_git(struct gate *g, size_t root, const char *path)
 {
 	_cleanup_free_ char *full = path_join(g->set->roots[root].path, path);
-	return full && is_in_git(full) && !gate_has_symlink(g, root, path);
+	return full && gate_is_in_git(full) && !gate_has_symlink(g, root, path);
 }
 
 /* A worktree's own: <common>/worktrees/<name>/commondir leads to <common>. */

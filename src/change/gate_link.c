@@ -29,7 +29,7 @@ static bool is_interpreter(struct gate *g, const struct change *c, const char *t
 	_cleanup_free_ char *bin = dirname_of(c->path);
 	if (!bin || strcmp(path_basename(bin), "bin") != 0 || strncmp(name, "py", 2) != 0)
 		return false;
-	return strncmp(other, "py", 2) == 0 && gate_has_above(g, c->root, bin, "pyvenv.cfg");
+	return strncmp(other, "py", 2) == 0 && gate_is_in_venv(g, c->root, bin);
 }
 
 const char *gate_judge_link(struct gate *g, const struct change *c, const char *folded)

@@ -16,6 +16,13 @@ enum gate_match {
 /* A pattern of sensitive.h against a folded path, from its first component on. */
 enum gate_match gate_name_match(const char *pattern, const char *folded);
 
+/* False when it cannot match: asked for every rule, every component and every change, so it must cost next to nothing. */
+static inline bool gate_may_match(const char *pattern, const char *folded)
+{
+	char first = pattern[0];
+	return first == '*' || first == folded[0] || (first >= 'A' && first <= 'Z' && (first | 0x20) == folded[0]);
+}
+
 /* A pattern of the configuration, fnmatch(3): with a slash against the whole path, without one against the last
  * component. "dir/" and "dir/" + "**" are everything below dir. */
 bool gate_pattern_match(const char *pattern, const char *path, int flags);

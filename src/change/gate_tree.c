@@ -27,7 +27,8 @@ int gate_open(struct gate *g, struct change_set *set, struct airlock_error *err)
 		return base_oom(err);
 	}
 	for (size_t i = 0; i < set->n_roots; i++)
-		g->roots[i] = (struct gate_root){open_top(set->roots[i].path), open_top(set->roots[i].upper)};
+		g->roots[i] = (struct gate_root){open_top(set->roots[i].path), open_top(set->roots[i].upper),
+						 gate_is_in_git(set->roots[i].path)};
 	return 0;
 }
 
@@ -78,20 +79,29 @@ bool gate_has_symlink(struct gate *g, size_t root, const char *path)
 	return !part;
 }
 
-bool gate_has_above(struct gate *g, size_t root, const char *path, const char *name)
+/* Of a new directory, or one that has it already: put into any other it would only be there to excuse what follows. */
+bool gate_makes_venv(struct gate *g, size_t root, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	if (!dir || gate_type_after(g, root, path) != CHANGE_FILE)
+		return false;
+	return gate_type_before(g, root, path) == CHANGE_FILE || gate_type_before(g, root, dir) == CHANGE_NOTHING;
+}
+
+bool gate_is_in_venv(struct gate *g, size_t root, const char *path)
 {
 	_cleanup_buf_ struct buf at = BUF_INIT;
-	for (size_t n = strlen(path);;) {
+	for (size_t n = strlen(path);; n--) {
 		while (n > 0 && path[n - 1] != '/')
 			n--;
 		buf_reset(&at);
 		buf_add(&at, path, n);
-		buf_adds(&at, name);
-		if (!at.failed && gate_type_after(g, root, at.data) == CHANGE_FILE)
+		buf_adds(&at, "pyvenv.cfg");
+		if (!at.failed && gate_makes_venv(g, root, at.data))
 			return true;
 		if (n == 0)
 			return false;
-		n--;
 	}
 }
 

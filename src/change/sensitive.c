@@ -211,6 +211,7 @@ const struct sensitive_rule sensitive_names[] = {
 	RUNNING_AT_TOP("bunfig.toml", "package manager settings"),
 	STEERING(".pypirc", "package manager settings"),
 	STEERING(".config/pip/**", "package manager settings"),
+	{"pyvenv.cfg", SENSITIVE_PYTHON_ENV, STEERS "python environment"},
 	{"site-packages/*.pth", SENSITIVE_PYTHON_START, RUNS "python start-up file"},
 	{"dist-packages/*.pth", SENSITIVE_PYTHON_START, RUNS "python start-up file"},
 	{"site-packages/*customize.py", SENSITIVE_PYTHON_START, RUNS "python start-up file"},

@@ -22,6 +22,7 @@ enum sensitive_how {
 	SENSITIVE_GIT_POINTER,	  /* ".git" as a file, "commondir", "gitdir": when it leads elsewhere */
 	SENSITIVE_PACKAGE_JSON,	  /* when its scripts changed */
 	SENSITIVE_PYTHON_START,	  /* outside of a virtual environment */
+	SENSITIVE_PYTHON_ENV,	  /* when it makes an old directory a virtual environment */
 };
 
 struct sensitive_rule {
