@@ -16,7 +16,9 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 static const char root_replaced[] = "the project directory was replaced";
 static const char above_replaced[] = "a directory above it was replaced";
@@ -36,7 +38,8 @@ struct check {
 	struct moved moved;
 	struct compare compare;
 	size_t root;
-	int live, layer; /* of this root, O_PATH */
+	int live, layer;  /* of this root, O_PATH */
+	bool tells_birth; /* when a directory was made */
 	/* The directory looked at last: changes come sorted, so mostly it is the next one's as well. */
 	struct buf dir;
 	bool known;
@@ -72,7 +75,7 @@ static bool is_the_same_directory(const struct check *k, int fd, const char *pat
 		return false;
 	if (c)
 		return stx.stx_ino == c->before.inode;
-	return !(stx.stx_mask & STATX_BTIME) || nanoseconds(&stx.stx_btime) <= k->set->started_ns;
+	return !k->tells_birth || !(stx.stx_mask & STATX_BTIME) || nanoseconds(&stx.stx_btime) <= k->set->started_ns;
 }
 
 static const char *why_not_opened(const struct check *k, int rc, const char *path)
@@ -331,6 +334,13 @@ static void close_root(struct check *k)
 	k->known = false;
 }
 
+/* In an overlay, which containers have, a directory is made anew when something in it is changed for the first time. */
+static bool tells_birth(int fd)
+{
+	struct statfs fs;
+	return fstatfs(fd, &fs) == 0 && fs.f_type != OVERLAYFS_SUPER_MAGIC;
+}
+
 /* Returns the reason when the directory is not the one the run began in. */
 static const char *open_root(struct check *k, size_t root)
 {
@@ -342,6 +352,7 @@ static const char *open_root(struct check *k, size_t root)
 	k->layer = open(r->upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (k->live < 0 || fstat(k->live, &st) < 0 || st.st_dev != r->device || st.st_ino != r->inode)
 		return root_replaced;
+	k->tells_birth = tells_birth(k->live);
 	return NULL;
 }
 
