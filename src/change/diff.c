@@ -76,9 +76,18 @@ static int fail_to_read(struct diff *d, const char *path, int rc)
 	return 0;
 }
 
+/* As git: a NUL makes it binary. But what is compressed and short may by chance have none: more than one control character
+ * in twenty is no text either, in whatever encoding. */
 static bool is_binary(const struct buf *b)
 {
-	return b->len > 0 && memchr(b->data, '\0', b->len);
+	size_t controls = 0;
+	if (b->len == 0 || memchr(b->data, '\0', b->len))
+		return b->len > 0;
+	for (size_t i = 0; i < b->len; i++) {
+		unsigned char c = (unsigned char)b->data[i];
+		controls += c < 0x20 && !(c >= '\a' && c <= '\r') && c != 0x1b;
+	}
+	return b->len >= 32 && controls > b->len / 20;
 }
 
 static bool is_same(const struct buf *a, const struct buf *b)

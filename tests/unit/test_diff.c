@@ -228,6 +228,21 @@ static void binary_files_are_said_as_such(void **state)
 		    "Binary files a/x and b/x differ\n");
 }
 
+/* A short git object: compressed, and without a NUL. */
+static void binary_files_without_a_nul_are_too(void **state)
+{
+	static const char object[] = "x\x01\x9d\x8e\x41\x0a\xc2\x30\x10\x45\x5d\xe7\x14\xb3\x17\x64\x92\x02\x11"
+				     "\x44\x5c\x79\x89\x49\x9b\x86\x42\x93\x94\x34\x15\xbd\xbd";
+	static const char cyrillic[] =
+		"\xf0\xd2\xc9\xd7\xc5\xd4\x2c \x1b[1m\xcd\xc9\xd2\x1b[m! \xf0\xd2\xc9\xd7\xc5\xd4, \xcd\xc9\xd2\n";
+	put("layer", "koi8", cyrillic);
+	put("layer", "object", object);
+	compare_layer();
+	_cleanup_free_ char *text = diff_plain();
+	assert_has(text, "Binary files /dev/null and b/object differ\n");
+	assert_has(text, cyrillic);
+}
+
 static void large_files_are_not_shown(void **state)
 {
 	put("live", "x", "");
@@ -482,6 +497,7 @@ int main(void)
 		TEST(a_file_that_became_a_symlink),
 		TEST(renames),
 		TEST(binary_files_are_said_as_such),
+		TEST(binary_files_without_a_nul_are_too),
 		TEST(large_files_are_not_shown),
 		TEST(what_is_gone_or_already_so),
 		TEST(names_are_quoted_like_git_does),
