@@ -170,6 +170,8 @@ static int add_paths_strict(struct policy *p, const char *home, const char *orig
 		rc = add_all(p, POLICY_TMPFS, private_directories, origin, err);
 	if (rc >= 0)
 		rc = add_home(p, POLICY_TMPFS, home, origin, err);
+	if (rc >= 0) /* an empty home has none, unless it, or a directory that holds some, is the project */
+		rc = add_below(p, POLICY_HIDE, home, policy_secret_names(), origin, err);
 	if (rc >= 0)
 		rc = add_all(p, POLICY_HIDE, policy_password_files, origin, err);
 	if (rc >= 0)
