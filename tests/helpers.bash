@@ -137,7 +137,14 @@ assert_attempts() {
 		found=$(sed -n "s/^${expected%%=*}: //p" "$RAW_STDOUT")
 		[[ -n $found && "|${expected#*=}|" == *"|$found|"* ]] || fail "expected ${expected%%=*}: ${expected#*=}"
 	done
-	[ "$(grep -c '^[^:]*: [A-Za-z]*$' "$RAW_STDOUT")" -eq $# ] || fail "expected $# attempts"
+	[ "$(grep -c '^[^:]*: [A-Za-z0-9]*$' "$RAW_STDOUT")" -eq $# ] || fail "expected $# attempts"
+}
+
+# assert_all_failed N: run_python made N attempts, and every one was refused
+assert_all_failed() {
+	assert_status 0
+	if grep -q ': done$' "$RAW_STDOUT"; then fail "expected that all attempts fail"; fi
+	[ "$(grep -c '^[^:]*: [A-Za-z0-9]*$' "$RAW_STDOUT")" -eq "$1" ] || fail "expected $1 attempts"
 }
 
 is_root() {

@@ -1,0 +1,203 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154,SC2088 # run_airlock sets variables; ~ in quotes is for the shell inside
+# What is hidden cannot be read: not by name, not by another name, not by coming later.
+
+load ../helpers
+
+SECRETS=(.ssh/id_ed25519 .gnupg/private-keys-v1.d/k .aws/credentials .azure/token .config/gcloud/credentials.db
+	.kube/config .docker/config.json .netrc .npmrc .pypirc .git-credentials .config/gh/hosts.yml
+	.password-store/mail.gpg .mozilla/firefox/logins.json .config/google-chrome/Default/Cookies
+	.config/chromium/Cookies .local/share/keyrings/login.keyring .bash_history .zsh_history .python_history
+	.cargo/credentials.toml .config/rclone/rclone.conf .pgpass .claude/.credentials.json .codex/auth.json .vault-token)
+
+make_secrets() {
+	local name
+	for name in "${SECRETS[@]}"; do
+		mkdir -p "$HOME/$(dirname "$name")"
+		echo "the-secret in $name" >"$HOME/$name"
+	done
+	echo 'the-secret in plain sight' >"$HOME/plain"
+}
+
+# The two profiles that hide secrets.
+each_hiding() {
+	local profile
+	for profile in strict moderate; do
+		AIRLOCK_PROFILE=$profile "$@"
+	done
+}
+
+assert_hidden() {
+	refute_stdout_contains the-secret
+	refute_stderr_contains the-secret
+}
+
+@test "no file of the list can be read by its name" {
+	make_secrets
+	each_backend each_hiding by_name
+}
+by_name() {
+	run_airlock run -- sh -c 'for f; do cat "$HOME/$f"; echo tried; done' sh "${SECRETS[@]}"
+	assert_hidden
+	[ "$(grep -c tried "$RAW_STDOUT")" -eq ${#SECRETS[@]} ] || fail "expected that each is tried"
+}
+
+@test "searching all of home finds no secret, and what is no secret" {
+	make_secrets
+	each_backend searched
+}
+searched() {
+	AIRLOCK_PROFILE=moderate run_airlock run -c 'grep -rsh the-secret ~ /proc/self/root"$HOME" /proc/1/root"$HOME"'
+	[ "$(sort -u "$RAW_STDOUT")" = 'the-secret in plain sight' ] || fail "expected only the plain file"
+	AIRLOCK_PROFILE=strict run_airlock run -c 'grep -rsh the-secret ~ /proc/self/root"$HOME" /proc/1/root"$HOME"'
+	assert_stdout ''
+}
+
+@test "in strict home is empty but for the project and the playground" {
+	make_secrets
+	each_backend empty_home
+}
+empty_home() {
+	run_airlock run --profile strict -- ls -A "$HOME"
+	assert_status 0
+	assert_stdout $'playground\nproject'
+}
+
+@test "in strict the other directories of the machine are not there" {
+	each_backend strict_root
+}
+strict_root() {
+	run_airlock run --profile strict -- ls -A /
+	assert_status 0
+	local name
+	for name in home root mnt media opt srv boot sys lost+found; do
+		if grep -qx "$name" "$RAW_STDOUT"; then fail "expected no /$name"; fi
+	done
+	run_airlock run --profile strict -- sh -c 'ls /etc/ssh /etc/sudoers /etc/machine-id /etc/crontab'
+	assert_stdout ''
+}
+
+@test "a symlink in the project leads to no secret" {
+	make_secrets
+	each_backend each_hiding through_link
+}
+through_link() {
+	ln -sfn "$HOME/.ssh" keys
+	ln -sfn "$HOME/.netrc" netrc
+	run_airlock run -c 'cat keys/id_ed25519 netrc ./keys/../.netrc'
+	assert_hidden
+	rm keys netrc
+}
+
+@test "a secret that is itself a symlink is hidden under both names" {
+	each_backend each_hiding linked_secret
+}
+linked_secret() {
+	rm -rf "$HOME/.ssh" "$HOME/.netrc"
+	mkdir -p "$HOME/dotfiles/ssh"
+	echo the-secret >"$HOME/dotfiles/ssh/id"
+	echo the-secret >"$HOME/dotfiles/netrc"
+	ln -sfn dotfiles/ssh "$HOME/.ssh"
+	ln -sfn dotfiles/netrc "$HOME/.netrc"
+	run_airlock run -c 'cat ~/.ssh/id ~/.netrc ~/dotfiles/ssh/id ~/dotfiles/netrc; ls ~/dotfiles ~/dotfiles/ssh'
+	assert_hidden
+}
+
+@test "a home that is reached through a symlink hides the same" {
+	make_secrets
+	ln -s home "$BATS_TEST_TMPDIR/alias"
+	each_backend each_hiding linked_home
+}
+linked_home() {
+	HOME=$BATS_TEST_TMPDIR/alias run_airlock run -- sh -c 'cat ~/.ssh/id_ed25519 ~/.netrc "$1"/.ssh/* "$1"/.netrc' sh \
+		"$BATS_TEST_TMPDIR/home"
+	assert_hidden
+}
+
+@test "a secret that comes into being while the command runs is not seen" {
+	each_backend each_hiding comes_later
+}
+comes_later() {
+	local play=$XDG_DATA_HOME/airlock/playground name
+	rm -rf "$HOME"/.[a-km-z]* "$play"
+	mkdir -p "$XDG_CONFIG_HOME" "$XDG_CACHE_HOME"
+	"$AIRLOCK" run --timeout 30s -- sh -c '
+		touch ~/playground/ready
+		until [ -e ~/playground/go ]; do sleep 0.02; done
+		for f; do cat "$HOME/$f"; done
+		grep -rsh the-secret ~' sh "${SECRETS[@]}" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
+	eventually test -e "$play/ready"
+	for name in "${SECRETS[@]}"; do
+		mkdir -p "$HOME/$(dirname "$name")"
+		echo "the-secret in $name" >"$HOME/$name"
+	done
+	touch "$play/go"
+	wait $! || true
+	[ "$(grep -c 'cat: ' "$BATS_TEST_TMPDIR/out")" -eq ${#SECRETS[@]} ] || fail "it did not try: $(cat "$BATS_TEST_TMPDIR/out")"
+	if grep -v '^cat: ' "$BATS_TEST_TMPDIR/out" | grep the-secret; then fail "it saw a secret that came later"; fi
+}
+
+@test "a secret in a home that is the project stays hidden" {
+	make_secrets
+	each_backend each_hiding home_as_project
+}
+home_as_project() {
+	run_airlock run -p "$HOME" --changes direct -c 'cat ~/.ssh/id_ed25519 ~/.netrc ~/.aws/credentials'
+	assert_hidden
+	run_airlock run -p "$HOME" --changes direct -c 'echo mine >>~/.ssh/authorized_keys; echo x >~/.aws/credentials; echo x >~/.netrc'
+	assert_absent "$HOME/.ssh/authorized_keys"
+	assert_file "$HOME/.aws/credentials" 'the-secret in .aws/credentials'
+	assert_file "$HOME/.netrc" 'the-secret in .netrc'
+}
+
+@test "--hide and blocked_paths hide files and directories alike" {
+	each_backend each_profile by_option
+}
+by_option() {
+	mkdir -p private
+	echo the-secret >private/file
+	echo the-secret >single
+	run_airlock run --hide "$PROJECT/private" --hide single -c 'cat private/file single; ls -A private'
+	assert_hidden
+	write_config "[profiles.$AIRLOCK_PROFILE]" "blocked_paths = [\"$PROJECT/private\", \"$PROJECT/single\"]"
+	run_airlock run -c 'cat private/file single; ls -A private; echo x >private/new; echo x >single'
+	assert_hidden
+	rm "$XDG_CONFIG_HOME/airlock/config.toml"
+	assert_file single the-secret
+	assert_absent private/new
+}
+
+@test "other people's homes and root's are not there" {
+	each_backend each_hiding other_homes
+}
+other_homes() {
+	run_airlock run -c 'ls -A /home; [ "$HOME" = /root ] || ls -A /root'
+	assert_stdout ''
+}
+
+@test "the system's password files are empty or gone in every profile" {
+	each_backend each_profile password_files
+}
+password_files() {
+	run_airlock run -c 'cat /etc/shadow /etc/gshadow /etc/shadow- 2>/dev/null'
+	assert_stdout ''
+}
+
+@test "a hidden file cannot be uncovered" {
+	make_secrets
+	each_backend each_hiding uncovered
+}
+uncovered() {
+	run_python <<-'EOF_PYTHON'
+		home = os.environ["HOME"].encode()
+		for name in b"/.ssh", b"/.netrc", b"":
+		    attempt(f"unmount {name.decode()}", call, "umount2", home + name, 2)
+		attempt("remove", os.rmdir, home + b"/.ssh")
+		attempt("rename", os.rename, home + b"/.ssh", home + b"/was-ssh")
+		attempt("tree", call, 428, -100, home, 1)
+	EOF_PYTHON
+	assert_status 0
+	if grep -E '^(unmount .*|remove|rename): done' "$RAW_STDOUT"; then fail "it was uncovered"; fi
+	assert_hidden
+}
