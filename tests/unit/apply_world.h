@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "change/apply.h"
+#include "fs/fs.h"
 #include "fs/walk.h"
 
 #include <dirent.h>
@@ -442,7 +443,9 @@ static inline void world_in_new_dir(identity_check check, const char *base, uid_
 	if (id)
 		assert_int_equal(chown(dir, id, id), 0);
 	identities_run(check, dir, id);
-	(void)nftw(dir, identities_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	/* any depth, unlike nftw */
+	_cleanup_close_ int fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(fs_remove_tree_at(fd, path_basename(dir), NULL, NULL), 0);
 }
 
 /* As as_everyone, in memory where there is some. */

@@ -3,7 +3,6 @@
 #include "apply_world.h"
 
 #include "change/lock.h"
-#include "fs/fs.h"
 
 int __wrap_fsync(int fd)
 {
