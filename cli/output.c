@@ -40,12 +40,16 @@ bool output_has_colour(int fd)
 	return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
+static void put_line(const char *label, const char *colour, const char *inert)
+{
+	bool coloured = output_has_colour(STDERR_FILENO);
+	(void)fprintf(stderr, "%sairlock: %s%s%s\n", coloured ? colour : "", label, coloured ? "\033[0m" : "", inert);
+}
+
 static void say_line(const char *label, const char *colour, const char *text)
 {
 	char *inert = airlock_text_inert(text, strlen(text));
-	bool coloured = output_has_colour(STDERR_FILENO);
-	(void)fprintf(stderr, "%sairlock: %s%s%s\n", coloured ? colour : "", label, coloured ? "\033[0m" : "",
-		      inert ? inert : "(out of memory)");
+	put_line(label, colour, inert ? inert : "(out of memory)");
 	airlock_free(inert);
 }
 
@@ -66,6 +70,11 @@ void output_error(const struct airlock_error *err)
 	say_line("", "\033[1;31m", err->message[0] ? err->message : airlock_code_meaning(err->code));
 	if (err->hint[0])
 		say_line("hint: ", "\033[36m", err->hint);
+}
+
+void output_inert(const char *line)
+{
+	put_line("", "\033[1m", line);
 }
 
 size_t output_lines(const char *text, size_t max)

@@ -22,6 +22,7 @@ int output_hint(struct airlock_error *err, const char *fmt, ...) __attribute__((
 /* One line on stderr. The arguments may be hostile: the whole line is made inert. */
 void output_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct airlock_error *err);
+void output_inert(const char *line); /* one line that is inert already */
 /* The first lines of a text that is inert already, at most max, indented, on stderr. Returns how many are left. */
 size_t output_lines(const char *text, size_t max);
 

@@ -181,14 +181,10 @@ static bool should_ask(const struct invocation *inv, struct airlock_run *run, co
 	return ask;
 }
 
-void report_run(const struct invocation *inv, struct airlock_run *run)
+static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 {
 	struct change_list list = {0};
 	struct airlock_error err = {0};
-	for (size_t i = 0; airlock_run_note(run, i); i++)
-		output_say("%s", airlock_run_note(run, i));
-	if (airlock_run_changes_count(run) == 0)
-		return;
 	const char *text = airlock_run_changes_text(run);
 	int rc = change_list_parse(json_read_member(airlock_run_result_json(run), "changes"), &list, &err);
 	if (rc < 0)
@@ -198,4 +194,12 @@ void report_run(const struct invocation *inv, struct airlock_run *run)
 	else
 		report_all(airlock_run_id(run), &list, text);
 	change_list_done(&list);
+}
+
+void report_run(const struct invocation *inv, struct airlock_run *run)
+{
+	if (airlock_run_changes_count(run) > 0)
+		tell_changes(inv, run);
+	for (size_t i = 0; airlock_run_note(run, i); i++)
+		output_inert(airlock_run_note(run, i));
 }

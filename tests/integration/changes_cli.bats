@@ -269,6 +269,14 @@ airlock:   D  other'
 	[ "$(wc -l <"$RAW_STDOUT")" -eq 2 ] || fail "expected two lines"
 }
 
+@test "run tells what there is to know besides, in lines of their own" {
+	echo x >"$(printf 'two\nlines')"
+	ln "$(printf 'two\nlines')" twin
+	run_airlock run --changes apply -c 'for f in two*; do echo y >>"$f"; done'
+	assert_status 0
+	assert_stderr_contains $'\nairlock: hard link split: the other names of two\\nlines keep'
+}
+
 @test "a timed-out command's changes are held, and the report says so" {
 	run_airlock run --changes apply --timeout 1s -c 'echo x >new; sleep 30'
 	assert_status 124
