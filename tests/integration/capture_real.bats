@@ -110,13 +110,14 @@ build() {
 	done
 	printf 'int f1(int); int f4(int);\nint main(void) { return f1(f4(-5)); }\n' >main.c
 	cat >Makefile <<-'MAKE'
+		.RECIPEPREFIX = >
 		OBJECTS = $(patsubst %.c,%.o,$(wildcard lib/*.c) main.c)
 		program: $(OBJECTS)
-			$(CC) -o $@ $^
+		> $(CC) -o $@ $^
 		%.o: %.c
-			$(CC) -O1 -c -o $@ $<
+		> $(CC) -O1 -c -o $@ $<
 		clean:
-			rm -f program $(OBJECTS)
+		> rm -f program $(OBJECTS)
 	MAKE
 	works_as_direct 'make -j2 && ./program && make -q'
 	works_as_direct 'touch lib/f1.c && make && make clean && make -j2 program && test "$(make)"'
