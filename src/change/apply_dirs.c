@@ -21,7 +21,8 @@ static int compare_dirs(const void *x, const void *y)
 	if (a->root != b->root)
 		return a->root < b->root ? -1 : 1;
 	int order = path_compare(a->path, b->path);
-	return order ? order : (a->op == NULL) - (b->op == NULL);
+	order = order ? order : (a->op == NULL) - (b->op == NULL);
+	return order ? order : a->staged - b->staged;
 }
 
 static bool is_about_directory(const struct apply_op *op)
@@ -55,13 +56,13 @@ static int collect(struct apply_tx *tx)
 		rc = collect_op(tx, &tx->ops[i]);
 	for (size_t i = 0; rc == 0 && i < tx->n_roots; i++) {
 		/* our stage directory comes and goes there */
-		struct apply_dir d = {.root = i, .path = tx->roots[i].copy ? strdup("") : NULL};
+		struct apply_dir d = {.root = i, .path = tx->roots[i].copy ? strdup("") : NULL, .staged = true};
 		rc = tx->roots[i].copy && !apply_tx_add_dir(tx, &d) ? -ENOMEM : 0;
 	}
 	return rc;
 }
 
-/* Sorted, each once; the entry with the operation comes first and stays. */
+/* Sorted, each once; the entry with the operation comes first and stays, that of the stage only when there is no other. */
 static void make_unique(struct apply_tx *tx)
 {
 	size_t kept = 0;
@@ -170,6 +171,14 @@ static void decide_undo(struct apply_dir *d, int64_t live_ns)
 		d->mtime_after = live_ns;
 }
 
+/* It keeps its time, and is remembered so that nobody takes ours for somebody's change. */
+static void decide_staged(struct apply_dir *d, int64_t live_ns)
+{
+	d->mtime_after = live_ns;
+	if (d->without_ns == APPLY_NO_TIME)
+		d->without_ns = live_ns;
+}
+
 static int decide(const struct apply_tx *tx, struct apply_dir *d, int64_t started_ns)
 {
 	struct stat st = {0};
@@ -183,9 +192,11 @@ static int decide(const struct apply_tx *tx, struct apply_dir *d, int64_t starte
 	d->mode_after = d->op && d->exists_after ? d->op->want.mode : d->mode_before;
 	d->mtime_before = live.mtime_ns;
 	d->open = d->exists_before && st.st_uid == geteuid() && geteuid() != 0 && (live.mode & 0300) != 0300;
-	if (d->with_ns == APPLY_NO_TIME && !tx->undo)
+	if (d->with_ns == APPLY_NO_TIME && !tx->undo && !d->staged)
 		rc = look_twin(tx, d);
-	if (tx->undo)
+	if (d->staged)
+		decide_staged(d, live.mtime_ns);
+	else if (tx->undo)
 		decide_undo(d, live.mtime_ns);
 	else
 		decide_apply(d, live.mtime_ns, started_ns);

@@ -46,6 +46,7 @@ struct apply_dir {
 	int64_t without_ns, with_ns; /* for the record: mtime without and with the run's changes */
 	const struct apply_op *op;   /* while planning: the operation on the directory itself, if any */
 	bool busy;		     /* while planning: other changes in it are applied */
+	bool staged; /* while planning: a root in which nothing but our stage directory comes and goes */
 };
 
 struct apply_root {
