@@ -172,31 +172,41 @@ def is_text(path):
         return False
 
 
+def reported(files):
+    """({path: (kind, type)} with renames as a deletion and an addition, [(old, new, entry)] of the renames)"""
+    found, renames = {}, []
+    for entry in files:
+        path, kind = path_of(entry), entry["kind"]
+        if kind == "renamed":
+            old = path_of(entry, "from")
+            renames.append((old, path, entry))
+            found[old] = ("deleted", entry["type"])
+        found[path] = ("added" if kind == "renamed" else kind, entry["type"])
+    return found, renames
+
+
+def kind_faults(wanted, found):
+    return [f"{trees.show(path)}: reported {found.get(path)}, should be {wanted.get(path)}"
+            for path in sorted({*wanted, *found}) if wanted.get(path) != found.get(path)]
+
+
 def report_faults(files, before, after, root):
     """What is wrong in a report's list of files."""
     faults = []
-    found, renames = {}, []
     for entry in files:
-        path = path_of(entry)
-        if is_text(path) != ("path_base64" not in entry):
+        if is_text(path_of(entry)) != ("path_base64" not in entry):
             faults.append(f"path_base64 is there or not, wrongly: {entry}")
         if entry["root"] != root:
             faults.append(f"wrong root: {entry}")
-        if entry["kind"] == "renamed":
-            renames.append((path_of(entry, "from"), path, entry))
-            found[renames[-1][0]] = ("deleted", entry["type"])
-        elif entry["from"] is not None:
+        if entry["kind"] != "renamed" and entry["from"] is not None:
             faults.append(f"from without a rename: {entry}")
-        found[path] = ("added" if entry["kind"] == "renamed" else entry["kind"], entry["type"])
-        faults += attribute_faults(entry, path, before, after)
+        faults += attribute_faults(entry, path_of(entry), before, after)
     paths = [path_of(entry) for entry in files]
     if paths != sorted(set(paths), key=lambda path: path.split(b"/")):
         faults.append(f"not in order, or twice: {paths}")
+    found, renames = reported(files)
     wanted = trees.expected_changes(before, after)
-    for path in sorted({*wanted, *found}):
-        if wanted.get(path) != found.get(path):
-            faults.append(f"{trees.show(path)}: reported {found.get(path)}, should be {wanted.get(path)}")
-    return faults + rename_faults(renames, wanted, before, after)
+    return faults + kind_faults(wanted, found) + rename_faults(renames, wanted, before, after)
 
 
 def attribute_faults(entry, path, before, after):
@@ -212,16 +222,20 @@ def rename_faults(renames, wanted, before, after):
         was, now = before.get(old), after.get(new)
         if not was or not now or (was.type, was.content) != (now.type, now.content) or entry["type"] == "directory":
             faults.append(f"not a rename: {trees.show(old)} to {trees.show(new)}")
-    left = {path: wanted[path] for path in wanted if path not in {p for pair in renames for p in pair[:2]}}
-    gone = {before[path][:1] + (before[path].content,) for path, (kind, _) in left.items() if can_move(before, path, kind, "deleted")}
-    come = {after[path][:1] + (after[path].content,): path for path, (kind, _) in left.items() if can_move(after, path, kind, "added")}
-    faults += [f"a rename to {trees.show(come[what])} was not seen" for what in gone & come.keys()]
-    return faults
+    moved = {path for old, new, _ in renames for path in (old, new)}
+    gone = movable(before, wanted, moved, "deleted")
+    come = movable(after, wanted, moved, "added")
+    return faults + [f"a rename to {trees.show(come[what])} was not seen" for what in gone.keys() & come.keys()]
 
 
-def can_move(tree, path, kind, wanted):
+def movable(tree, wanted, moved, kind):
+    return {(tree[path].type, tree[path].content): path for path in wanted
+            if path not in moved and wanted[path][0] == kind and can_move(tree, path)}
+
+
+def can_move(tree, path):
     """Files with content, and symlinks, that everybody could read."""
-    if kind != wanted or tree[path].type not in ("file", "symlink") or not tree[path].size:
+    if tree[path].type not in ("file", "symlink") or not tree[path].size:
         return False
     above = [b"/".join(path.split(b"/")[:n]) for n in range(path.count(b"/") + 1)]
     return tree[path].mode & 0o400 and all(tree[folder].mode & 0o500 == 0o500 for folder in above)

@@ -292,8 +292,10 @@ class Run:
         wanted = dict(self.wanted)
         if not {path for path in changed if b"/" not in path}:  # the root is never a change; its time follows from others
             wanted[b""] = wanted[b""]._replace(mtime=after[b""].mtime)
-        return (trees.differences(wanted, after, exact_times=False, links=False) +
-                world.link_faults(self.wanted, after, changed))
+        faults = trees.differences(wanted, after, exact_times=False, links=False)
+        if self.steps == 1 or not self.world.is_split:  # across file systems links are kept in what is applied at once
+            faults += world.link_faults(self.wanted, after, changed)
+        return faults
 
     def apply(self):
         files = self.report()
@@ -305,6 +307,7 @@ class Run:
             return faults
         if waits:
             self.world.airlock("apply", self.result["run"])
+        self.steps = 2 if waits else 1
         return self.applied()
 
     def applied(self):
@@ -332,6 +335,7 @@ class Run:
             # Conflict: the rest that it needs was left out, which is for the person to say.
             self.world.airlock("apply", self.result["run"], "--", world.path_of(entry), statuses=(0, 1, 3))
         self.world.airlock("apply", self.result["run"], statuses=(0, 1))
+        self.steps = 5
         return self.applied()
 
     def discard(self):

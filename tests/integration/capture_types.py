@@ -148,7 +148,7 @@ class Story:
         for root in (where.project, where.twin):
             build(root, place, chosen)
         wanted = [operation for pair in chosen for operation in operations(place, way, *pair)]
-        self.world, self.faults = where, []
+        self.world, self.faults, self.divided = where, [], {}
         self.before = trees.look(where.project)
         self.result, inside = where.run(wanted)
         direct = where.run_twin(wanted)
@@ -156,6 +156,7 @@ class Story:
             self.faults = [f"{what}: {x} in the sandbox, {y} directly" for what, x, y in zip(wanted, inside, direct) if x != y or x != "ok"]
         self.twin = trees.look(where.twin)
         self.files = self.result["changes"]["files"]
+        self.kinds, _ = world.reported(self.files)
         self.held = [entry for entry in self.files if entry["state"] != "applied"]
         self.go_on()
 
@@ -179,21 +180,26 @@ class Story:
         for old, new in zip(self.files, self.shown["files"]):
             if any(old[key] != new[key] for key in ("path", "kind", "type", "from", "size", "mode")):
                 faults.append(f"first reported {old}, later {new}")
-        top = {path: entry for path, entry in self.before.items() if path == b""}
-        return faults + trees.differences(top, {b"": self.undone[b""]})
+        faults += world.report_faults(self.files, self.before, self.after, self.world.project)
+        return faults + trees.differences({b"": self.before[b""]}, {b"": self.undone[b""]})
+
+    def parts(self, tree):
+        """The tree's entries by the pair they belong to, which is their first component."""
+        if id(tree) not in self.divided:
+            divided = self.divided[id(tree)] = {}
+            for path, entry in tree.items():
+                divided.setdefault(path.split(b"/")[0], {})[path] = entry
+        return self.divided[id(tree)]
 
     def of_pair(self, lower, upper):
-        name = pair_name(lower, upper).encode()
-
         def part(tree):
-            return {path: entry for path, entry in tree.items() if path == name or path.startswith(name + b"/")}
-        files = [entry for entry in self.files if world.path_of(entry).startswith(name + b"/") or entry["path"] == name.decode()]
+            return self.parts(tree).get(pair_name(lower, upper).encode(), {})
         before, after = part(self.before), part(self.after)
         faults = ["applied: " + fault for fault in trees.differences(part(self.twin), after, exact_times=False)]
-        faults += world.report_faults(files, before, after, self.world.project)
+        faults += world.kind_faults(trees.expected_changes(before, after), part(self.kinds))
         faults += ["undone: " + fault for fault in trees.differences(before, part(self.undone))]
         faults += ["redone: " + fault for fault in trees.differences(after, part(self.redone))]
-        return faults + self.wrong_states(files)
+        return faults + self.wrong_states([entry for entry in self.files if entry["path"].encode() in part(self.kinds)])
 
     def wrong_states(self, files):
         """New FIFOs wait for a person, and nothing else does but for them."""
@@ -204,9 +210,9 @@ class Story:
         return faults
 
 
-def test_table(tap, build_dir, backend, places, where_text):
-    for place in PLACES:
-        for way in WAYS:
+def test_table(tap, build_dir, backend, where_text, placements=PLACES, ways=WAYS, **places):
+    for place in placements:
+        for way in ways:
             chosen = pairs(place, way)
             if not chosen:
                 continue
@@ -225,12 +231,13 @@ def main(build_dir):
     tap = world.Tap()
     other = world.other_place()
     for backend in world.backends():
-        test_table(tap, build_dir, backend, {}, backend)
+        test_table(tap, build_dir, backend, backend)
         if not other:
             tap.skip(f"across file systems, {backend}", "a second file system")
             continue
-        test_table(tap, build_dir, backend, {"state_in": other}, f"{backend}, state elsewhere")
-        test_table(tap, build_dir, backend, {"project_in": other}, f"{backend}, project elsewhere")
+        some = {"placements": ("top", "in-renamed"), "ways": ("replace", "in-place")}
+        test_table(tap, build_dir, backend, f"{backend}, state elsewhere", **some, state_in=other)
+        test_table(tap, build_dir, backend, f"{backend}, project elsewhere", **some, project_in=other)
     return tap.finish()
 
 
