@@ -212,7 +212,7 @@ int fs_write_private_file(const char *path, const void *data, size_t len, struct
 int fs_create_private_file(const char *path, const void *data, size_t len, struct airlock_error *err)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int rc = fd < 0 ? -errno : write_all(fd, data, len);
+	int rc = fd < 0 || fchmod(fd, 0600) < 0 ? -errno : write_all(fd, data, len);
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "write", path) : 0;
 }
 

@@ -249,14 +249,16 @@ static int decide(struct session_layers *c, const struct airlock_job *job, const
 	return 0;
 }
 
-/* A run that changed nothing leaves no layer. */
-static void remove_empty_layer(const char *run_dir)
+/* A run that changed nothing leaves no layer; and the kernel's own directory, which has no permissions at all and would
+ * keep a person from removing ours, goes in any case. */
+static void remove_leftovers(const char *run_dir, bool changed_nothing)
 {
 	_cleanup_close_ int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return;
-	(void)fs_remove_tree_at(fd, "upper", NULL, NULL);
 	(void)fs_remove_tree_at(fd, "work", NULL, NULL);
+	if (changed_nothing)
+		(void)fs_remove_tree_at(fd, "upper", NULL, NULL);
 }
 
 void layers_end(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
@@ -266,10 +268,8 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 		return;
 	(void)decide(c, job, run_dir, result);
 	_cleanup_free_ char *record = path_join(run_dir, "changes");
-	if (!record || change_set_save(c->set, record, &c->error) < 0)
-		return;
-	if (c->set->n == 0 && c->error.code == 0)
-		remove_empty_layer(run_dir);
+	bool saved = record && change_set_save(c->set, record, &c->error) == 0;
+	remove_leftovers(run_dir, saved && c->set->n == 0 && c->error.code == 0);
 }
 
 void layers_done(struct session_layers *c)

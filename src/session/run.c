@@ -42,8 +42,9 @@ static int claim_run_dir(struct airlock_run *run, const struct host *host, struc
 		base_freep(&run->dir);
 		if (make_id(run->id, sizeof run->id) < 0 || !(run->dir = path_join(runs, run->id)))
 			return base_oom(err);
-		if (mkdir(run->dir, 0700) == 0)
-			return 0;
+		if (mkdir(run->dir, 0700) == 0) /* whatever the caller's umask takes away */
+			return chmod(run->dir, 0700) < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "chmod", run->dir)
+							 : 0;
 		if (errno != EEXIST)
 			break;
 	}

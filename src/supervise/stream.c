@@ -5,6 +5,7 @@
 #include "fs/fs.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 int stream_init(struct stream *s, int relay_fd, int64_t cap, const char *run_dir, const char *name)
 {
@@ -33,6 +34,8 @@ static void open_file(struct stream *s)
 	_cleanup_free_ char *path = path_join(s->run_dir, s->name);
 	if (path && fs_make_private_dir(s->run_dir, NULL) == 0)
 		s->file_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (s->file_fd >= 0)
+		(void)fchmod(s->file_fd, 0600); /* whatever the caller's umask takes away */
 	s->file_failed = s->file_fd < 0;
 }
 
