@@ -56,8 +56,9 @@ static size_t count_selected(const struct change_set *set, const bool *selected)
 	return n;
 }
 
-/* What a person who names a run, or paths of it, means: everything of it that is not done yet (or, undoing, done). */
-static int select_changes(struct change_set *set, const char *const *paths, bool undo, bool force, bool **ret,
+/* What a person who names a run, or paths of it, means: everything of it that is not done yet (or, undoing, done). What was
+ * in conflict is part of that, or the rest of the run would be applied without it (I3). */
+static int select_changes(struct change_set *set, const char *const *paths, bool undo, bool **ret,
 			  struct airlock_error *err)
 {
 	int rc = apply_select(set, paths, undo, ret, err);
@@ -65,8 +66,7 @@ static int select_changes(struct change_set *set, const char *const *paths, bool
 		return rc;
 	for (size_t i = 0; i < set->n; i++) {
 		enum change_state st = set->v[i].state;
-		bool open =
-			undo ? st == CHANGE_APPLIED : st == CHANGE_HELD || (st == CHANGE_CONFLICT && (force || paths));
+		bool open = undo ? st == CHANGE_APPLIED : st == CHANGE_HELD || st == CHANGE_CONFLICT;
 		(*ret)[i] = (*ret)[i] && open;
 	}
 	return 0;
@@ -84,7 +84,8 @@ static int carry_out(struct earlier *e, const bool *selected, bool undo, bool fo
 					.lock_dir = e->locks};
 	int rc = apply_execute(&request, notes, err);
 	if (rc == AIRLOCK_ERR_CONFLICT) {
-		(void)change_set_save(e->set, e->record, NULL);
+		if (!undo) /* what is applied stays applied: the record is right as it is */
+			(void)change_set_save(e->set, e->record, NULL);
 		base_hint(err, "`airlock changes %s` says which; name the other paths, or use --force", e->set->run);
 	}
 	return rc;
@@ -123,7 +124,7 @@ static int move_changes(struct earlier *e, const char *const *paths, enum direct
 	bool undo = direction == UNDO;
 	_cleanup_free_ bool *selected = NULL;
 	_cleanup_strs_ struct strs notes = STRS_INIT;
-	int rc = select_changes(e->set, paths, undo, force, &selected, err);
+	int rc = select_changes(e->set, paths, undo, &selected, err);
 	if (rc < 0)
 		return rc;
 	if (direction == REDO)
@@ -156,7 +157,7 @@ int airlock_changes_sensitive(const struct airlock_settings *s, const char *run,
 	struct buf out = BUF_INIT;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
-		rc = select_changes(e.set, paths, false, false, &selected, err);
+		rc = select_changes(e.set, paths, false, &selected, err);
 	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {
 		const struct change *c = &e.set->v[i];
 		if (!selected[i] || c->verdict != CHANGE_HOLD)
@@ -179,7 +180,7 @@ int airlock_changes_discard(const struct airlock_settings *s, const char *run, c
 	*ret_count = 0;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
-		rc = select_changes(e.set, paths, false, true, &selected, err);
+		rc = select_changes(e.set, paths, false, &selected, err);
 	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {
 		if (selected[i]) {
 			e.set->v[i].state = CHANGE_DISCARDED;
@@ -200,14 +201,6 @@ static bool has_applied(const struct change_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
 		if (set->v[i].state == CHANGE_APPLIED)
-			return true;
-	return false;
-}
-
-static bool has_undone(const struct change_set *set)
-{
-	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].undone)
 			return true;
 	return false;
 }
@@ -244,9 +237,11 @@ int airlock_changes_undo(const struct airlock_settings *s, const char *run, cons
 	if (rc == 0 && !run)
 		rc = find_last_applied(&e, s, err);
 	if (rc == 0) {
-		/* Of a run that was undone before, undoing is doing it again. */
-		bool undo = has_applied(e.set) || !has_undone(e.set);
-		rc = move_changes(&e, paths, undo ? UNDO : REDO, force, ret_count, ret_text, err);
+		rc = move_changes(&e, paths, UNDO, force, ret_count, ret_text, err);
+		if (rc >= 0 && *ret_count == 0) { /* of what was undone before, undoing is doing it again */
+			base_freep(ret_text);
+			rc = move_changes(&e, paths, REDO, force, ret_count, ret_text, err);
+		}
 		*ret_run = rc == 0 ? strdup(e.set->run) : NULL;
 	}
 	earlier_done(&e);
