@@ -53,7 +53,7 @@ bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (plan->mounts[i].kind == PLAN_REBUILD || stage_covers(plan, &plan->mounts[i]))
 			return true;
-	return fds->n_layers > 0;
+	return fds->n_layers > 0 || geteuid() == 0; /* root's devices are guarded there */
 }
 
 /* Is anything bound from below a directory? Then it must be found there, also when the directory itself is to be hidden. */

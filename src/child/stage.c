@@ -229,11 +229,37 @@ static void cover(const char *path, int is_dir, const char *empty)
 	(void)r_close((int)over);
 }
 
+/* ── Devices ── */
+
+/* The backend binds these into the sandbox. To root they belong: chmod would reach the host's. A read-only mount keeps
+ * their inodes as they are, and does not keep anybody from using the devices. */
+static void guard_device(const char *path)
+{
+	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+	long tree = raw_call3(__NR_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree == -ENOENT)
+		return;
+	check(CHILD_LAYER_COVER, tree);
+	check(CHILD_LAYER_COVER, raw_call5(__NR_mount_setattr, tree, "", AT_EMPTY_PATH, &read_only, sizeof read_only));
+	check(CHILD_LAYER_COVER, raw_call5(__NR_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH));
+	(void)r_close((int)tree);
+}
+
+static void guard_devices(void)
+{
+	static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+					      "/dev/random", "/dev/urandom", "/dev/tty"};
+	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+		guard_device(devices[i]);
+}
+
 void stage_main(void)
 {
 	struct child_stage_job *job = map_stage();
 	char *base = (char *)job;
 	enter_namespaces(job);
+	if (!(job->flags & CHILD_STAGE_USER))
+		guard_devices();
 	const struct child_layer *layers = (const void *)(base + job->layers);
 	for (layer_number = 0; layer_number < job->n_layers; layer_number++)
 		mount_layer(base, &layers[layer_number]);
