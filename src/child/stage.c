@@ -231,8 +231,8 @@ static void cover(const char *path, int is_dir, const char *empty)
 
 /* ── Devices ── */
 
-/* The backend binds these into the sandbox. To root they belong: chmod would reach the host's. A read-only mount keeps
- * their inodes as they are, and does not keep anybody from using the devices. */
+/* The backend binds these into the sandbox. To root they belong: chmod would reach the host's; touch does for everybody.
+ * A read-only mount keeps their inodes as they are, and does not keep anybody from using the devices. */
 static void guard_device(const char *path)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -258,8 +258,7 @@ void stage_main(void)
 	struct child_stage_job *job = map_stage();
 	char *base = (char *)job;
 	enter_namespaces(job);
-	if (!(job->flags & CHILD_STAGE_USER))
-		guard_devices();
+	guard_devices();
 	const struct child_layer *layers = (const void *)(base + job->layers);
 	for (layer_number = 0; layer_number < job->n_layers; layer_number++)
 		mount_layer(base, &layers[layer_number]);
