@@ -26,9 +26,6 @@ EVERYTHING='echo changed >one; rm two; mv src/numbers src/renamed; mkdir -p new/
 
 # ---- I1
 
-@test "I1 nothing outside the roots and the playground changes" {
-	each_backend i1_outside
-}
 i1_outside() {
 	mkdir -p "$HOME/beside/dir" "$HOME/playground"
 	echo outside >"$HOME/beside/file"
@@ -232,9 +229,6 @@ conflicts() {
 	assert_absent new-file
 }
 
-@test "I3 edited meanwhile: the whole run is held, both versions can be seen" {
-	each_backend i3_edited
-}
 i3_edited() {
 	theirs() { echo theirs >>one; }
 	conflicts 'echo ours >>one' theirs one
@@ -317,9 +311,6 @@ i3_deleted() {
 	assert_file one $'one\ntheirs'
 }
 
-@test "I3 created meanwhile, where the command creates something too" {
-	each_backend i3_created
-}
 i3_created() {
 	theirs() { echo theirs >made; }
 	conflicts 'echo ours >made' theirs made
@@ -335,9 +326,6 @@ i3_created() {
 	assert_file made/in theirs
 }
 
-@test "I3 a parent directory replaced meanwhile by a symlink, moved away, or made anew" {
-	each_backend i3_parent
-}
 i3_parent() {
 	mkdir -p "$HOME/elsewhere/deep"
 	echo theirs >"$HOME/elsewhere/numbers"
@@ -381,9 +369,6 @@ i3_neighbour() {
 	assert_absent one
 }
 
-@test "I3 what somebody else made the very same is no conflict" {
-	each_backend i3_same
-}
 i3_same() {
 	some_project
 	same() {
@@ -395,9 +380,6 @@ i3_same() {
 	assert_absent two
 }
 
-@test "I3 undo does not overwrite what was edited since" {
-	each_backend i3_undo
-}
 i3_undo() {
 	some_project
 	run_captured -c 'echo ours >one; rm two; echo ours >made; mkdir dir; echo x >dir/x'
@@ -439,10 +421,6 @@ i3_root() {
 
 # ---- I4
 
-@test "I4 killed at any step of apply and undo, each path is old or new after recovery" {
-	command -v strace >/dev/null || skip "needs: strace"
-	each_backend i4_killed
-}
 # The calls that apply makes steps with. Each is the last one that succeeds or does not, in its turn.
 i4_killed() {
 	local call when points=0
@@ -573,9 +551,6 @@ i5_last() {
 	assert_status 1
 }
 
-@test "I5 runs one after the other are undone one after the other" {
-	each_backend i5_stack
-}
 i5_stack() {
 	some_project
 	local i runs=()
@@ -595,9 +570,6 @@ i5_stack() {
 
 # ---- I6
 
-@test "I6 the host side follows no symlink of the sandbox: scan, diff, apply, undo, discard" {
-	each_backend i6_symlinks
-}
 i6_symlinks() {
 	some_project
 	mkdir -p "$HOME/secret/sub"

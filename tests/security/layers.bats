@@ -43,9 +43,6 @@ symlink_layer() {
 	assert_same_tree before .
 }
 
-@test "trees of mode 000 are reported, applied, undone and discarded" {
-	each_backend mode_000
-}
 mode_000() {
 	mkdir -p old/sub
 	echo old >old/sub/file
@@ -96,9 +93,6 @@ read_only_parent() {
 	chmod 755 ro
 }
 
-@test "20,000 entries" {
-	each_backend many
-}
 many() {
 	keep_tree before .
 	run_captured -c 'for d in $(seq 100); do mkdir -p t/$d; done; for d in t/*; do (cd $d && seq 200 | xargs touch); done'
@@ -114,9 +108,6 @@ many() {
 	[ "$(find t | wc -l)" -eq 20101 ] || fail "brought back: $(find t | wc -l)"
 }
 
-@test "directories 300 deep, with the longest names" {
-	each_backend deep
-}
 deep() {
 	keep_tree before .
 	run_python --json <<-'PYTHON'
@@ -213,9 +204,6 @@ hostile_project() {
 
 # ---- who can see what
 
-@test "the sandbox sees neither its own layer nor the state directory" {
-	each_backend invisible
-}
 invisible() {
 	run_captured -c 'echo mine >marker-file-of-the-layer'
 	run_airlock run -c 'ls -A "$XDG_STATE_HOME/airlock" "$HOME/.local/state/airlock" 2>/dev/null;
@@ -256,9 +244,6 @@ attributes() {
 	python3 -c 'import os; assert not [x for d, _, f in os.walk(".") for n in [d] + f for x in os.listxattr(os.path.join(d, n) if n != d else d) if "overlay" in x]'
 }
 
-@test "a project that has user.overlay. attributes from elsewhere" {
-	each_backend foreign_attributes
-}
 foreign_attributes() {
 	mkdir -p dir
 	echo visible >dir/in
@@ -308,10 +293,6 @@ odd_project() {
 	assert_file closed/in/file in
 }
 
-@test "a directory nobody may read is removed, renamed or left, never half" {
-	is_root && skip "needs: an ordinary user"
-	each_backend closed_directory
-}
 closed_directory() {
 	mkdir -p closed/in
 	echo in >closed/in/file
@@ -359,9 +340,6 @@ state_inside() {
 
 # ---- others at work
 
-@test "two runs at once on one project do not disturb each other" {
-	each_backend two_runs
-}
 two_runs() {
 	local i
 	seq 50 | tee a >b
@@ -376,9 +354,6 @@ two_runs() {
 	done
 }
 
-@test "two runs that change the same file: one wins, the other is held" {
-	each_backend same_file
-}
 same_file() {
 	local i
 	other() {
@@ -467,9 +442,6 @@ editor_forced() {
 		fail "lost: $(comm -23 "$BATS_TEST_TMPDIR/all" "$BATS_TEST_TMPDIR/kept" | head)"
 }
 
-@test "one applier at a time: the others wait, or say busy" {
-	each_backend appliers
-}
 appliers() {
 	local i runs=()
 	for i in 1 2 3 4 5 6; do

@@ -1,0 +1,773 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154,SC2016,SC2317 # run_airlock sets variables; $ in quotes is for the shell inside; functions called by name
+# What holds of captured changes, whatever the command does: the invariants I1 to I8 of docs/design, each by its name.
+
+load ../helpers
+load ../capture/capture
+
+# some_project: files of several kinds, all of them old
+some_project() {
+	rm -rf "${PROJECT:?}"/{.[!.]*,*}
+	mkdir -p .git src/deep empty
+	echo one >one
+	echo two >two
+	seq 200 >src/numbers
+	echo deep >src/deep/file
+	ln -s one link
+	printf '#!/bin/sh\n' >script
+	chmod 755 script
+	age .
+}
+
+# A bit of everything.
+EVERYTHING='echo changed >one; rm two; mv src/numbers src/renamed; mkdir -p new/er; echo new >new/er/file; chmod 600 src/deep/file;
+	rm link; ln -s two link; rm -rf empty; mkdir empty; echo x >empty/x; touch -d 2001-01-01 src; mv src/deep deep'
+
+# ---- I1
+
+@test "I1 nothing outside the roots and the playground changes" {
+	each_backend i1_outside
+}
+i1_outside() {
+	mkdir -p "$HOME/beside/dir" "$HOME/playground"
+	echo outside >"$HOME/beside/file"
+	ln -sfn "$HOME/beside" "$PROJECT/to-outside"
+	ln -sfn "$HOME/beside/file" "$PROJECT/to-file"
+	age "$HOME/beside"
+	keep_tree beside "$HOME/beside"
+	local mode
+	for mode in apply hold ask discard direct; do
+		run_airlock run --changes $mode -c '
+			for f in "$HOME"/beside/file to-file to-outside/file to-outside/dir/new "$HOME/new" /etc/new /usr/new /new /var/new; do
+				echo x 2>/dev/null >"$f"; done
+			rm -rf "$HOME/beside" to-outside/dir; mkdir "$HOME/beside/more"; chmod 777 to-file; touch to-file
+			mv to-outside/dir .; ln -f to-file hard; echo y >>hard; echo played >"$HOME/playground/toy"; true' 2>/dev/null
+		assert_status 0
+		assert_same_tree beside "$HOME/beside"
+		assert_absent "$HOME/new"
+		assert_absent /new
+		assert_file "$HOME/playground/toy" played
+		rm "$HOME/playground/toy"
+	done
+}
+
+@test "I1 another name of a file, outside, keeps its content" {
+	each_backend i1_hard_link
+}
+i1_hard_link() {
+	echo original >"$HOME/outside"
+	ln -f "$HOME/outside" "$PROJECT/inside"
+	run_captured -c 'echo changed >inside; chmod 600 inside'
+	assert_status 0
+	assert_json applied changes state
+	assert_file inside changed
+	assert_file "$HOME/outside" original
+	[ "$(stat -c %a "$HOME/outside")" = 644 ] || fail "the mode outside changed"
+	run_airlock undo "$RUN"
+	assert_status 0
+	assert_file inside original
+	[ "$HOME/outside" -ef inside ] || fail "undo brought back another file"
+}
+
+@test "I1 a directory that became a symlink leads apply and undo nowhere" {
+	each_backend i1_symlinked_directory
+}
+i1_symlinked_directory() {
+	some_project
+	mkdir -p "$HOME/target/deep"
+	echo theirs >"$HOME/target/numbers"
+	echo theirs >"$HOME/target/deep/file"
+	keep_tree target "$HOME/target"
+	keep_tree before .
+	run_captured -c 'rm -rf src; ln -s "$HOME/target" src; echo x >src/numbers 2>/dev/null; echo x >src/more 2>/dev/null; echo fine >one'
+	assert_status 0
+	assert_json partial changes state
+	assert_change src state=held 'reason=*leads out of the project*'
+	assert_file one fine
+	run_airlock apply "$RUN"
+	assert_status 0
+	[ -L src ] || fail "the symlink was not applied"
+	assert_same_tree target "$HOME/target"
+	run_airlock undo "$RUN"
+	assert_status 0
+	assert_same_tree before .
+	assert_same_tree target "$HOME/target"
+}
+
+# ---- I2
+
+@test "I2 nothing inside the roots changes until apply" {
+	each_backend i2_until_apply
+}
+i2_until_apply() {
+	some_project
+	keep_tree before .
+	unchanged_so_far() {
+		assert_same_tree before .
+	}
+	meanwhile "$EVERYTHING" unchanged_so_far --hold
+	assert_same_tree before .
+	assert_json held state
+	run_airlock apply "$RUN"
+	assert_status 0
+	assert_file one changed
+	assert_file new/er/file new
+	assert_file deep/file deep
+	assert_absent src/deep
+	show_changes
+	assert_json applied state
+}
+
+@test "I2 a discarded run leaves no trace, not even an mtime" {
+	each_backend i2_discarded
+}
+i2_discarded() {
+	some_project
+	keep_tree before .
+	run_captured --discard -c "$EVERYTHING"
+	assert_status 0
+	assert_json discarded changes state
+	assert_change one state=discarded
+	assert_same_tree before .
+	run_captured --hold -c "$EVERYTHING"
+	run_airlock discard "$RUN"
+	assert_status 0
+	assert_same_tree before .
+	show_changes
+	assert_json discarded state
+	run_airlock apply "$RUN"
+	assert_status 1
+	assert_same_tree before .
+}
+
+@test "I2 a run that only reads, or leaves everything as it was, leaves no trace" {
+	each_backend i2_reads
+}
+i2_reads() {
+	some_project
+	keep_tree before .
+	run_captured -c 'find . -type f -exec cat {} + >/dev/null; exec 7>>one; exec 7>&-; ls -lR >/dev/null'
+	assert_status 0
+	assert_json none changes state
+	assert_json '[]' changes files
+	assert_same_tree before .
+}
+
+@test "I2 killed and timed-out runs are held, and can be applied" {
+	each_backend i2_killed
+}
+i2_killed() {
+	local how
+	for how in 'sleep 60' 'kill -KILL $$' 'kill -TERM $$'; do
+		some_project
+		keep_tree before .
+		run_captured --timeout 1s -c "echo changed >one; $how"
+		assert_json held changes state
+		assert_change one state=held 'reason=held*'
+		assert_same_tree before .
+		run_airlock apply "$RUN"
+		assert_status 0
+		assert_file one changed
+	done
+}
+
+@test "I2 a run that fails by itself is applied like any other" {
+	each_backend i2_failed
+}
+i2_failed() {
+	run_captured -c 'echo changed >file; exit 3'
+	assert_status 3
+	assert_json applied changes state
+	assert_file file changed
+}
+
+@test "I2 airlock killed during a run: nothing was applied" {
+	each_backend i2_airlock_killed
+}
+i2_airlock_killed() {
+	some_project
+	keep_tree before .
+	new_marker
+	"$AIRLOCK" run -c "echo changed >one; echo ready; : $MARKER; sleep 60" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+	local pid=$!
+	eventually grep -q ready "$BATS_TEST_TMPDIR/out"
+	kill -KILL $pid
+	wait $pid 2>/dev/null || true
+	eventually assert_no_process "$MARKER"
+	assert_same_tree before .
+	run_airlock run -c true
+	assert_status 0
+	assert_same_tree before .
+}
+
+@test "I2 strict holds; ask holds without a terminal; direct writes at once" {
+	each_backend i2_modes
+}
+i2_modes() {
+	some_project
+	keep_tree before .
+	run_captured --profile strict -c 'echo changed >one'
+	assert_json held changes state
+	assert_same_tree before .
+	run_captured --changes ask -c 'echo changed >one'
+	assert_json held changes state
+	assert_same_tree before .
+	run_captured --changes direct -c 'echo changed >one'
+	assert_json direct changes state
+	assert_file one changed
+}
+
+# ---- I3
+
+# conflicts LINE FUNCTION PATH: the command does LINE, which is about PATH, and changes "two"; FUNCTION happens meanwhile
+conflicts() {
+	some_project
+	meanwhile "$1; echo ours >two; echo ours >new-file" "$2"
+	assert_json held state
+	assert_change "$3" state=conflict 'reason=?*'
+	assert_change two state=held 'reason=*conflict*'
+	assert_change new-file state=held
+	assert_file two two
+	assert_absent new-file
+}
+
+@test "I3 edited meanwhile: the whole run is held, both versions can be seen" {
+	each_backend i3_edited
+}
+i3_edited() {
+	theirs() { echo theirs >>one; }
+	conflicts 'echo ours >>one' theirs one
+	assert_file one $'one\ntheirs'
+	keep_tree theirs .
+	run_airlock diff "$RUN" one
+	assert_stdout_contains ours
+	assert_stdout_contains theirs
+	run_airlock apply "$RUN"
+	assert_status 3
+	assert_same_tree theirs .
+	run_airlock apply "$RUN" one
+	assert_status 3
+	assert_same_tree theirs .
+	run_airlock apply "$RUN" two
+	assert_status 0
+	assert_file two ours
+	assert_file one $'one\ntheirs'
+	assert_absent new-file
+	show_changes
+	assert_json partial state
+	run_airlock apply --force "$RUN"
+	assert_status 0
+	assert_file one $'one\nours'
+	assert_file new-file ours
+	run_airlock undo "$RUN"
+	assert_status 0
+	assert_same_tree theirs .
+}
+
+@test "I3 edited meanwhile, size and mtime set back" {
+	each_backend i3_set_back
+}
+i3_set_back() {
+	theirs() {
+		echo ONE >one
+		touch -d '2019-05-05 05:05:05.123456789' one
+	}
+	conflicts 'echo two >one' theirs one
+	assert_file one ONE
+}
+
+@test "I3 replaced meanwhile, by renaming another file over it" {
+	each_backend i3_replaced
+}
+i3_replaced() {
+	theirs() {
+		echo theirs >spare
+		mv spare one
+	}
+	conflicts 'echo ours >>one' theirs one
+	assert_file one theirs
+	run_airlock apply --force "$RUN" one
+	assert_status 0
+	assert_file one $'one\nours'
+	assert_file two two
+	run_airlock undo "$RUN" one
+	assert_status 0
+	assert_file one theirs
+}
+
+@test "I3 deleted meanwhile: changed and deleted, both ways" {
+	each_backend i3_deleted
+}
+i3_deleted() {
+	theirs() { rm one; }
+	conflicts 'echo ours >>one' theirs one
+	assert_absent one
+	run_airlock apply --force "$RUN"
+	assert_status 0
+	assert_file one $'one\nours'
+	changed() { echo theirs >>one; }
+	conflicts 'rm one' changed one
+	assert_file one $'one\ntheirs'
+	run_airlock apply --force "$RUN"
+	assert_status 0
+	assert_absent one
+	run_airlock undo "$RUN"
+	assert_status 0
+	assert_file one $'one\ntheirs'
+}
+
+@test "I3 created meanwhile, where the command creates something too" {
+	each_backend i3_created
+}
+i3_created() {
+	theirs() { echo theirs >made; }
+	conflicts 'echo ours >made' theirs made
+	assert_file made theirs
+	run_airlock diff "$RUN" made
+	assert_stdout_contains ours
+	assert_stdout_contains theirs
+	into() { echo theirs >src/deep/extra; }
+	conflicts 'rm -rf src/deep' into src/deep
+	assert_file src/deep/extra theirs
+	as_directory() { mkdir made && echo theirs >made/in; }
+	conflicts 'echo ours >made' as_directory made
+	assert_file made/in theirs
+}
+
+@test "I3 a parent directory replaced meanwhile by a symlink, moved away, or made anew" {
+	each_backend i3_parent
+}
+i3_parent() {
+	mkdir -p "$HOME/elsewhere/deep"
+	echo theirs >"$HOME/elsewhere/numbers"
+	keep_tree elsewhere "$HOME/elsewhere"
+	link() {
+		mv src moved
+		ln -s "$HOME/elsewhere" src
+	}
+	conflicts 'echo ours >src/numbers; echo ours >src/deep/file; echo ours >src/new' link src/numbers
+	assert_same_tree elsewhere "$HOME/elsewhere"
+	[ "$(wc -l <moved/numbers)" = 200 ] || fail "the moved directory was changed"
+	run_airlock apply --force "$RUN"
+	assert_same_tree elsewhere "$HOME/elsewhere"
+	away() { mv src moved; }
+	conflicts 'echo ours >src/numbers' away src/numbers
+	assert_absent src
+	anew() {
+		mv src moved
+		mkdir src
+		cp -p moved/numbers src/numbers
+	}
+	conflicts 'echo ours >src/numbers' anew src/numbers
+	[ "$(wc -l <src/numbers)" = 200 ] || fail "the new directory's file was changed"
+}
+
+@test "I3 a neighbour created or changed meanwhile is no conflict" {
+	each_backend i3_neighbour
+}
+i3_neighbour() {
+	some_project
+	neighbour() {
+		echo theirs >src/neighbour
+		echo theirs >two
+	}
+	meanwhile 'echo ours >src/numbers; echo ours >src/new; rm one' neighbour
+	assert_json applied state
+	assert_file src/numbers ours
+	assert_file src/new ours
+	assert_file src/neighbour theirs
+	assert_file two theirs
+	assert_absent one
+}
+
+@test "I3 what somebody else made the very same is no conflict" {
+	each_backend i3_same
+}
+i3_same() {
+	some_project
+	same() {
+		rm two
+		echo both >made
+	}
+	meanwhile 'rm two; echo both >made; touch -d 2001-01-01 made' same
+	assert_change two 'state=applied'
+	assert_absent two
+}
+
+@test "I3 undo does not overwrite what was edited since" {
+	each_backend i3_undo
+}
+i3_undo() {
+	some_project
+	run_captured -c 'echo ours >one; rm two; echo ours >made; mkdir dir; echo x >dir/x'
+	echo later >>one
+	echo mine >dir/mine
+	keep_tree edited .
+	run_airlock undo "$RUN"
+	assert_status 3
+	assert_same_tree edited .
+	run_airlock undo "$RUN" two
+	assert_status 0
+	assert_file two two
+	assert_file one $'ours\nlater'
+	run_airlock undo "$RUN" --force one
+	assert_status 0
+	assert_file one one
+	run_airlock undo "$RUN" one
+	assert_status 0
+	assert_file one $'ours\nlater'
+	assert_file dir/mine mine
+}
+
+@test "I3 the project itself replaced meanwhile" {
+	each_backend i3_root
+}
+i3_root() {
+	some_project
+	replaced() {
+		mv "$PROJECT" "$HOME/moved"
+		mkdir "$PROJECT"
+		echo theirs >"$PROJECT/one"
+	}
+	meanwhile 'echo ours >one' replaced
+	cd "$PROJECT" || return
+	assert_file "$PROJECT/one" theirs
+	assert_file "$HOME/moved/one" one
+	[ "$(ls -A "$PROJECT")" = one ] || fail "something came into the new project"
+}
+
+# ---- I4
+
+@test "I4 killed at any step of apply and undo, each path is old or new after recovery" {
+	command -v strace >/dev/null || skip "needs: strace"
+	each_backend i4_killed
+}
+# The calls that apply makes steps with. Each is the last one that succeeds or does not, in its turn.
+i4_killed() {
+	local call when points=0
+	some_project
+	keep_tree before .
+	run_captured --hold -c "$EVERYTHING"
+	cp -a "$PROJECT" "$HOME/direct"
+	(cd "$HOME/direct" && bash -c "$EVERYTHING")
+	keep_tree after "$HOME/direct"
+	for call in renameat2 fsync,fdatasync,syncfs mkdirat unlinkat openat2 write,pwrite64; do
+		for ((when = 1; when < 200; when += 1 + when / 6)); do
+			points=$((points + 1))
+			run_program strace -qq -o /dev/null -e trace=none -e "inject=$call:signal=KILL:when=$when" "$AIRLOCK" apply "$RUN"
+			run_airlock recover
+			[ "$status" -le 1 ] || fail "recover after $call $when"
+			old_or_new "$call $when"
+			back_to_old
+		done
+	done
+	echo "# $points points"
+}
+# Afterwards the run can still be applied and undone, whatever the crash left.
+old_or_new() {
+	if python3 "$CAPTURE/tree.py" same "$BATS_TEST_TMPDIR/before.tree" . >"$BATS_TEST_TMPDIR/not-old"; then
+		IS_NEW=
+	elif python3 "$CAPTURE/tree.py" alike "$BATS_TEST_TMPDIR/after.tree" . >"$BATS_TEST_TMPDIR/not-new"; then
+		IS_NEW=1
+	else
+		fail "after $1 neither old:" "$(cat "$BATS_TEST_TMPDIR/not-old")" "nor new:" "$(cat "$BATS_TEST_TMPDIR/not-new")"
+	fi
+}
+back_to_old() {
+	if [ "$IS_NEW" ]; then
+		run_airlock undo "$RUN"
+		assert_status 0
+		assert_same_tree before .
+	fi
+}
+
+@test "I4 airlock run killed while it applies" {
+	each_backend i4_run_killed
+}
+i4_run_killed() {
+	local i pid
+	for i in {1..8}; do
+		some_project
+		keep_tree before .
+		"$AIRLOCK" run -c "$EVERYTHING; echo done" >"$BATS_TEST_TMPDIR/out" 2>/dev/null 3>&- &
+		pid=$!
+		eventually grep -q "done" "$BATS_TEST_TMPDIR/out"
+		sleep "0.00$i"
+		kill -KILL $pid 2>/dev/null || true
+		wait $pid 2>/dev/null || true
+		run_airlock recover
+		if ! python3 "$CAPTURE/tree.py" same "$BATS_TEST_TMPDIR/before.tree" . >/dev/null; then
+			assert_file one changed
+			assert_absent two
+			assert_file deep/file deep
+			assert_absent src/deep
+		fi
+	done
+}
+
+# ---- I5
+
+@test "I5 undo puts back what was replaced, undoing that does it again" {
+	each_backend i5_undo
+}
+i5_undo() {
+	some_project
+	keep_tree before .
+	run_captured -c "$EVERYTHING"
+	assert_json applied changes state
+	keep_tree after .
+	local i
+	for i in 1 2 3; do
+		run_airlock undo "$RUN"
+		assert_status 0
+		assert_same_tree before .
+		run_airlock undo "$RUN"
+		assert_status 0
+		assert_same_tree after .
+	done
+}
+
+@test "I5 undo of some paths takes what they need and nothing else" {
+	each_backend i5_paths
+}
+i5_paths() {
+	some_project
+	run_captured -c 'echo ours >one; rm -rf src; echo ours >two'
+	assert_json applied changes state
+	run_airlock undo "$RUN" src/deep/file
+	assert_status 0
+	assert_file src/deep/file deep
+	assert_absent src/numbers
+	assert_file one ours
+	run_airlock undo "$RUN" one src
+	assert_status 0
+	assert_file one one
+	[ "$(wc -l <src/numbers)" = 200 ] || fail "src/numbers did not come back"
+	assert_file two ours
+}
+
+@test "I5 undo without a run takes the last applied one of this project" {
+	each_backend i5_last
+}
+i5_last() {
+	some_project
+	mkdir -p "$HOME/other/.git"
+	echo other >"$HOME/other/file"
+	run_captured -c 'echo 1 >one'
+	run_captured -c 'echo 2 >two'
+	run_captured --hold -c 'echo 3 >two'
+	run_captured -c 'true'
+	run_airlock run -p "$HOME/other" -C "$HOME/other" -c 'echo changed >file'
+	assert_status 0
+	assert_file "$HOME/other/file" changed
+	run_airlock undo
+	assert_status 0
+	assert_file two two
+	assert_file one 1
+	run_airlock undo
+	assert_status 0
+	assert_file one one
+	assert_file "$HOME/other/file" changed
+	run_airlock undo
+	assert_status 1
+}
+
+@test "I5 runs one after the other are undone one after the other" {
+	each_backend i5_stack
+}
+i5_stack() {
+	some_project
+	local i runs=()
+	for i in 1 2 3 4; do
+		keep_tree "step$i" .
+		run_captured -c "echo $i >>one; mkdir -p d; rm -f d/*; echo $i >d/$i; mv two two.$i 2>/dev/null || mv two.* two; true"
+		runs+=("$RUN")
+	done
+	run_airlock undo "${runs[0]}"
+	assert_status 3
+	for i in 4 3 2 1; do
+		run_airlock undo "${runs[i - 1]}"
+		assert_status 0
+		assert_same_tree "step$i" .
+	done
+}
+
+# ---- I6
+
+@test "I6 the host side follows no symlink of the sandbox: scan, diff, apply, undo, discard" {
+	each_backend i6_symlinks
+}
+i6_symlinks() {
+	some_project
+	mkdir -p "$HOME/secret/sub"
+	echo secret >"$HOME/secret/file"
+	age "$HOME/secret"
+	keep_tree secret "$HOME/secret"
+	run_captured --hold -c 'ln -s "$HOME/secret" a; ln -s "$HOME/secret/file" b; rm -rf src; ln -s "$HOME/secret" src; rm one;
+		ln -s "$HOME/secret/file" one; mkdir d; ln -s ../../../../../../../../../../etc d/etc; ln -s . self; ln -s self/self/a loop'
+	assert_status 0
+	assert_changes 'added a' 'added b' 'added d' 'added d/etc' 'added loop' 'type one' 'added self' 'type src' \
+		'deleted src/deep' 'deleted src/deep/file' 'deleted src/numbers'
+	assert_change a type=symlink "size=$(printf %s "$HOME/secret" | wc -c)"
+	run_airlock diff "$RUN"
+	refute_stdout_contains 'secret
+'
+	[[ $stdout == *"$HOME/secret/file"* ]] || fail "the target is not shown"
+	run_airlock apply "$RUN"
+	assert_status 0
+	assert_same_tree secret "$HOME/secret"
+	run_airlock undo "$RUN"
+	assert_status 0
+	assert_same_tree secret "$HOME/secret"
+	run_airlock discard "$RUN"
+	assert_same_tree secret "$HOME/secret"
+	assert_file one one
+}
+
+# ---- I7
+
+@test "I7 the report has exactly the paths whose final state differs, in order" {
+	each_backend i7_exact
+}
+i7_exact() {
+	some_project
+	run_captured --hold -c 'echo changed >one; cp two tmp; rm tmp; mv two three; mv three two; echo x >>src/numbers; sed -i "\$d" src/numbers;
+		touch -d "2019-05-05 05:05:05.123456789" src/numbers; chmod 600 script; chmod 755 script; mkdir a b; touch "b/ c" b/c-d b/c b/c.d;
+		touch -d 2001-01-01 src/deep/file; mkdir -p a/b/c'
+	assert_status 0
+	assert_changes 'added a' 'added a/b' 'added a/b/c' 'added b' 'added b/ c' 'added b/c' 'added b/c-d' 'added b/c.d' \
+		'modified one' 'metadata src' 'metadata src/deep/file'
+}
+
+@test "I7 renames are reported as such, with where from" {
+	each_backend i7_renames
+}
+i7_renames() {
+	some_project
+	run_captured -c 'mv one uno; mv src/deep deep; mv src/numbers deep/numbers; echo more >>deep/numbers'
+	assert_json applied changes state
+	assert_changes 'added deep' 'renamed deep/file' 'added deep/numbers' 'deleted src/deep' 'deleted src/numbers' 'renamed uno'
+	assert_change uno from=one
+	assert_change deep/file from=src/deep/file
+}
+
+@test "I7 modes, types, sizes and symlinks are reported as they are" {
+	each_backend i7_attributes
+}
+i7_attributes() {
+	some_project
+	run_captured -c 'printf 12345 >five; chmod 640 five; ln -s five to; rm link; mkdir link; chmod 711 link; chmod 600 two'
+	assert_json applied changes state
+	assert_change five kind=added type=file size=5 mode=0640 from=null reason=null
+	assert_change to kind=added type=symlink size=4
+	assert_change link kind=type type=directory mode=0711
+	assert_change two kind=metadata type=file size=4 mode=0600
+	assert_json "$PROJECT" changes files 0 root
+}
+
+# ---- I8
+
+@test "I8 what follows the command costs what changed, not what the project has" {
+	command -v strace >/dev/null || skip "needs: strace"
+	each_backend i8_cost
+}
+# The calls about files that the host side makes, scan and apply and undo, with the same ten changes.
+i8_cost() {
+	local small large
+	mkdir -p src
+	seq 10 | (cd src && xargs touch)
+	small=$(calls_of_a_run)
+	mkdir -p many/{1..50}
+	(cd many && for d in *; do (cd "$d" && seq 100 | xargs touch); done)
+	large=$(calls_of_a_run)
+	[ "$large" -le $((small + small / 20 + 5)) ] || fail "calls with 10 files: $small, with 5010: $large"
+}
+calls_of_a_run() {
+	local log=$BATS_TEST_TMPDIR/calls
+	strace -qq -o "$log.run" -e trace=%file,getdents64 "$AIRLOCK" run -c 'for i in $(seq 10); do date >>src/$i; done' </dev/null
+	strace -qq -o "$log.undo" -e trace=%file,getdents64 "$AIRLOCK" undo last >"$log.out" </dev/null
+	cat "$log.run" "$log.undo" | wc -l
+}
+
+# ---- what is held, dropped, skipped
+
+@test "sensitive changes are held, the rest is applied: partial" {
+	each_backend sensitive
+}
+sensitive() {
+	some_project
+	printf '{"name": "p", "scripts": {"test": "true"}}\n' >package.json
+	run_captured -c 'mkdir -p .git/hooks .github/workflows .vscode
+		for f in .git/hooks/pre-commit .envrc .github/workflows/x.yml .vscode/tasks.json .mcp.json CLAUDE.md .airlock.toml; do echo x >$f; done
+		printf "{\"name\": \"p\", \"scripts\": {\"test\": \"rm -rf /\"}}\n" >package.json
+		echo fine >one; chmod +x two; git config --file .git/config core.fsmonitor evil 2>/dev/null; true'
+	assert_status 0
+	assert_json partial changes state
+	assert_change one state=applied reason=null
+	local path
+	for path in .git/hooks/pre-commit .envrc .github/workflows/x.yml .vscode/tasks.json .mcp.json CLAUDE.md .airlock.toml; do
+		assert_change "$path" state=held 'reason=*sandbox*'
+		assert_absent "$path"
+	done
+	assert_change .git/hooks/pre-commit 'reason=runs outside the sandbox: git hook'
+	assert_change package.json state=held 'reason=*package script*'
+	assert_change two state=held 'reason=*executable*'
+	grep -q true package.json || fail "package.json was applied"
+	[ ! -x two ] || fail "two was made executable"
+	assert_file one fine
+	run_airlock apply "$RUN" .envrc
+	assert_status 0
+	assert_file .envrc x
+	assert_absent .git/hooks/pre-commit
+	run_airlock discard "$RUN" .mcp.json
+	assert_status 0
+	run_airlock apply "$RUN"
+	assert_status 0
+	assert_file .git/hooks/pre-commit x
+	assert_absent .mcp.json
+	[ -x two ] || fail "two was not made executable"
+	show_changes
+	assert_change .mcp.json state=discarded
+	assert_change .git/hooks/pre-commit state=applied
+}
+
+@test "setuid and setgid are dropped, the file applied, and the reason says so" {
+	each_backend setid
+}
+setid() {
+	run_captured -c 'cp /bin/true suid; cp /bin/true both; chmod 4755 suid; chmod 6755 both; chmod 4755 file'
+	assert_status 0
+	assert_change suid state=applied mode=0755 'reason=setuid bit dropped'
+	assert_change both state=applied mode=0755 'reason=setuid and setgid bits dropped'
+	[ "$(stat -c %a suid)" = 755 ] || fail "suid has $(stat -c %a suid)"
+	[ "$(stat -c %a both)" = 755 ] || fail "both has $(stat -c %a both)"
+	run_airlock apply "$RUN"
+	[ -z "$(find . -perm /6000)" ] || fail "bits were applied: $(find . -perm /6000)"
+}
+
+@test "FIFOs are held, sockets and devices are skipped" {
+	each_backend special
+}
+special() {
+	run_python --json <<-'PYTHON'
+		os.mkfifo("fifo")
+		socket.socket(socket.AF_UNIX).bind("socket")
+		open("plain", "w").write("x")
+		for name, mode, device in ("null", stat.S_IFCHR, os.makedev(1, 3)), ("whiteout", stat.S_IFCHR, 0), ("block", stat.S_IFBLK, os.makedev(8, 0)):
+		    try:
+		        os.mknod(name, mode | 0o666, device)
+		    except OSError:
+		        pass
+	PYTHON
+	assert_status 0
+	RUN=$(json_get run)
+	assert_json partial changes state
+	assert_change plain state=applied
+	assert_change fifo state=held type=other 'reason=?*'
+	assert_change socket state=skipped type=other 'reason=*socket*'
+	run_airlock apply "$RUN"
+	assert_status 0
+	[ -p fifo ] || fail "the FIFO was not applied"
+	[ -z "$(find . -type s -o -type b -o -type c)" ] || fail "applied: $(find . -type s -o -type b -o -type c)"
+}
