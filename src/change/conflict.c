@@ -175,9 +175,19 @@ static bool has_unknown_entry(struct check *k, const char *path)
 	return event < 0;
 }
 
+/* The scan, after the run, took it for what was there before. */
+static bool was_born_since(const struct check *k, const char *path)
+{
+	struct statx stx;
+	return k->tells_birth && statx(k->dir_fd, path_basename(path), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &stx) == 0 &&
+	       (stx.stx_mask & STATX_BTIME) && nanoseconds(&stx.stx_btime) > k->set->started_ns;
+}
+
 static const char *judge_directory(struct check *k, const struct change *c, const char *path,
 				   const struct change_stat *live)
 {
+	if (!c->settled && was_born_since(k, path))
+		return created;
 	if (live->mode != c->before.mode)
 		return edited;
 	return c->after.type != CHANGE_DIRECTORY && has_unknown_entry(k, path) ? filled : NULL;
