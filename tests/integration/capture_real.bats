@@ -127,7 +127,7 @@ build() {
 	each_backend venv
 }
 venv() {
-	works_as_direct 'python3 -m venv --without-pip env && . env/bin/activate &&
+	works_as_direct 'PATH=/usr/bin:/bin; python3 -m venv --without-pip env && . env/bin/activate &&
 		python3 -c "import sys; assert sys.prefix.endswith(\"env\")" && python3 -m venv --clear --without-pip env'
 }
 
