@@ -578,26 +578,6 @@ i5_last() {
 	assert_status 1
 }
 
-@test "I5 runs one after the other are undone one after the other" {
-	each_backend i5_stack
-}
-i5_stack() {
-	some_project
-	local i runs=()
-	for i in 1 2 3 4; do
-		keep_tree "step$i" .
-		run_captured -c "echo $i >>one; mkdir -p d; rm -f d/*; echo $i >d/$i; mv two two.$i 2>/dev/null || mv two.* two; true"
-		runs+=("$RUN")
-	done
-	run_airlock undo "${runs[0]}"
-	assert_status 3
-	for i in 4 3 2 1; do
-		run_airlock undo "${runs[i - 1]}"
-		assert_status 0
-		assert_same_tree "step$i" .
-	done
-}
-
 # ---- I6
 
 @test "I6 the host side follows no symlink of the sandbox: scan, diff, apply, undo, discard" {
