@@ -97,6 +97,8 @@ without_namespaces() {
 }
 
 @test "a partly covered /proc is named, with the options of the container that cause it" {
+	# Another one in full view, as of a chroot, makes the kernel content.
+	[ "$(awk '$3 == "proc"' /proc/self/mounts | wc -l)" -eq 1 ] || skip "needs: no second /proc on this machine"
 	run_program unshare --user --map-root-user --mount \
 		sh -c 'mount -t tmpfs none /proc/fs && exec "$@"' sh "$AIRLOCK" doctor --json </dev/null
 	assert_status 1
