@@ -494,7 +494,7 @@ EOF_PYTHON
 }
 umasks() {
 	local mask
-	for mask in 0000 0022 0777; do
+	for mask in 0000 0022 0077; do
 		rm -rf made "$XDG_STATE_HOME/airlock" "$XDG_DATA_HOME/airlock"
 		# There already, so that the test itself can read them whatever the mask.
 		: >"$BATS_TEST_TMPDIR/stdout"
