@@ -492,7 +492,7 @@ back_to_old() {
 }
 i4_run_killed() {
 	local i pid
-	for i in {1..8}; do
+	for i in 1 3 5 7; do
 		some_project
 		keep_tree before .
 		"$AIRLOCK" run -c "$EVERYTHING; echo done" >"$BATS_TEST_TMPDIR/out" 2>/dev/null 3>&- &
