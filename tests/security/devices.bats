@@ -25,7 +25,11 @@ few() {
 	each_backend each_profile own_terminals
 }
 own_terminals() {
+	# A terminal of the host, so that there is something not to be seen.
+	python3 -c 'import os, signal; os.openpty(); print("open", flush=True); signal.pause()' >"$BATS_TEST_TMPDIR/pty" 3>&- &
+	eventually grep -q open "$BATS_TEST_TMPDIR/pty"
 	run_airlock run -- sh -c 'ls /dev/pts; exec 9<>/dev/ptmx; ls /dev/pts'
+	kill $!
 	assert_status 0
 	assert_stdout $'ptmx\n0\nptmx'
 }
