@@ -93,7 +93,7 @@ assert_changes() {
 meanwhile() {
 	local line=$1 function=$2 out=$BATS_TEST_TMPDIR/meanwhile.out pid
 	shift 2
-	rm -f "$BATS_TEST_TMPDIR/go"
+	rm -f "$BATS_TEST_TMPDIR/go" "$out" # else an earlier "ready" counts
 	mkfifo "$BATS_TEST_TMPDIR/go"
 	exec 9<>"$BATS_TEST_TMPDIR/go"
 	"$AIRLOCK" run "$@" -c "$line
