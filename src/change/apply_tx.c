@@ -98,7 +98,9 @@ static int open_root(struct apply_tx *tx, struct apply_root *r, int64_t oldest_n
 
 static int open_before(struct apply_tx *tx)
 {
-	if (mkdirat(tx->run_fd, "before", 0700) < 0 && errno != EEXIST)
+	bool made = mkdirat(tx->run_fd, "before", 0700) == 0;
+	/* Nobody else writes in a run's directory; the caller's umask may have taken our own rights away. */
+	if (made ? fchmodat(tx->run_fd, "before", 0700, 0) < 0 : errno != EEXIST)
 		return -errno;
 	return fs_open_dir_at(tx->run_fd, "before", O_RDONLY);
 }

@@ -46,7 +46,7 @@ static int try_create(struct journal *j)
 	j->fd = openat(j->dir_fd, j->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (j->fd < 0)
 		return errno == EEXIST ? 0 : -errno;
-	if (flock(j->fd, LOCK_EX) < 0 || fstat(j->fd, &st) < 0)
+	if (fchmod(j->fd, 0600) < 0 || flock(j->fd, LOCK_EX) < 0 || fstat(j->fd, &st) < 0)
 		return -errno;
 	if (st.st_nlink > 0)
 		return 1;

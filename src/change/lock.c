@@ -40,6 +40,7 @@ static int lock_one(int dirfd, const char *root, unsigned *wait_ms, struct airlo
 	_cleanup_close_ int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", name);
+	(void)fchmod(fd, 0600); /* whatever a caller's umask took away: the next one must be able to open it */
 	int rc = wait_for(fd, wait_ms);
 	if (rc == -EWOULDBLOCK)
 		return busy(err, root);
