@@ -503,6 +503,9 @@ umasks() {
 		[ "$(stat -c %a made)" = "$(printf '%o' $((0666 & ~mask)))" ] || fail "made with $(stat -c %a made)"
 		[ -z "$(find "$XDG_STATE_HOME/airlock" "$XDG_DATA_HOME/airlock" -maxdepth 2 -perm /077)" ] || fail "others may enter our files"
 	done
+	run_airlock run -c 'echo x >after'
+	assert_status 0
+	assert_file after x
 }
 
 @test "an argument just below the system's limit works, one at it is refused with the limit" {
