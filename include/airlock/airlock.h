@@ -104,6 +104,12 @@ struct airlock_question {
 	const char *grant_hint;	    /* the option that would answer it without asking */
 };
 
+/* The question that must be answered before the job may start, NULL when there is none. Lives as long as the job.
+ * For programs that cannot wait inside a callback: show it, come back with the answer later, then start. Without an
+ * answer airlock_run_start asks with its callback. The last answer before the start counts. */
+const struct airlock_question *airlock_job_question(struct airlock_job *job);
+void airlock_job_answer(struct airlock_job *job, enum airlock_answer answer);
+
 /* ── Runs ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct airlock_run;

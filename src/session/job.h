@@ -19,6 +19,9 @@ struct airlock_job {
 	struct strs environ;	    /* behind ctx.path_env */
 	struct strs warnings;
 	struct permission_question question;
+	struct airlock_question shown; /* the same for the caller; made when it is asked for */
+	enum airlock_answer answer;
+	bool answered; /* by airlock_job_answer */
 	bool yes, pty;
 	char *command_line; /* what runs, as one shell line */
 	bool started;

@@ -51,19 +51,34 @@ static int claim_run_dir(struct airlock_run *run, const struct host *host, struc
 	return base_errno(err, AIRLOCK_ERR_IO, errno, "mkdir", run->dir);
 }
 
-static int ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err)
+const struct airlock_question *airlock_job_question(struct airlock_job *job)
 {
 	struct permission_question *q = &job->question;
 	if (q->n_reasons == 0 || job->yes)
+		return NULL;
+	job->shown = (struct airlock_question){.text = q->text,
+					       .command = q->command,
+					       .reasons = q->reasons,
+					       .one_time_only = q->one_time_only,
+					       .grant_hint = "--yes"};
+	return &job->shown;
+}
+
+void airlock_job_answer(struct airlock_job *job, enum airlock_answer answer)
+{
+	job->answer = answer;
+	job->answered = true;
+}
+
+static int ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err)
+{
+	const struct airlock_question *shown = airlock_job_question(job);
+	if (!shown)
 		return 0;
-	if (!io || !io->ask)
-		return permission_denied(q, true, err);
-	struct airlock_question shown = {.text = q->text,
-					 .command = q->command,
-					 .reasons = q->reasons,
-					 .one_time_only = q->one_time_only,
-					 .grant_hint = "--yes"};
-	return io->ask(&shown, io->data) == AIRLOCK_ALLOW_ONCE ? 0 : permission_denied(q, false, err);
+	if (!job->answered && (!io || !io->ask))
+		return permission_denied(&job->question, true, err);
+	enum airlock_answer answer = job->answered ? job->answer : io->ask(shown, io->data);
+	return answer == AIRLOCK_ALLOW_ONCE ? 0 : permission_denied(&job->question, false, err);
 }
 
 /* An apply that was interrupted is finished or reverted before anything else happens to the project. */

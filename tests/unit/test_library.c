@@ -144,6 +144,42 @@ static void questions_come_through_the_callback(void **state)
 	airlock_settings_free(s);
 }
 
+static void questions_can_be_answered_before_the_start(void **state)
+{
+	static const enum airlock_answer answers[] = {AIRLOCK_DENY, AIRLOCK_ALLOW_ONCE};
+	static const int outcomes[] = {AIRLOCK_ERR_DENIED, 0};
+	for (size_t i = 0; i < 2; i++) {
+		struct airlock_settings *s = settings();
+		struct airlock_job *job = NULL;
+		struct airlock_run *run = NULL;
+		struct airlock_error err = {0};
+		assert_int_equal(airlock_settings_set(s, "network", "true", "x", &err), 0);
+		assert_int_equal(airlock_settings_set_command(s, "true", &err), 0);
+		assert_int_equal(airlock_job_prepare(s, &job, &err), 0);
+		const struct airlock_question *q = airlock_job_question(job);
+		assert_non_null(q);
+		assert_non_null(strstr(q->text, "Run command with network access: true?"));
+		assert_true(q->one_time_only);
+		airlock_job_answer(job, answers[i]);
+		assert_int_equal(airlock_run_start(job, NULL, &run, &err), outcomes[i]);
+		assert_int_equal(run != NULL, outcomes[i] == 0);
+		airlock_run_free(run);
+		airlock_job_free(job);
+		airlock_settings_free(s);
+	}
+}
+
+static void jobs_that_need_no_permission_have_no_question(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	assert_int_equal(airlock_settings_set_command(s, "true", NULL), 0);
+	assert_int_equal(airlock_job_prepare(s, &job, NULL), 0);
+	assert_null(airlock_job_question(job));
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
 #define THREADS 4
 #define RUNS 5
 
@@ -198,6 +234,8 @@ int main(void)
 		cmocka_unit_test(freeing_a_running_one_kills_it),
 		cmocka_unit_test(errors_are_told_in_the_callers_struct),
 		cmocka_unit_test(questions_come_through_the_callback),
+		cmocka_unit_test(questions_can_be_answered_before_the_start),
+		cmocka_unit_test(jobs_that_need_no_permission_have_no_question),
 		cmocka_unit_test(threads_do_not_meet),
 		cmocka_unit_test(a_caller_that_ignores_sigchld_changes_nothing),
 	};
