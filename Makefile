@@ -41,6 +41,7 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 
 bench: all ## the tables of bench/
 	bench/run $(BUILD)/airlock
+	bench/capture $(BUILD)/airlock
 
 fuzz: $(BUILD)-fuzz/build.ninja ## run each libFuzzer target for $(FUZZ_SECONDS) seconds
 	ninja -C $(BUILD)-fuzz
