@@ -75,24 +75,48 @@ static bool is_start_of_yes(const struct ask *ask, const struct answer *a)
 	return strncasecmp(a->line, ask->word, a->len) == 0 || strncasecmp(a->line, "yes", a->len) == 0;
 }
 
-static bool read_answer(const struct ask *ask, int tty, int signals)
+static const struct ask_more *find_more(const struct ask *ask, const struct answer *a)
+{
+	int letter = a->len == 1 ? tolower((unsigned char)a->line[0]) : 0;
+	for (const struct ask_more *m = ask->more; m && m->letter; m++)
+		if (m->letter == letter)
+			return m;
+	return NULL;
+}
+
+static int decide_line(const struct ask *ask, const struct answer *a)
+{
+	const struct ask_more *more = find_more(ask, a);
+	return more ? more->letter : is_whole_yes(ask, a->line);
+}
+
+static int read_answer(const struct ask *ask, int tty, int signals)
 {
 	struct answer a = {.len = 0};
 	while (wait_for_key(tty, signals, -1)) {
 		if (!read_key(tty, &a))
-			return false;
+			return 0;
 		if (a.line[a.len - 1] == '\n') {
 			a.line[--a.len] = '\0';
-			return is_whole_yes(ask, a.line);
+			return decide_line(ask, &a);
 		}
-		if (!is_start_of_yes(ask, &a))
-			return false;
+		const struct ask_more *more = find_more(ask, &a);
+		if (!more && !is_start_of_yes(ask, &a))
+			return 0;
 		bool is_the_key = a.len == 1 && strncasecmp(a.line, ask->word, 1) == 0;
-		if (is_the_key && !wait_for_key(tty, signals, BURST_MS))
-			return true;
+		if ((is_the_key || more) && !wait_for_key(tty, signals, BURST_MS))
+			return more ? more->letter : 1;
 		put(tty, a.line + a.len - 1);
 	}
-	return false;
+	return 0;
+}
+
+static const char *said(const struct ask *ask, int answer)
+{
+	for (const struct ask_more *m = ask->more; m && m->letter; m++)
+		if (m->letter == answer)
+			return m->said;
+	return answer ? ask->said_yes : ask->said_no;
 }
 
 /* Opens the terminal, when there is one and it listens to us. */
@@ -167,14 +191,14 @@ int ask_terminal(const struct ask *ask, struct airlock_error *err)
 	int rc = listen_for_keys(&l, ask->text, ask->keys, err);
 	if (rc < 0)
 		return rc;
-	bool yes = read_answer(ask, l.tty, l.signals);
+	int answer = read_answer(ask, l.tty, l.signals);
 	put(l.tty, "\r");
 	put(l.tty, ask->keys);
 	put(l.tty, ": ");
-	put(l.tty, yes ? ask->said_yes : ask->said_no);
+	put(l.tty, said(ask, answer));
 	put(l.tty, "\n");
 	stop_listening(&l);
-	return yes;
+	return answer;
 }
 
 #define CTRL_C 3
@@ -220,17 +244,36 @@ int ask_key(const struct ask_keys *ask, struct airlock_error *err)
 	return letter;
 }
 
+/* The keys of what may be remembered, beside once. */
+static const struct {
+	struct ask_more key;
+	enum airlock_answer answer;
+} remembered[] = {{{'s', "allow for this session"}, AIRLOCK_ALLOW_SESSION},
+		  {{'w', "allow always"}, AIRLOCK_ALLOW_ALWAYS},
+		  {{'e', "deny for this session"}, AIRLOCK_DENY_SESSION},
+		  {{'v', "deny always"}, AIRLOCK_DENY_ALWAYS}};
+#define N_REMEMBERED (sizeof remembered / sizeof *remembered)
+
 enum airlock_answer ask_permission(const struct airlock_question *q, void *data)
 {
 	(void)data;
+	struct ask_more more[N_REMEMBERED + 1] = {{0}};
+	for (size_t i = 0; i < N_REMEMBERED; i++)
+		more[i] = remembered[i].key;
 	const struct ask ask = {.text = q->text,
-				.keys = "[A]llow once  [D]eny",
+				.keys = q->one_time_only ? "[A]llow once  [D]eny"
+							 : "[A]llow once  [D]eny  allow: [S]ession, al[W]ays  "
+							   "deny: s[E]ssion, ne[V]er",
 				.word = "allow",
 				.said_yes = "allow once",
-				.said_no = "deny"};
+				.said_no = "deny",
+				.more = q->one_time_only ? NULL : more};
 	struct airlock_error err = {0};
 	int rc = ask_terminal(&ask, &err);
 	if (rc < 0)
 		output_say("%s; %s would allow it", err.message, q->grant_hint);
-	return rc > 0 ? AIRLOCK_ALLOW_ONCE : AIRLOCK_DENY;
+	for (size_t i = 0; i < N_REMEMBERED; i++)
+		if (rc == remembered[i].key.letter)
+			return remembered[i].answer;
+	return rc == 1 ? AIRLOCK_ALLOW_ONCE : AIRLOCK_DENY;
 }

@@ -15,12 +15,19 @@ enum airlock_answer ask_permission(const struct airlock_question *q, void *data)
 /* Is there a person to ask at all? If not, the library had better know: then its error says so, in JSON too. */
 bool ask_is_possible(void);
 
+/* Another answer than yes and no, with a key of its own. */
+struct ask_more {
+	char letter; /* counts in either case, alone or with Enter behind it */
+	const char *said;
+};
+
 struct ask {
 	const char *text; /* inert, may have several lines */
 	const char *keys; /* "[A]llow once  [D]eny" */
 	const char *
 		word; /* "allow": it or its first letter, in either case, says yes, and so do "y" and "yes" as a line */
 	const char *said_yes, *said_no; /* shown when decided */
+	const struct ask_more *more;	/* ends with letter == 0; NULL: none */
 };
 
 /* One of several things to do, each with its key. */
@@ -34,5 +41,5 @@ struct ask_keys {
  * passed over. AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
 int ask_key(const struct ask_keys *ask, struct airlock_error *err);
 
-/* 1: yes; 0: anything else, Enter, end of input, Ctrl-C and a signal included. AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
+/* 1: yes; the letter of another answer; 0: anything else, Enter, end of input, Ctrl-C and a signal included. AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
 int ask_terminal(const struct ask *ask, struct airlock_error *err);

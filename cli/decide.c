@@ -2,7 +2,6 @@
 #include "decide.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "ask.h"
 #include "change_list.h"
@@ -36,16 +35,20 @@ int decide_tell(const struct invocation *inv, const char *run, size_t count, con
 	return count > 0 ? 0 : 1;
 }
 
-static int ask_about(const char *sensitive, struct airlock_error *err)
+static int ask_about(const struct airlock_settings *s, const char *run, const char *const *paths,
+		     struct airlock_error *err)
 {
-	char *text = NULL;
-	if (asprintf(&text, "Sensitive, because they can make other programs do things:\n%sApply them too?",
-		     sensitive) < 0)
-		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
-	const struct ask ask = {
-		.text = text, .keys = "[A]pply  [N]o", .word = "apply", .said_yes = "apply", .said_no = "no"};
-	int rc = ask_terminal(&ask, err);
-	free(text);
+	struct airlock_asked *asked = NULL;
+	int rc = airlock_changes_question(s, run, paths, &asked, err);
+	if (rc < 0 || !asked)
+		return rc < 0 ? rc : 1;
+	const struct ask ask = {.text = airlock_asked_question(asked)->text,
+				.keys = "[A]pply  [N]o",
+				.word = "apply",
+				.said_yes = "apply",
+				.said_no = "no"};
+	rc = ask_terminal(&ask, err);
+	airlock_asked_free(asked);
 	if (rc != 0)
 		return rc;
 	(void)output_fail(err, AIRLOCK_ERR_DENIED, "apply", "nothing is applied: you said no");
@@ -65,7 +68,7 @@ int decide_confirm(const struct airlock_settings *s, const char *run, const char
 	char *sensitive = NULL;
 	int rc = airlock_changes_sensitive(s, run, paths, &sensitive, err);
 	if (rc >= 0 && *sensitive && ask_is_possible())
-		rc = ask_about(sensitive, err);
+		rc = ask_about(s, run, paths, err);
 	else if (rc >= 0 && *sensitive && !is_quiet)
 		list_sensitive(sensitive);
 	airlock_free(sensitive);

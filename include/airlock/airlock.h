@@ -49,6 +49,10 @@ void airlock_settings_free(struct airlock_settings *s);
 /* The caller's environment: AIRLOCK_* twins of the options, HOME, XDG_*, PATH, and what the command may inherit. Copied. */
 int airlock_settings_set_environ(struct airlock_settings *s, char *const *envp, struct airlock_error *err);
 
+/* What "for this session" means when an answer is remembered: any name that no other session has, a server's own for
+ * instance. Default: the caller's terminal session (getsid) while its leader lives. Copied. */
+int airlock_settings_set_session(struct airlock_settings *s, const char *name, struct airlock_error *err);
+
 /* One option by its long name ("timeout", "ro", "network"); flags take "true" or "false". Options that repeat append.
  * origin is told wherever the value is shown ("--timeout"). Unknown names: AIRLOCK_ERR_USAGE. Values are checked in
  * airlock_job_prepare, together with everything else. */
@@ -94,14 +98,32 @@ const char *airlock_job_warning(const struct airlock_job *job, size_t i);
 
 /* ── Questions ────────────────────────────────────────────────────────────────────────────────────── */
 
-enum airlock_answer { AIRLOCK_DENY, AIRLOCK_ALLOW_ONCE };
+/* An answer, and how long it holds: for this run, for this session (see airlock_settings_set_session), or for good. */
+enum airlock_answer {
+	AIRLOCK_DENY, /* once */
+	AIRLOCK_ALLOW_ONCE,
+	AIRLOCK_ALLOW_SESSION,
+	AIRLOCK_ALLOW_ALWAYS,
+	AIRLOCK_DENY_SESSION,
+	AIRLOCK_DENY_ALWAYS,
+};
+const char *airlock_answer_name(enum airlock_answer answer); /* "allow_once", "deny_always", … */
+/* The answer of that name. AIRLOCK_ERR_INVALID: there is none. */
+int airlock_answer_parse(const char *name, enum airlock_answer *ret);
 
+/* Everything about it was checked before: a yes is enough. All reasons are in one question. */
 struct airlock_question {
-	const char *text;	    /* inert: safe to print; may have several lines, the last is the question itself */
-	const char *command;	    /* the exact bytes that will run, as one shell line */
-	const char *const *reasons; /* "network", "allow-write", "unsandboxed"; NULL-terminated */
+	const char *text;    /* inert: safe to print; may have several lines, the last is the question itself */
+	const char *command; /* the exact bytes that will run, as one shell line */
+	const char *working_dir, *project;
+	const char *const *reasons; /* "unsandboxed", "allow-write", "network", "sensitive-changes"; NULL-terminated */
+	const char *const *paths;   /* of "allow-write", real paths; NULL-terminated */
 	int one_time_only;	    /* only Allow and Deny may be offered */
-	const char *grant_hint;	    /* the option that would answer it without asking */
+	const enum airlock_answer *choices; /* what may be answered; anything else counts as AIRLOCK_DENY */
+	size_t n_choices;
+	const char *key;	   /* the same for the same question; of a one-time-only one different every time */
+	const char *grant_hint;	   /* the option that would answer it without asking */
+	const char *grant_command; /* the exact command line with which a person grants it; not inert */
 };
 
 /* The question that must be answered before the job may start, NULL when there is none. Lives as long as the job.
@@ -183,6 +205,14 @@ int airlock_changes_diff(const struct airlock_settings *s, const char *run, cons
 /* What apply would do that a person should confirm: the sensitive paths, one a line; "" when there are none. */
 int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
 			      char **ret_text, struct airlock_error *err);
+
+/* The same as a question, with the reason "sensitive-changes"; *ret is NULL when there is nothing to confirm. Whoever gets
+ * a yes goes on with airlock_changes_apply. */
+struct airlock_asked;
+int airlock_changes_question(const struct airlock_settings *s, const char *run, const char *const *paths,
+			     struct airlock_asked **ret, struct airlock_error *err);
+const struct airlock_question *airlock_asked_question(const struct airlock_asked *asked);
+void airlock_asked_free(struct airlock_asked *asked);
 
 /* Held changes into the project. force takes the run's version after saving what is there now. count: how many paths. */
 int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "permission/permission.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -9,6 +10,8 @@
 /* A command longer than this is shown by its head and its tail, with its length: nothing scrolls the question away. */
 #define SHOWN_MAX 1200
 #define SHOWN_PART 500
+
+/* ── The text ── */
 
 static void add_command(struct buf *out, const char *command)
 {
@@ -47,6 +50,7 @@ static void describe(const struct permission_inputs *in, struct permission_quest
 	for (const char *const *p = in->extra_writable; p && *p; p++) {
 		if (p == in->extra_writable)
 			add_reason(q, "allow-write");
+		strs_add(&q->paths, *p);
 		buf_adds(text, "It may also write to ");
 		add_path(text, *p);
 		buf_addc(text, '\n');
@@ -55,22 +59,165 @@ static void describe(const struct permission_inputs *in, struct permission_quest
 		add_reason(q, "network");
 }
 
+static void add_sentence(const struct permission_inputs *in, struct buf *text)
+{
+	if (in->network)
+		buf_adds(text, "Run command with network access: ");
+	else if (in->unsandboxed)
+		buf_adds(text, "Run command without a sandbox: ");
+	else
+		buf_adds(text, "Run command with these extra writable paths: ");
+	add_command(text, in->command);
+	buf_addc(text, '?');
+}
+
+/* ── The line that grants it ── */
+
+static void add_word(struct buf *out, const char *word)
+{
+	buf_addc(out, ' ');
+	text_add_shell_word(out, word);
+}
+
+/* Escaped as a whole by whoever shows it: this is for a person to read and type, the bytes are exact. */
+static char *grant_command(const struct permission_inputs *in)
+{
+	struct buf b = BUF_INIT;
+	buf_adds(&b, "airlock run --yes");
+	if (in->network)
+		buf_adds(&b, " --network");
+	if (in->unsandboxed)
+		buf_adds(&b, " --no-sandbox");
+	for (const char *const *p = in->extra_writable; p && *p; p++) {
+		buf_adds(&b, " --allow-write");
+		add_word(&b, *p);
+	}
+	buf_adds(&b, " -p");
+	add_word(&b, in->project);
+	buf_adds(&b, " -C");
+	add_word(&b, in->working_dir);
+	buf_adds(&b, " -c");
+	add_word(&b, in->command);
+	return buf_take(&b);
+}
+
+/* ── What may be remembered, and as what ── */
+
+static void offer(struct permission_question *q)
+{
+	static const enum airlock_answer all[] = {AIRLOCK_ALLOW_ONCE,	AIRLOCK_DENY,	      AIRLOCK_ALLOW_SESSION,
+						  AIRLOCK_ALLOW_ALWAYS, AIRLOCK_DENY_SESSION, AIRLOCK_DENY_ALWAYS};
+	q->n_choices = q->one_time_only ? 2 : AL_ARRAY_LEN(all);
+	memcpy(q->choices, all, q->n_choices * sizeof *all);
+}
+
+/* Each part with its end, so that no two questions share one text. */
+static void add_part(struct buf *b, const char *part)
+{
+	buf_add(b, part, strlen(part) + 1);
+}
+
+static char *make_key(const struct permission_inputs *in, const struct permission_question *q)
+{
+	_cleanup_buf_ struct buf b = BUF_INIT;
+	char hex[65];
+	for (size_t i = 0; i < q->n_reasons; i++)
+		add_part(&b, q->reasons[i]);
+	add_part(&b, "");
+	if (q->one_time_only)
+		add_part(&b, in->nonce);
+	add_part(&b, in->project);
+	add_part(&b, in->profile);
+	add_part(&b, in->working_dir);
+	for (const char *const *a = in->argv; a && *a; a++)
+		add_part(&b, *a);
+	if (b.failed)
+		return NULL;
+	hash_sha256_hex(b.data, b.len, hex);
+	return strdup(hex);
+}
+
+static bool is_rememberable(const struct permission_question *q)
+{
+	return q->n_reasons == 1 && strcmp(q->reasons[0], "unsandboxed") == 0 && q->shape == COMMAND_SIMPLE;
+}
+
 int permission_collect(const struct permission_inputs *in, struct permission_question *ret, struct airlock_error *err)
 {
-	*ret = (struct permission_question){.one_time_only = true};
+	struct permission_question q = {.shape = command_shape(in->command, strlen(in->command))};
 	struct buf text = BUF_INIT;
-	describe(in, ret, &text);
-	if (in->network)
-		buf_adds(&text, "Run command with network access: ");
-	else if (in->unsandboxed)
-		buf_adds(&text, "Run command without a sandbox: ");
-	else
-		buf_adds(&text, "Run command with these extra writable paths: ");
-	add_command(&text, in->command);
-	buf_addc(&text, '?');
-	ret->text = buf_take(&text);
-	ret->command = strdup(in->command);
-	if (ret->text && ret->command)
+	describe(in, &q, &text);
+	add_sentence(in, &text);
+	q.one_time_only = !is_rememberable(&q);
+	offer(&q);
+	q.text = buf_take(&text);
+	q.command = strdup(in->command);
+	q.working_dir = strdup(in->working_dir);
+	q.project = strdup(in->project);
+	q.profile = strdup(in->profile);
+	q.key = make_key(in, &q);
+	q.grant_command = grant_command(in);
+	*ret = q;
+	if (q.text && q.command && q.working_dir && q.project && q.profile && q.key && q.grant_command &&
+	    !q.paths.failed)
+		return 0;
+	permission_done(ret);
+	return base_oom(err);
+}
+
+/* ── Changes that were held ── */
+
+/* More than these are counted: the question itself must stay on the screen. */
+#define LINES_MAX 30
+
+static void add_lines(struct buf *text, const char *lines)
+{
+	size_t shown = 0, left = 0;
+	for (const char *at = lines; *at;) {
+		size_t len = strcspn(at, "\n");
+		if (shown < LINES_MAX) {
+			buf_add(text, at, len);
+			buf_addc(text, '\n');
+			shown++;
+		} else {
+			left++;
+		}
+		at += len + (at[len] == '\n');
+	}
+	if (left)
+		buf_printf(text, "... and %zu more\n", left);
+}
+
+static char *apply_command(const struct permission_apply *in)
+{
+	struct buf b = BUF_INIT;
+	buf_adds(&b, "airlock apply");
+	add_word(&b, in->run);
+	for (const char *const *p = in->paths; p && *p; p++)
+		add_word(&b, *p);
+	return buf_take(&b);
+}
+
+int permission_about_apply(const struct permission_apply *in, struct permission_question *ret,
+			   struct airlock_error *err)
+{
+	struct permission_question q = {.one_time_only = true};
+	struct buf text = BUF_INIT;
+	struct buf key = BUF_INIT;
+	add_reason(&q, "sensitive-changes");
+	offer(&q);
+	buf_adds(&text, "Sensitive, because they can make other programs do things:\n");
+	add_lines(&text, in->lines);
+	buf_adds(&text, "Apply them too?");
+	for (const char *const *p = in->paths; p && *p; p++)
+		strs_add(&q.paths, *p);
+	buf_printf(&key, "apply %s %s", in->run, in->nonce);
+	q.text = buf_take(&text);
+	q.key = buf_take(&key);
+	q.command = apply_command(in);
+	q.grant_command = q.command ? strdup(q.command) : NULL;
+	*ret = q;
+	if (q.text && q.key && q.grant_command && !q.paths.failed)
 		return 0;
 	permission_done(ret);
 	return base_oom(err);
@@ -78,9 +225,52 @@ int permission_collect(const struct permission_inputs *in, struct permission_que
 
 void permission_done(struct permission_question *q)
 {
-	base_freep(&q->text);
-	base_freep(&q->command);
+	char **all[] = {&q->text, &q->command, &q->working_dir, &q->project, &q->profile, &q->key, &q->grant_command};
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
+		base_freep(all[i]);
+	strs_done(&q->paths);
 	*q = (struct permission_question){0};
+}
+
+struct airlock_question permission_show(const struct permission_question *q)
+{
+	static const char *const none[] = {NULL};
+	return (struct airlock_question){
+		.text = q->text,
+		.command = q->command,
+		.working_dir = q->working_dir ? q->working_dir : "",
+		.project = q->project ? q->project : "",
+		.reasons = q->reasons,
+		.paths = q->paths.n ? (const char *const *)q->paths.v : none,
+		.one_time_only = q->one_time_only,
+		.choices = q->choices,
+		.n_choices = q->n_choices,
+		.key = q->key,
+		.grant_hint = "--yes",
+		.grant_command = q->grant_command,
+	};
+}
+
+/* ── Answers ── */
+
+bool permission_is_choice(const struct permission_question *q, enum airlock_answer answer)
+{
+	for (size_t i = 0; i < q->n_choices; i++)
+		if (q->choices[i] == answer)
+			return true;
+	return false;
+}
+
+bool permission_allows(enum airlock_answer answer)
+{
+	return answer == AIRLOCK_ALLOW_ONCE || answer == AIRLOCK_ALLOW_SESSION || answer == AIRLOCK_ALLOW_ALWAYS;
+}
+
+const char *permission_scope(enum airlock_answer answer)
+{
+	if (answer == AIRLOCK_ALLOW_SESSION || answer == AIRLOCK_DENY_SESSION)
+		return "session";
+	return answer == AIRLOCK_ALLOW_ALWAYS || answer == AIRLOCK_DENY_ALWAYS ? "always" : "once";
 }
 
 int permission_denied(const struct permission_question *q, bool nobody_asked, struct airlock_error *err)

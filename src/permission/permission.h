@@ -2,14 +2,22 @@
 /* Questions as values: everything that needs a person's yes for one run, in one question, none hidden.
  *
  *   permission_collect(&in, &q, err);  pure
- *   if (q.n_reasons > 0) ask somebody with permission_text(&q)
+ *   if (q.n_reasons > 0) ask somebody with q.text, offering q.choices
+ *   if (permission_is_choice(&q, answer) && permission_allows(answer)) go on
+ *
+ * Only a question whose one reason is a missing sandbox, about a simple command, may be remembered: its key is made of
+ * the very bytes that run, the directory, the project and the profile. Every other question is asked each time and has
+ * a key that no other question ever has.
  */
 #pragma once
 
+#include "airlock/airlock.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "permission/command.h"
 
 #define PERMISSION_MAX_REASONS 4
+#define PERMISSION_MAX_CHOICES 6
 
 struct permission_inputs {
 	bool network;			   /* wanted, and the policy lets it be asked for */
@@ -17,19 +25,47 @@ struct permission_inputs {
 	bool unsandboxed;
 	const char *unsandboxed_because; /* "--no-sandbox", or why nothing else is available */
 	const char *command;		 /* as one shell line; the very bytes that will run */
+	const char *const *argv;	 /* what is executed; NULL-terminated */
 	const char *working_dir;
+	const char *project;
+	const char *profile;
+	const char *nonce; /* different for every question; for keys that must not repeat */
 };
 
 struct permission_question {
-	const char *reasons[PERMISSION_MAX_REASONS + 1]; /* "network", "allow-write", "unsandboxed"; NULL-terminated */
+	const char *reasons[PERMISSION_MAX_REASONS + 1]; /* see struct airlock_question; NULL-terminated */
 	size_t n_reasons;
 	char *text; /* inert; the last line is the question */
-	char *command;
+	char *command, *working_dir, *project, *profile;
+	struct strs paths;
+	char *key;
+	char *grant_command; /* the command line with which a person grants it */
+	enum command_shape shape;
 	bool one_time_only;
+	enum airlock_answer choices[PERMISSION_MAX_CHOICES];
+	size_t n_choices;
 };
 
 int permission_collect(const struct permission_inputs *in, struct permission_question *ret, struct airlock_error *err);
+
+/* "Apply these too?": the question about held changes that can make other programs do things. lines: inert, one a line. */
+struct permission_apply {
+	const char *run; /* its id */
+	const char *lines;
+	const char *const *paths; /* as the caller named them; NULL: all of the run */
+	const char *nonce;
+};
+int permission_about_apply(const struct permission_apply *in, struct permission_question *ret,
+			   struct airlock_error *err);
 void permission_done(struct permission_question *q);
+
+/* The question for the public API; borrows from q. */
+struct airlock_question permission_show(const struct permission_question *q);
+
+bool permission_is_choice(const struct permission_question *q, enum airlock_answer answer);
+bool permission_allows(enum airlock_answer answer);
+/* "once", "session" or "always". */
+const char *permission_scope(enum airlock_answer answer);
 
 /* AIRLOCK_ERR_DENIED with the way to grant it. */
 int permission_denied(const struct permission_question *q, bool nobody_asked, struct airlock_error *err);

@@ -44,6 +44,46 @@ static int fall_back(struct airlock_job *job, const struct airlock_error *why, c
 	return 0;
 }
 
+/* An application's sandbox already, in which no other can be made: every command of it is asked about instead. */
+static bool is_inside_flatpak(const struct airlock_job *job)
+{
+	static const char name[] = "FLATPAK_ID=";
+	for (size_t i = 0; i < job->environ.n; i++)
+		if (strncmp(job->environ.v[i], name, sizeof name - 1) == 0 && job->environ.v[i][sizeof name - 1])
+			return true;
+	return access("/.flatpak-info", F_OK) == 0;
+}
+
+/* Did somebody write this key down, or is it only what we would do ourselves? */
+static bool is_configured(const struct config *c, const char *key)
+{
+	for (size_t i = 0; i < c->n_values; i++)
+		if (!c->values[i].ignored && strcmp(c->values[i].key, key) == 0)
+			return strcmp(c->values[i].source, "built-in") != 0;
+	return false;
+}
+
+static int inside_flatpak(struct airlock_error *err)
+{
+	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "backend", "flatpak", "inside Flatpak no other sandbox can be made");
+	return base_hint(err,
+			 "run airlock outside of the Flatpak application (flatpak-spawn --host), or answer for each "
+			 "command");
+}
+
+/* Whoever wrote "refuse" down has decided; where nobody did, a person decides about each command. */
+static int choose_in_flatpak(struct airlock_job *job, char **ret_because, struct airlock_error *err)
+{
+	struct airlock_error why = {0};
+	(void)inside_flatpak(&why);
+	if (job->config->fallback == CONFIG_FALLBACK_REFUSE &&
+	    is_configured(job->config, "sandbox.fallback_on_unavailable"))
+		return fall_back(job, &why, ret_because, err);
+	job->backend = &backend_passthrough;
+	*ret_because = strdup(why.message);
+	return *ret_because ? 0 : base_oom(err);
+}
+
 static int choose_automatically(struct airlock_job *job, char **ret_because, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
@@ -63,6 +103,8 @@ static int choose_automatically(struct airlock_job *job, char **ret_because, str
 int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err)
 {
 	const char *name = job->config->enabled ? job->config->backend : "passthrough";
+	if (strcmp(name, "auto") == 0 && is_inside_flatpak(job))
+		return choose_in_flatpak(job, ret_unsandboxed_because, err);
 	if (strcmp(name, "auto") == 0)
 		return choose_automatically(job, ret_unsandboxed_because, err);
 	job->backend = backend_by_name(name);

@@ -27,6 +27,7 @@ void airlock_job_free(struct airlock_job *job)
 	strs_done(&job->environ);
 	strs_done(&job->warnings);
 	permission_done(&job->question);
+	free(job->session);
 	free(job->command_line);
 	free(job->explain_text);
 	free(job->explain_json);
@@ -213,13 +214,21 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 static int make_question(struct airlock_job *job, const struct strs *extra_writable, bool network,
 			 const char *unsandboxed_because, struct airlock_error *err)
 {
+	char nonce[33];
+	int rc = job_nonce(nonce, err);
+	if (rc < 0)
+		return rc;
 	struct permission_inputs in = {
 		.network = network,
 		.extra_writable = (const char *const *)extra_writable->v,
 		.unsandboxed = unsandboxed_because != NULL,
 		.unsandboxed_because = unsandboxed_because ? unsandboxed_because : "",
 		.command = job->command_line,
+		.argv = (const char *const *)job->plan->argv.v,
 		.working_dir = job->plan->cwd,
+		.project = job->project->dir,
+		.profile = job->plan->profile,
+		.nonce = nonce,
 	};
 	return permission_collect(&in, &job->question, err);
 }
@@ -273,6 +282,9 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 	if (rc == 0)
 		rc = open_project(job, dir, err);
 	strs_add_all(&job->environ, &s->environ);
+	job->session = s->session ? strdup(s->session) : NULL;
+	if (rc == 0 && s->session && !job->session)
+		rc = base_oom(err);
 	if (rc == 0 && (job->environ.failed || job->untrusted_dirs.failed))
 		rc = base_oom(err);
 	if (rc < 0)

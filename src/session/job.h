@@ -23,6 +23,7 @@ struct airlock_job {
 	enum airlock_answer answer;
 	bool answered; /* by airlock_job_answer */
 	bool yes, pty;
+	char *session;	    /* what "for this session" is; NULL: nothing that could be recognized again */
 	char *command_line; /* what runs, as one shell line */
 	bool started;
 	char *explain_text, *explain_json;
@@ -33,3 +34,11 @@ int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, 
 int job_find_working_dir(const struct airlock_job *job, const char *wanted, char **ret, struct airlock_error *err);
 int job_check_working_dir(const struct airlock_job *job, const char *shown, struct airlock_error *err);
 int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writable, struct airlock_error *err);
+
+/* asking.c: nothing starts before this returned 0. */
+int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err);
+/* The name of the caller's terminal session: its leader, told apart from any other process that had that number. NULL
+ * when there is none, or no memory. */
+char *job_terminal_session(void);
+/* 32 hexadecimal digits that nobody can guess. */
+int job_nonce(char ret[33], struct airlock_error *err);

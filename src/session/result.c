@@ -115,9 +115,12 @@ const char *airlock_run_result_text(struct airlock_run *run)
 	const struct supervise_result *r = supervise_result(run->supervise);
 	struct buf out = BUF_INIT;
 	free(run->text);
+	if (run->job->backend == &backend_passthrough)
+		buf_adds(&out, "NOT IN SANDBOX\n");
+	size_t before = out.len;
 	add_stream_text(&out, r->out);
 	add_stream_text(&out, r->err);
-	if (out.len == 0)
+	if (out.len == before)
 		buf_adds(&out, "No output received from command\n");
 	if (r->exit_code != 0)
 		buf_printf(&out, "Exit code: %d\n", r->exit_code);

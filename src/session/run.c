@@ -51,36 +51,6 @@ static int claim_run_dir(struct airlock_run *run, const struct host *host, struc
 	return base_errno(err, AIRLOCK_ERR_IO, errno, "mkdir", run->dir);
 }
 
-const struct airlock_question *airlock_job_question(struct airlock_job *job)
-{
-	struct permission_question *q = &job->question;
-	if (q->n_reasons == 0 || job->yes)
-		return NULL;
-	job->shown = (struct airlock_question){.text = q->text,
-					       .command = q->command,
-					       .reasons = q->reasons,
-					       .one_time_only = q->one_time_only,
-					       .grant_hint = "--yes"};
-	return &job->shown;
-}
-
-void airlock_job_answer(struct airlock_job *job, enum airlock_answer answer)
-{
-	job->answer = answer;
-	job->answered = true;
-}
-
-static int ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err)
-{
-	const struct airlock_question *shown = airlock_job_question(job);
-	if (!shown)
-		return 0;
-	if (!job->answered && (!io || !io->ask))
-		return permission_denied(&job->question, true, err);
-	enum airlock_answer answer = job->answered ? job->answer : io->ask(shown, io->data);
-	return answer == AIRLOCK_ALLOW_ONCE ? 0 : permission_denied(&job->question, false, err);
-}
-
 /* An apply that was interrupted is finished or reverted before anything else happens to the project. */
 static int recover_first(const struct host *host, struct airlock_error *err)
 {
@@ -122,7 +92,7 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 {
 	if (job->started)
 		return base_error(err, AIRLOCK_ERR_USAGE, "start", "", "a job is started once; prepare another");
-	int rc = ask(job, io, err);
+	int rc = job_ask(job, io, err);
 	if (rc < 0)
 		return rc;
 	struct airlock_run *run = calloc(1, sizeof *run);
@@ -151,6 +121,8 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	if (supervise_dispatch(run->supervise, timeout_ms) > 0)
 		return 1;
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise));
+	if (run->job->backend == &backend_passthrough)
+		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
 	run->finished = true;
 	return 0;
 }

@@ -21,6 +21,7 @@ void airlock_settings_free(struct airlock_settings *s)
 	strs_done(&s->environ);
 	strs_done(&s->argv);
 	free(s->command);
+	free(s->session);
 	for (size_t i = 0; i < s->n_items; i++) {
 		free((char *)s->items[i].key);
 		free((char *)s->items[i].value);
@@ -107,6 +108,13 @@ int airlock_settings_set_command(struct airlock_settings *s, const char *command
 	free(s->command);
 	s->command = strdup(command);
 	return s->command ? 0 : base_oom(err);
+}
+
+int airlock_settings_set_session(struct airlock_settings *s, const char *name, struct airlock_error *err)
+{
+	free(s->session);
+	s->session = strdup(name);
+	return s->session ? 0 : base_oom(err);
 }
 
 const char *settings_getenv(const struct airlock_settings *s, const char *name)

@@ -12,6 +12,7 @@ struct airlock_settings {
 	size_t n_items, cap_items;
 	struct strs argv;
 	char *command;
+	char *session; /* NULL: the caller's terminal session */
 };
 
 /* A variable of the caller's environment, or NULL. */

@@ -224,7 +224,8 @@ never_remembered() {
 		extra, project = arguments
 		def question(*options):
 		    with Terminal([airlock, "run", *options, "--", "true"], columns=500) as terminal:
-		        terminal.expect("\n[A]llow once  [D]eny: ")
+		        terminal.expect("\n[A]llow once  [D]eny")
+		        terminal.expect(": ")
 		        text = terminal.screen[: terminal.screen.index("\n[A]llow")]
 		        terminal.answer("d")
 		        assert terminal.wait() == 125

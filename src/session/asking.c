@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The question of a job, and what its answer means. */
+#include "session/job.h"
+
+#include "base/error.h"
+#include "session/earlier.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+int job_nonce(char ret[33], struct airlock_error *err)
+{
+	unsigned char bytes[16];
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "getrandom", "nonce");
+	for (size_t i = 0; i < sizeof bytes; i++)
+		(void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+/* ── The session ── */
+
+static ssize_t read_line(const char *path, char *out, size_t size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+	if (n >= 0)
+		out[n] = '\0';
+	return n;
+}
+
+/* When the process began, in ticks since boot: field 22, counted after the name, which may hold anything. */
+static bool read_start_time(pid_t pid, unsigned long long *ret)
+{
+	char path[32], text[1024];
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	const char *at = read_line(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at && sscanf(at, "%llu", ret) == 1;
+}
+
+char *job_terminal_session(void)
+{
+	unsigned long long start = 0;
+	char boot[64], *name = NULL;
+	pid_t leader = getsid(0);
+	if (leader <= 0 || !read_start_time(leader, &start) ||
+	    read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot) <= 0)
+		return NULL;
+	boot[strcspn(boot, "\n")] = '\0';
+	return asprintf(&name, "terminal %d %llu %s", leader, start, boot) < 0 ? NULL : name;
+}
+
+/* ── The question ── */
+
+const struct airlock_question *airlock_job_question(struct airlock_job *job)
+{
+	if (job->question.n_reasons == 0 || job->yes)
+		return NULL;
+	job->shown = permission_show(&job->question);
+	return &job->shown;
+}
+
+void airlock_job_answer(struct airlock_job *job, enum airlock_answer answer)
+{
+	job->answer = answer;
+	job->answered = true;
+}
+
+int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err)
+{
+	const struct airlock_question *shown = airlock_job_question(job);
+	if (!shown)
+		return 0;
+	if (!job->answered && (!io || !io->ask))
+		return permission_denied(&job->question, true, err);
+	enum airlock_answer answer = job->answered ? job->answer : io->ask(shown, io->data);
+	if (!permission_is_choice(&job->question, answer))
+		answer = AIRLOCK_DENY;
+	return permission_allows(answer) ? 0 : permission_denied(&job->question, false, err);
+}
+
+/* ── Names ── */
+
+static const char *const answer_names[] = {
+	[AIRLOCK_DENY] = "deny",
+	[AIRLOCK_ALLOW_ONCE] = "allow_once",
+	[AIRLOCK_ALLOW_SESSION] = "allow_session",
+	[AIRLOCK_ALLOW_ALWAYS] = "allow_always",
+	[AIRLOCK_DENY_SESSION] = "deny_session",
+	[AIRLOCK_DENY_ALWAYS] = "deny_always",
+};
+
+const char *airlock_answer_name(enum airlock_answer answer)
+{
+	return (unsigned)answer < AL_ARRAY_LEN(answer_names) ? answer_names[answer] : "deny";
+}
+
+int airlock_answer_parse(const char *name, enum airlock_answer *ret)
+{
+	for (size_t i = 0; i < AL_ARRAY_LEN(answer_names); i++)
+		if (strcmp(answer_names[i], name) == 0) {
+			*ret = (enum airlock_answer)i;
+			return 0;
+		}
+	return AIRLOCK_ERR_INVALID;
+}
+
+/* ── Changes of an earlier run ── */
+
+struct airlock_asked {
+	struct permission_question question;
+	struct airlock_question shown;
+};
+
+static int make_apply_question(const char *run, const char *const *paths, const char *lines,
+			       struct permission_question *ret, struct airlock_error *err)
+{
+	char nonce[33];
+	int rc = job_nonce(nonce, err);
+	const struct permission_apply in = {.run = run, .lines = lines, .paths = paths, .nonce = nonce};
+	return rc < 0 ? rc : permission_about_apply(&in, ret, err);
+}
+
+int airlock_changes_question(const struct airlock_settings *s, const char *run, const char *const *paths,
+			     struct airlock_asked **ret, struct airlock_error *err)
+{
+	struct earlier e;
+	_cleanup_free_ char *lines = NULL;
+	struct airlock_asked *asked = NULL;
+	int rc = earlier_open(&e, s, run, err);
+	if (rc == 0)
+		rc = airlock_changes_sensitive(s, e.set->run, paths, &lines, err);
+	if (rc == 0 && *lines) {
+		asked = calloc(1, sizeof *asked);
+		rc = asked ? make_apply_question(e.set->run, paths, lines, &asked->question, err) : base_oom(err);
+	}
+	earlier_done(&e);
+	if (rc < 0) {
+		free(asked);
+		return rc;
+	}
+	if (asked)
+		asked->shown = permission_show(&asked->question);
+	*ret = asked;
+	return 0;
+}
+
+const struct airlock_question *airlock_asked_question(const struct airlock_asked *asked)
+{
+	return &asked->shown;
+}
+
+void airlock_asked_free(struct airlock_asked *asked)
+{
+	if (!asked)
+		return;
+	permission_done(&asked->question);
+	free(asked);
+}
