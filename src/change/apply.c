@@ -256,6 +256,7 @@ static bool take_decided(struct change_set *set, struct change_set *now)
 		c->before = n->before;
 		c->after = n->after;
 		c->settled = n->settled;
+		c->image_ns = n->image_ns;
 		any = true;
 	}
 	return any;
@@ -286,10 +287,10 @@ static int refresh(const struct apply_request *request, struct airlock_error *er
 	return 0;
 }
 
-static int check_apply(const struct apply_request *request, struct airlock_error *err)
+static int check_apply(const struct apply_request *request, const struct apply_tx *tx, struct airlock_error *err)
 {
 	struct change_set *set = request->set;
-	int rc = conflict_check(set, err);
+	int rc = conflict_check(set, tx->known, err);
 	if (rc <= 0 || request->force)
 		return rc < 0 ? rc : 0;
 	for (size_t i = 0; i < set->n; i++) {
@@ -306,7 +307,7 @@ static int check_apply(const struct apply_request *request, struct airlock_error
 static int check(const struct apply_request *request, struct apply_tx *tx, struct airlock_error *err)
 {
 	if (!request->undo)
-		return check_apply(request, err);
+		return check_apply(request, tx, err);
 	return request->force ? 0 : undo_check(tx, request->set, request->selected, err);
 }
 
@@ -322,10 +323,13 @@ static int count_changes(const struct apply_tx *tx)
 static int attempt(const struct apply_request *request, bool copy_all, bool *ret_exdev, struct strs *notes,
 		   struct airlock_error *err)
 {
+	_cleanup_free_ char *runs = path_dirname(request->run_dir);
+	_cleanup_returns_ struct returns known = RETURNS_INIT(runs);
 	_cleanup_tx_ struct apply_tx tx = APPLY_TX_INIT;
 	_cleanup_journal_ struct journal journal = JOURNAL_INIT;
 	struct transaction t = {.request = request, .tx = &tx, .journal = &journal, .err = err};
 	tx.notes = notes;
+	tx.known = &known;
 	int rc = open_all(&tx, request, copy_all, err);
 	rc = rc < 0 ? rc : check(request, &tx, err);
 	rc = rc < 0 ? rc : ops_plan(&tx, request->set, request->selected, err);

@@ -3,7 +3,9 @@
 #include "change/apply_tx.h"
 
 #include "base/path.h"
+#include "fs/beneath.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 static struct change *change_of(const struct apply_op *op, struct change_set *set)
@@ -13,13 +15,91 @@ static struct change *change_of(const struct apply_op *op, struct change_set *se
 	return path && c->root == op->root && strcmp(path, op->path) == 0 ? c : NULL;
 }
 
+/* Written to since it came: that is not ours any more. A copy may be on a file system with coarser times. */
+static bool is_as_brought(const struct apply_tx *tx, const struct apply_op *op, const struct change_stat *live)
+{
+	if (live->type != op->want.type || live->inode != op->staged)
+		return false;
+	if (live->type != CHANGE_FILE)
+		return true;
+	return live->size == op->want.size && (tx->roots[op->root].copy || live->mtime_ns == op->want.mtime_ns);
+}
+
 /* Undo compares with this: who moves, writes or replaces the entry changes inode or ctime. */
 static void remember_live(const struct apply_tx *tx, const struct apply_op *op, struct change_stat *ret)
 {
 	struct change_stat live;
-	if (ops_look_live(tx, op->root, op->path, &live) == 0 && live.type == op->want.type &&
-	    (live.inode == op->staged || op->step == APPLY_META))
+	if (ops_look_live(tx, op->root, op->path, &live) < 0)
+		return;
+	if (is_as_brought(tx, op, &live) || (op->step == APPLY_META && live.type == op->want.type))
 		*ret = live;
+}
+
+/* ── What was brought back ── */
+
+/* A rename has two operations; what the run found is at its old path, what it made at the new one. */
+static bool is_about_before(const struct apply_op *op, const struct change *c)
+{
+	return op->from || !c->from;
+}
+
+static int64_t slot_ns(const struct apply_tx *tx, const struct apply_op *op)
+{
+	struct change_stat st;
+	return apply_stat_at(tx->before_fd, apply_slot_name(op->slot).text, &st) < 0 ? 0 : st.ctime_ns;
+}
+
+static int64_t layer_ns(const struct apply_tx *tx, const struct apply_op *op)
+{
+	struct change_stat st = {0};
+	const char *name;
+	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	return dir < 0 || apply_stat_at(dir, name, &st) < 0 ? 0 : st.ctime_ns;
+}
+
+static int64_t live_birth(const struct apply_tx *tx, const struct apply_op *op)
+{
+	_cleanup_close_ int fd = fs_open_beneath(tx->roots[op->root].live_fd, op->path, O_PATH | O_DIRECTORY);
+	return fd < 0 ? 0 : returns_birth(fd);
+}
+
+static int add_return(const struct apply_tx *tx, const struct apply_op *op, const struct change_stat *was,
+		      const struct change_stat *live, struct returns *r)
+{
+	struct returned one = {.from_inode = was->inode, .to_inode = live->inode};
+	one.directory = live->type == CHANGE_DIRECTORY;
+	one.from_ns = one.directory ? 0 : was->ctime_ns;
+	one.to_ns = one.directory ? live_birth(tx, op) : live->ctime_ns;
+	/* a directory that was made anew may have got the same number */
+	bool moved = one.directory || one.from_inode != one.to_inode || one.from_ns != one.to_ns;
+	return moved && was->type == live->type ? returns_add(r, &one) : 0;
+}
+
+/* The entry that was live at some time and is again. Who had it open may have written to it meanwhile; then its ctime is not
+ * the one we left it with, and it is no return. */
+static int collect_done(const struct apply_tx *tx, const struct apply_op *op, const struct change *c, struct returns *r)
+{
+	struct change_stat live;
+	bool brings = op->step == APPLY_INSTALL || op->step == APPLY_EXCHANGE;
+	bool about_it = tx->undo ? is_about_before(op, c) : !op->from;
+	if (op->left || !brings || !about_it || !c->image_ns)
+		return 0;
+	if (op->want.type != CHANGE_DIRECTORY && op->want.ctime_ns != c->image_ns)
+		return 0;
+	if (ops_look_live(tx, op->root, op->path, &live) < 0 || !is_as_brought(tx, op, &live))
+		return 0;
+	return add_return(tx, op, tx->undo ? &c->before : &c->after, &live, r);
+}
+
+/* Before anything of the set is changed: it says which entry each one was. */
+static int collect_returns(const struct apply_tx *tx, struct change_set *set, struct returns *r)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < tx->n_ops; i++) {
+		const struct change *c = change_of(&tx->ops[i], set);
+		rc = c ? collect_done(tx, &tx->ops[i], c, r) : 0;
+	}
+	return rc;
 }
 
 static void set_applied(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
@@ -28,10 +108,29 @@ static void set_applied(const struct apply_tx *tx, const struct apply_op *op, st
 		base_freep(&c->reason);
 	c->state = CHANGE_APPLIED;
 	c->slot = op->slot - op->from;
-	if (op->from || !c->from)
+	if (is_about_before(op, c)) {
 		c->before = op->old;
+		c->image_ns = op->step == APPLY_REMOVE || op->step == APPLY_EXCHANGE ? slot_ns(tx, op) : 0;
+	}
 	if (!op->from)
 		remember_live(tx, op, &c->after);
+}
+
+/* What went back to the layer is what was applied, or came back since. By force it may be anything. */
+static bool is_what_was_applied(const struct apply_tx *tx, const struct apply_op *op, const struct change *c)
+{
+	const struct change_stat *old = &op->old, *after = &c->after;
+	bool same = old->type == after->type && old->inode == after->inode &&
+		    (old->type == CHANGE_DIRECTORY || old->ctime_ns == after->ctime_ns);
+	return same || returns_is_same(tx->known, after, old);
+}
+
+static void set_taken(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
+{
+	bool known = op->old.type != CHANGE_NOTHING && is_what_was_applied(tx, op, c);
+	if (known)
+		c->after = op->old;
+	c->image_ns = known ? layer_ns(tx, op) : 0;
 }
 
 static void set_held(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
@@ -39,7 +138,9 @@ static void set_held(const struct apply_tx *tx, const struct apply_op *op, struc
 	c->state = CHANGE_HELD;
 	c->slot = 0;
 	c->settled = true;
-	if (op->from || !c->from)
+	if (!op->from)
+		set_taken(tx, op, c);
+	if (is_about_before(op, c))
 		remember_live(tx, op, &c->before);
 }
 
@@ -103,8 +204,12 @@ static int record_ops(const struct apply_tx *tx, struct change_set *set, bool le
 
 int record_result(struct apply_tx *tx, struct change_set *set, struct airlock_error *err)
 {
-	int rc = record_ops(tx, set, false);
+	_cleanup_returns_ struct returns returns = RETURNS_INIT(NULL);
+	int rc = collect_returns(tx, set, &returns);
+	rc = rc < 0 ? rc : record_ops(tx, set, false);
 	rc = rc < 0 ? rc : record_ops(tx, set, true);
+	if (rc == 0)
+		returns_save(&returns, tx->run_fd);
 	rc = rc < 0 || tx->undo ? rc : record_dirs(tx, set);
 	return rc < 0 ? base_oom(err) : 0;
 }
@@ -122,27 +227,41 @@ static bool is_old_self(const struct change_stat *live, const struct change_stat
 
 /* Renames there and back leave an entry as it was but for its ctime, which tells others' changes: what we did ourselves must
  * not look like one. */
-static void keep_known(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
+static void keep_known(const struct apply_tx *tx, const struct apply_op *op, struct change *c, struct returns *r)
 {
 	struct change_stat live, *known = tx->undo ? &c->after : &c->before;
-	bool about_it = tx->undo ? !op->from : op->from || !c->from;
-	if (!about_it || ops_look_live(tx, op->root, op->path, &live) < 0 || live.type != op->old.type ||
-	    live.mode != op->old.mode || op->old.ctime_ns != known->ctime_ns)
+	bool about_it = tx->undo ? !op->from : is_about_before(op, c);
+	if (ops_look_live(tx, op->root, op->path, &live) < 0 || live.type != op->old.type || live.mode != op->old.mode)
 		return;
 	if (!is_old_self(&live, &op->old) && !is_made_again(tx, op, &live))
+		return;
+	(void)add_return(tx, op, &op->old, &live, r); /* without memory it will be a conflict */
+	if (!about_it || op->old.ctime_ns != known->ctime_ns)
 		return;
 	known->inode = live.inode;
 	known->ctime_ns = live.ctime_ns;
 	c->settled |= !tx->undo;
 }
 
+/* It went and came back as well. */
+static void keep_image(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
+{
+	bool about_it = tx->undo ? is_about_before(op, c) : !op->from;
+	if (about_it && c->image_ns && c->image_ns == op->want.ctime_ns)
+		c->image_ns = tx->undo ? slot_ns(tx, op) : layer_ns(tx, op);
+}
+
 void record_reverted(struct apply_tx *tx, struct change_set *set)
 {
+	_cleanup_returns_ struct returns returns = RETURNS_INIT(NULL);
 	for (size_t i = 0; i < tx->n_ops; i++) {
 		struct change *c = change_of(&tx->ops[i], set);
 		if (c)
-			keep_known(tx, &tx->ops[i], c);
+			keep_known(tx, &tx->ops[i], c, &returns);
+		if (c)
+			keep_image(tx, &tx->ops[i], c);
 		if (c && tx->ops[i].left)
 			(void)set_left(tx, c); /* without its reason, when there is no memory */
 	}
+	returns_save(&returns, tx->run_fd);
 }

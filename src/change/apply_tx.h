@@ -8,6 +8,7 @@
 #pragma once
 
 #include "change/change.h"
+#include "change/returns.h"
 
 #define APPLY_STAGE_PREFIX ".airlock-"
 #define APPLY_NO_TIME INT64_MIN /* leave the mtime */
@@ -69,6 +70,7 @@ struct apply_tx {
 	size_t n_dirs, cap_dirs;
 	size_t n_left;
 	struct strs *notes;
+	struct returns *known; /* borrowed */
 };
 #define APPLY_TX_INIT                                                                                                  \
 	{                                                                                                              \
@@ -137,6 +139,7 @@ int dirs_sync(struct apply_tx *tx, struct airlock_error *err);
 
 /* ── apply_record.c ── */
 
+/* Both write down what was brought back. */
 int record_result(struct apply_tx *tx, struct change_set *set, struct airlock_error *err);
 void record_reverted(struct apply_tx *tx, struct change_set *set);
 

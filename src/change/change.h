@@ -62,6 +62,9 @@ struct change {
 	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */
 	/* Applied: what was there before is before/<slot>, for the old name of a rename before/<slot + 1>. 0: none. */
 	uint64_t slot;
+	/* ctime of the entry that waits to be live again: applied, what is in the slot; undone, what is in the layer. It tells
+	 * whether somebody wrote to it there, through a descriptor from before. 0: not known. */
+	int64_t image_ns;
 };
 
 struct change_root {
@@ -142,8 +145,10 @@ struct gate_rules {
 /* Sets verdict and reason of each change from its final content; reads the layer and the live tree, changes nothing. */
 int gate_judge(struct change_set *set, const struct gate_rules *rules, struct airlock_error *err);
 
-/* Marks CHANGE_CONFLICT with the reason where the live path is not what the run saw. Returns how many, or a code. */
-int conflict_check(struct change_set *set, struct airlock_error *err);
+/* Marks CHANGE_CONFLICT with the reason where the live path is not what the run saw. Returns how many, or a code. known may
+ * be NULL: what of it our own transactions took away and brought back. */
+struct returns;
+int conflict_check(struct change_set *set, struct returns *known, struct airlock_error *err);
 
 /* ── Showing: diff.c ── */
 

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "change/compare.h"
 #include "change/gate_moved.h"
+#include "change/returns.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
 #include "layer/open.h"
@@ -36,6 +37,7 @@ static const char *const reasons[] = {root_replaced, above_replaced, above_delet
 struct check {
 	struct change_set *set;
 	struct moved moved;
+	struct returns *returns; /* never NULL */
 	struct compare compare;
 	size_t root;
 	int live, layer;  /* of this root, O_PATH */
@@ -71,11 +73,15 @@ static bool is_the_same_directory(const struct check *k, int fd, const char *pat
 	const struct change *c = change_set_find(k->set, k->root, path);
 	if (is_made_by_run(k, path))
 		return true;
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MODE | STATX_BTIME, &stx) < 0)
 		return false;
-	if (c)
-		return stx.stx_ino == c->before.inode;
-	return !k->tells_birth || !(stx.stx_mask & STATX_BTIME) || nanoseconds(&stx.stx_btime) <= k->set->started_ns;
+	if (c) {
+		struct change_stat live = {
+			.type = CHANGE_DIRECTORY, .inode = stx.stx_ino, .mode = stx.stx_mode & 07777u};
+		return live.inode == c->before.inode || returns_is_same(k->returns, &c->before, &live);
+	}
+	return !k->tells_birth || !(stx.stx_mask & STATX_BTIME) || nanoseconds(&stx.stx_btime) <= k->set->started_ns ||
+	       returns_has_made(k->returns, stx.stx_ino, nanoseconds(&stx.stx_btime));
 }
 
 static const char *why_not_opened(const struct check *k, int rc, const char *path)
@@ -156,6 +162,8 @@ static bool was_edited(const struct check *k, const struct change *c, const stru
 	bool was_old = c->settled || c->before.ctime_ns <= k->set->started_ns;
 	if (was_old && live->ctime_ns == c->before.ctime_ns)
 		return false;
+	if (was_old && returns_is_same(k->returns, &c->before, live))
+		return false;
 	return !was_old || !only_links_changed(live, &c->before);
 }
 
@@ -179,8 +187,10 @@ static bool has_unknown_entry(struct check *k, const char *path)
 static bool was_born_since(const struct check *k, const char *path)
 {
 	struct statx stx;
-	return k->tells_birth && statx(k->dir_fd, path_basename(path), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &stx) == 0 &&
-	       (stx.stx_mask & STATX_BTIME) && nanoseconds(&stx.stx_btime) > k->set->started_ns;
+	return k->tells_birth &&
+	       statx(k->dir_fd, path_basename(path), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &stx) == 0 &&
+	       (stx.stx_mask & STATX_BTIME) && nanoseconds(&stx.stx_btime) > k->set->started_ns &&
+	       !returns_has_made(k->returns, stx.stx_ino, nanoseconds(&stx.stx_btime));
 }
 
 static const char *judge_directory(struct check *k, const struct change *c, const char *path,
@@ -202,7 +212,8 @@ static const char *judge_old(struct check *k, const struct change *c, const char
 		return reason;
 	if (live.type == CHANGE_NOTHING)
 		return deleted;
-	if (live.type != c->before.type || live.inode != c->before.inode)
+	if (live.type != c->before.type ||
+	    (live.inode != c->before.inode && !returns_is_same(k->returns, &c->before, &live)))
 		return replaced;
 	if (live.type == CHANGE_DIRECTORY)
 		return judge_directory(k, c, path, &live);
@@ -388,9 +399,11 @@ static int check_all(struct check *k)
 	return n;
 }
 
-int conflict_check(struct change_set *set, struct airlock_error *err)
+int conflict_check(struct change_set *set, struct returns *known, struct airlock_error *err)
 {
-	struct check k = {.set = set, .live = -EBADF, .layer = -EBADF, .dir_fd = -EBADF};
+	struct returns nothing = RETURNS_INIT(NULL);
+	struct check k = {
+		.set = set, .returns = known ? known : &nothing, .live = -EBADF, .layer = -EBADF, .dir_fd = -EBADF};
 	int n = moved_collect(&k.moved, set);
 	n = n < 0 ? n : check_all(&k);
 	close_root(&k);

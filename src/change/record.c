@@ -7,11 +7,12 @@
  *   root 2049 131 /home/u/p /home/u/.local/state/airlock/runs/…/upper/overlay0
  *   change 0 modified file apply held - src/a.c - - file 644 120 77 1 MTIME CTIME file 644 130 78 1 MTIME CTIME
  *   slot 0 3
+ *   image 0 CTIME
  *   dir 0 MTIME MTIME src
  *   end 1 SHA-256
  *
  * change: root, kind, type, verdict, state, flags, path, from, reason, before, after. slot: the change's place in the list
- * and where its before-image is. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
+ * and where its before-image is. image: ctime of what waits to be live again. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
  * cut short or altered anywhere tell so: what is applied later is what was found, or nothing.
  */
 #include "change/change.h"
@@ -96,6 +97,9 @@ static void add_applied(struct buf *b, const struct change_set *set)
 	for (size_t i = 0; i < set->n; i++)
 		if (set->v[i].slot)
 			buf_printf(b, "slot %zu %" PRIu64 "\n", i, set->v[i].slot);
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].image_ns)
+			buf_printf(b, "image %zu %" PRId64 "\n", i, set->v[i].image_ns);
 	for (size_t i = 0; i < set->n_dirs; i++) {
 		const struct change_dir *d = &set->dirs[i];
 		buf_printf(b, "dir %zu %" PRId64 " %" PRId64, d->root, d->without_ns, d->with_ns);
@@ -340,6 +344,21 @@ static int read_slot(struct reader *r, struct fields *f, struct airlock_error *e
 	return 0;
 }
 
+static int read_image(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	uint64_t i = 0;
+	int64_t ns = 0;
+	int rc = fields_take_number(f, &i);
+	rc = rc < 0 ? rc : fields_take_signed(f, &ns);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (i >= r->set->n)
+		return damaged(r, err, "no such change");
+	r->set->v[i].image_ns = ns;
+	return 0;
+}
+
 static int read_dir(struct reader *r, struct fields *f, struct airlock_error *err)
 {
 	_cleanup_free_ char *path = NULL;
@@ -376,9 +395,9 @@ static int read_end(struct reader *r, struct fields *f, struct airlock_error *er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root", "change", "slot", "dir", "end", NULL};
-	static int (*const readers[])(struct reader *, struct fields *,
-				      struct airlock_error *) = {read_root, read_change, read_slot, read_dir};
+	static const char *const words[] = {"root", "change", "slot", "image", "dir", "end", NULL};
+	static int (*const readers[])(struct reader *, struct fields *, struct airlock_error *) = {
+		read_root, read_change, read_slot, read_image, read_dir};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;

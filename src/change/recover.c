@@ -116,6 +116,7 @@ static int recover_one(const char *dir, const char *name, const char *runs_dir, 
 {
 	_cleanup_tx_ struct apply_tx tx = APPLY_TX_INIT;
 	_cleanup_journal_ struct journal j = JOURNAL_INIT;
+	_cleanup_returns_ struct returns known = RETURNS_INIT(runs_dir);
 	enum journal_part part = JOURNAL_TORN;
 	int64_t started = 0;
 	int rc = journal_open(&j, dir, name, err);
@@ -123,6 +124,7 @@ static int recover_one(const char *dir, const char *name, const char *runs_dir, 
 		return rc;
 	tx.notes = notes;
 	tx.recovering = true;
+	tx.known = &known;
 	rc = journal_read(&j, &tx, &part, &started, err);
 	if (rc == 0)
 		rc = part == JOURNAL_TORN ? journal_remove(&j, err) : resume(&tx, &j, part, started, runs_dir, err);

@@ -4,7 +4,7 @@
 #include "change/apply_tx.h"
 
 /* A directory's times change with what is in it. */
-static bool is_as_applied(const struct change_stat *live, const struct change_stat *after)
+static bool is_as_recorded(const struct change_stat *live, const struct change_stat *after)
 {
 	if (live->type != after->type || live->inode != after->inode)
 		return false;
@@ -16,17 +16,23 @@ static bool is_as_applied(const struct change_stat *live, const struct change_st
 	return same && (after->links > 1 || live->ctime_ns == after->ctime_ns);
 }
 
+/* A later run may have replaced it, and given it back when that was undone. */
+static bool is_as_applied(const struct apply_tx *tx, const struct change_stat *live, const struct change_stat *after)
+{
+	return is_as_recorded(live, after) || returns_is_same(tx->known, after, live);
+}
+
 /* 1: as it was applied, 0: not, -errno. */
 static int is_untouched(const struct apply_tx *tx, const struct change *c)
 {
 	struct change_stat live, nothing = {0};
 	int rc = ops_look_live(tx, c->root, c->path, &live);
-	if (rc < 0 || !is_as_applied(&live, &c->after))
+	if (rc < 0 || !is_as_applied(tx, &live, &c->after))
 		return rc;
 	if (!c->from)
 		return 1;
 	rc = ops_look_live(tx, c->root, c->from, &live);
-	return rc < 0 ? rc : is_as_applied(&live, &nothing);
+	return rc < 0 ? rc : is_as_applied(tx, &live, &nothing);
 }
 
 int undo_check(const struct apply_tx *tx, struct change_set *set, const bool *selected, struct airlock_error *err)

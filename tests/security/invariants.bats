@@ -578,6 +578,112 @@ i5_last() {
 	assert_status 1
 }
 
+@test "I5 runs one after the other are undone one after the other, and done again" {
+	each_backend i5_stack
+}
+@test "I5 the same where the state is on another file system" {
+	[ "$(stat -f -c %T /dev/shm)" != "$(stat -f -c %T "$PROJECT")" ] || skip "needs: /dev/shm on another file system"
+	XDG_STATE_HOME=$(mktemp -d /dev/shm/airlock-test.XXXXXX)
+	ELSEWHERE=$XDG_STATE_HOME
+	each_backend i5_stack
+}
+teardown() {
+	if [ -n "${ELSEWHERE-}" ]; then
+		chmod -R u+rwx "$ELSEWHERE"
+		rm -rf "$ELSEWHERE"
+	fi
+}
+i5_stack() {
+	some_project
+	local i runs=()
+	for i in 1 2 3 4; do
+		keep_tree "step$i" .
+		run_captured -c "echo $i >>one; mkdir -p d; rm -f d/*; echo $i >d/$i; mv two two.$i 2>/dev/null || mv two.* two; chmod 7${i}4 script"
+		assert_json applied changes state
+		runs+=("$RUN")
+	done
+	keep_tree step5 .
+	run_airlock undo "${runs[0]}"
+	assert_status 3
+	assert_same_tree step5 .
+	for i in 4 3 2 1; do
+		run_airlock undo "${runs[i - 1]}"
+		assert_status 0
+		assert_same_tree "step$i" .
+	done
+	for i in 1 2 3 4; do
+		run_airlock undo "${runs[i - 1]}"
+		assert_status 0
+		assert_same_tree "step$((i + 1))" .
+	done
+	run_airlock undo "${runs[3]}"
+	run_airlock undo "${runs[2]}"
+	assert_status 0
+	assert_same_tree step3 .
+	# What somebody else does between two undos is still theirs, also when only the ctime tells.
+	printf '1\n2\n' >>one
+	run_airlock undo "${runs[1]}"
+	assert_status 3
+	assert_file one $'one\n1\n2\n1\n2'
+	run_airlock undo --force "${runs[1]}"
+	assert_status 0
+	assert_same_tree step2 .
+	local stamp=$BATS_TEST_TMPDIR/stamp
+	touch -r one "$stamp"
+	printf ONE | dd of=one conv=notrunc status=none
+	touch -r "$stamp" one
+	run_airlock undo "${runs[0]}"
+	assert_status 3
+	[[ $(cat one) == ONE* ]] || fail "the edit is gone"
+}
+
+@test "I5 an edit through a descriptor from before the run is not taken for ours when runs are undone" {
+	each_backend i5_open_descriptor
+}
+i5_open_descriptor() {
+	some_project
+	run_captured -c 'echo 1 >one'
+	local first=$RUN stamp=$BATS_TEST_TMPDIR/stamp
+	exec 8<>one
+	touch -r one "$stamp"
+	run_captured -c 'echo 2 >one'
+	printf 9 >&8 # into what is the before-image now, and its time set back
+	touch -r "$stamp" "/proc/$BASHPID/fd/8"
+	exec 8>&-
+	run_airlock undo "$RUN"
+	assert_status 0
+	assert_file one 9
+	run_airlock undo "$first"
+	assert_status 3
+	assert_file one 9
+}
+
+@test "I5 a held run is applied after what it builds on was undone and done again" {
+	each_backend i5_held_on_top
+}
+i5_held_on_top() {
+	some_project
+	run_captured -c 'echo 1 >one; mkdir d; echo x >d/x'
+	local first=$RUN held
+	run_captured --hold -c 'echo 2 >>one; echo y >d/y; chmod 700 d'
+	held=$RUN
+	run_airlock undo "$first"
+	assert_status 0
+	run_airlock apply "$held"
+	assert_status 3
+	assert_file one one
+	run_airlock undo "$first"
+	assert_status 0
+	run_airlock apply "$held"
+	assert_status 0
+	assert_file one $'1\n2'
+	assert_file d/y y
+	run_airlock undo "$held"
+	run_airlock undo "$first"
+	assert_status 0
+	assert_absent d
+}
+
 # ---- I6
 
 @test "I6 the host side follows no symlink of the sandbox: scan, diff, apply, undo, discard" {

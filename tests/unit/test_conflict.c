@@ -33,7 +33,7 @@ static void end(bool whole_tree)
 static int check(void)
 {
 	struct airlock_error err = {0};
-	int n = conflict_check(t->set, &err), marked = 0;
+	int n = conflict_check(t->set, NULL, &err), marked = 0;
 	for (size_t i = 0; i < t->set->n; i++)
 		marked += t->set->v[i].state == CHANGE_CONFLICT;
 	assert_int_equal(n, marked);
