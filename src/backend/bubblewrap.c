@@ -190,7 +190,7 @@ static struct backend_isolation isolation(const struct plan *plan)
 	return (struct backend_isolation){
 		.filesystem = BACKEND_ENFORCED,
 		.processes = own_pids && plan->new_session ? BACKEND_ENFORCED : BACKEND_PARTIAL,
-		.syscalls = BACKEND_NONE,
+		.syscalls = BACKEND_ENFORCED,
 		.network_isolated = true,
 		.network_blocked = plan->namespaces & PLAN_NS_NET,
 		.own_pid_namespace = own_pids,

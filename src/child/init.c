@@ -13,6 +13,7 @@
  * environ, exe or mem), nothing in argv or environment, every descriptor but its own closed, all signals blocked.
  * Freestanding: no libc, no allocation, no locks. job.h has the protocol.
  */
+#include "child/confine.h"
 #include "child/job.h"
 #include "child/raw_calls.h"
 #include "child/rename.h"
@@ -339,6 +340,9 @@ __attribute__((noreturn)) static void become_command(struct state *st, char **ar
 	(void)raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
 	if (st->rename_socket[1] >= 0)
 		hand_over_renames(st->rename_socket[1]);
+	rc = confine_calls(job);
+	if (rc < 0)
+		fail_start(st->error_fd, CHILD_STAGE_FILTER, rc);
 	rc = exec_search(job, argv, envp);
 	fail_start(st->error_fd, CHILD_STAGE_EXEC, rc);
 }

@@ -43,11 +43,11 @@ struct child_job {
 	uint32_t cwd;	     /* offsets of NUL-terminated strings from the start of the job */
 	uint32_t argv, envp; /* offsets of arrays of 64-bit offsets, ended by 0 */
 	uint32_t path;	     /* the command's PATH; 0: none */
-	uint32_t reserved;
+	uint32_t filter;     /* offset of the system call filter, struct sock_filter[filter_len]; 0: none */
 	int64_t max_data, max_processes, max_file_size; /* rlimits set inside; CHILD_NONE: leave */
 	int64_t watch_memory, watch_processes;		/* totals to watch by looking; CHILD_NONE: do not */
 	uint16_t rows, columns;				/* of the terminal; 0: leave */
-	uint32_t reserved2;
+	uint32_t filter_len;
 };
 
 enum child_message_type {
@@ -61,7 +61,14 @@ enum child_message_type {
 	CHILD_EXITED, /* a = wait status; cpu_us, max_rss_kb */
 };
 
-enum child_stage { CHILD_STAGE_SETUP = 1, CHILD_STAGE_TTY, CHILD_STAGE_CHDIR, CHILD_STAGE_EXEC, CHILD_STAGE_LAYER };
+enum child_stage {
+	CHILD_STAGE_SETUP = 1,
+	CHILD_STAGE_TTY,
+	CHILD_STAGE_CHDIR,
+	CHILD_STAGE_EXEC,
+	CHILD_STAGE_LAYER,
+	CHILD_STAGE_FILTER
+};
 enum child_scope { CHILD_SCOPE_COMMAND, CHILD_SCOPE_ALL };
 enum child_limit { CHILD_LIMIT_MEMORY = 1, CHILD_LIMIT_PROCESSES };
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/memfd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,29 @@ static const char *path_value(const char *const *envp)
 	return NULL;
 }
 
+/* Reserves room for an array, aligned, and returns its offset. */
+static uint32_t put_room(struct layout *l, size_t bytes)
+{
+	l->at = (l->at + 7) & ~(size_t)7;
+	uint32_t at = (uint32_t)l->at;
+	l->at += bytes;
+	return at;
+}
+
+static void put_at(struct layout *l, size_t at, const void *data, size_t len)
+{
+	if (l->base)
+		memcpy(l->base + at, data, len);
+}
+
+static uint32_t put_filter(struct layout *l, const struct child_job_spec *spec)
+{
+	size_t bytes = spec->head.filter_len * sizeof *spec->filter;
+	uint32_t at = put_room(l, bytes);
+	put_at(l, at, spec->filter, bytes);
+	return at;
+}
+
 /* Run twice: without a base it only measures. */
 static void lay_out(struct layout *l, const struct child_job_spec *spec, struct child_job *head)
 {
@@ -112,6 +136,7 @@ static void lay_out(struct layout *l, const struct child_job_spec *spec, struct 
 	head->path = path ? put_string(l, path) : 0;
 	head->argv = put_strings(l, spec->argv);
 	head->envp = put_strings(l, spec->envp);
+	head->filter = put_filter(l, spec);
 	head->size = (uint32_t)l->at;
 	head->magic = CHILD_JOB_MAGIC;
 }
@@ -131,21 +156,6 @@ int child_job_fd(const struct child_job_spec *spec)
 	int fd = sealed_memory("airlock-job", MFD_NOEXEC_SEAL, l.base, l.at);
 	free(l.base);
 	return fd;
-}
-
-/* Reserves room for an array, aligned, and returns its offset. */
-static uint32_t put_room(struct layout *l, size_t bytes)
-{
-	l->at = (l->at + 7) & ~(size_t)7;
-	uint32_t at = (uint32_t)l->at;
-	l->at += bytes;
-	return at;
-}
-
-static void put_at(struct layout *l, size_t at, const void *data, size_t len)
-{
-	if (l->base)
-		memcpy(l->base + at, data, len);
 }
 
 static uint32_t put_layers(struct layout *l, const struct child_stage_spec *spec)

@@ -9,11 +9,14 @@
 extern const unsigned char child_init_bytes[];
 extern const unsigned long child_init_size;
 
+struct sock_filter;
+
 /* What goes into a job; everything is copied. */
 struct child_job_spec {
 	struct child_job head; /* flags, limits, terminal size; offsets are filled in */
 	const char *cwd;
 	const char *const *argv, *const *envp;
+	const struct sock_filter *filter; /* head.filter_len of them, or NULL */
 };
 
 /* The program in a memory file, executable through /proc/self/fd: nothing on disk to find, replace or chmod.

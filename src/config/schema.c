@@ -54,6 +54,7 @@ static const struct schema_key keys[] = {
 	{"share_pid", RULES, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(policy.share_pid)},
 	{"new_session", RULES, SCHEMA_BOOL, SCHEMA_TO_TRUE, AT(policy.new_session)},
 	{"nested", RULES, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(policy.nested)},
+	{"unix_sockets", RULES, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(policy.unix_sockets)},
 	{"changes", RULES, SCHEMA_WORD, SCHEMA_BY_RANK, AT(policy.changes), changes_words},
 	{"env", RULES, SCHEMA_TABLE, SCHEMA_NEVER, SCHEMA_NOWHERE,
 	 .form = "a table such as { inherit = true, allow = [\"LANG\"], deny = [\"*_TOKEN\"] }"},

@@ -94,6 +94,7 @@ static void copy_scalars(struct plan *p, const struct plan_inputs *in)
 	p->file_size = policy->file_size;
 	p->new_session = policy->new_session;
 	p->nested = policy->nested;
+	p->unix_sockets = policy->unix_sockets;
 	p->network = in->network;
 	p->namespaces = PLAN_NS_USER | PLAN_NS_MOUNT | PLAN_NS_IPC | PLAN_NS_UTS | PLAN_NS_CGROUP;
 	p->namespaces |= policy->share_pid ? 0 : PLAN_NS_PID;

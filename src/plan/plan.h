@@ -95,6 +95,7 @@ struct plan {
 	struct policy_limit timeout_ms, memory, pids, file_size;
 	unsigned namespaces;
 	bool new_session, nested, network;
+	bool unix_sockets; /* AF_UNIX beyond socketpair(2) */
 	struct strs notes; /* what was left out, as sentences */
 	/* Hidden by not being among the entries of a rebuilt directory, so that no mount tells of them: path and rule. */
 	struct strs left_out, left_out_because;

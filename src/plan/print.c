@@ -122,6 +122,7 @@ void plan_print_text(const struct plan *p, struct buf *out)
 		if (p->namespaces & bit)
 			buf_printf(out, " %s", plan_namespace_name(bit));
 	buf_printf(out, "\nnested user namespaces: %s\n", p->nested ? "allowed" : "not allowed");
+	buf_printf(out, "unix sockets: %s\n", p->unix_sockets ? "allowed" : "only pairs");
 	print_names("environment kept", &p->env_kept, out);
 	print_names("environment removed", &p->env_removed, out);
 	print_limits(p, out);
@@ -194,5 +195,6 @@ void plan_print_json(const struct plan *p, struct json *j)
 			json_string(j, NULL, plan_namespace_name(bit));
 	json_close(j);
 	json_bool(j, "nested", p->nested);
+	json_bool(j, "unix_sockets", p->unix_sockets);
 	json_names(j, "notes", &p->notes);
 }

@@ -15,7 +15,7 @@ struct profile {
 	const char *name, *origin;
 	enum policy_network network;
 	enum policy_changes changes;
-	bool nested, env_inherit;
+	bool nested, unix_sockets, env_inherit;
 	const char *const *env_allow, *const *env_deny;
 	int64_t timeout_ms, memory, pids;
 	int (*add_paths)(struct policy *p, const char *home, const char *origin, struct airlock_error *err);
@@ -28,12 +28,12 @@ static int add_paths_permissive(struct policy *p, const char *home, const char *
 static const char *const nothing[] = {NULL};
 
 static const struct profile profiles[] = {
-	{"strict", "built-in: strict", POLICY_NETWORK_REFUSE, POLICY_CHANGES_HOLD, false, false,
+	{"strict", "built-in: strict", POLICY_NETWORK_REFUSE, POLICY_CHANGES_HOLD, false, false, false,
 	 policy_env_strict_allow, nothing, MINUTE_MS, GIB, 256, add_paths_strict},
-	{"moderate", "built-in: moderate", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, false, true, nothing,
+	{"moderate", "built-in: moderate", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, false, true, true, nothing,
 	 policy_env_moderate_deny, 10 * MINUTE_MS, TEXT_NONE, 4096, add_paths_moderate},
-	{"permissive", "built-in: permissive", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, true, true, nothing, nothing,
-	 TEXT_NONE, TEXT_NONE, TEXT_NONE, add_paths_permissive},
+	{"permissive", "built-in: permissive", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, true, true, true, nothing,
+	 nothing, TEXT_NONE, TEXT_NONE, TEXT_NONE, add_paths_permissive},
 };
 
 static const char *const names[] = {"strict", "moderate", "permissive", NULL};
@@ -260,6 +260,7 @@ int policy_apply_builtin(struct policy *p, const char *name, const char *home, s
 	p->network = from->network;
 	p->changes = from->changes;
 	p->nested = from->nested;
+	p->unix_sockets = from->unix_sockets;
 	p->share_pid = false;
 	p->new_session = true;
 	p->timeout_ms = (struct policy_limit){from->timeout_ms, false};

@@ -88,6 +88,7 @@ static struct policy copy_values(const struct policy *from)
 		.nested = from->nested,
 		.share_pid = from->share_pid,
 		.new_session = from->new_session,
+		.unix_sockets = from->unix_sockets,
 		.timeout_ms = from->timeout_ms,
 		.memory = from->memory,
 		.pids = from->pids,

@@ -57,6 +57,7 @@ struct policy {
 	enum policy_changes changes;
 	bool changes_asked; /* somebody chose the mode, it is not the profile's */
 	bool nested, share_pid, new_session;
+	bool unix_sockets; /* AF_UNIX beyond socketpair(2) */
 	struct policy_limit timeout_ms, memory, pids, file_size;
 	bool env_inherit;
 	/* Patterns as of fnmatch(3), on names; a name that is allowed is never removed by deny of an earlier source. Added

@@ -104,6 +104,10 @@ static void on_failed(struct supervise *s, enum child_stage stage, int errnum, u
 				   strerrordesc_np(errnum));
 	} else if (stage == CHILD_STAGE_LAYER) {
 		explain_layer(s, detail, errnum, &err);
+	} else if (stage == CHILD_STAGE_FILTER) {
+		base_error(&err, AIRLOCK_ERR_INIT_FAILED, "seccomp", program,
+			   "the system call filter cannot be put in force: %s", strerrordesc_np(errnum));
+		base_hint(&err, "the kernel needs CONFIG_SECCOMP_FILTER; nothing was run");
 	} else {
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errnum,
 			   stage == CHILD_STAGE_TTY ? "open terminal" : "first process", "");

@@ -2,6 +2,7 @@
 #include "supervise/internal.h"
 
 #include "child/program.h"
+#include "filter/filter.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -70,6 +71,18 @@ static void fill_terminal(const struct supervise_spec *spec, struct child_job *j
 	}
 }
 
+/* A backend that says calls are filtered is one whose first process gets the filter. */
+static void fill_filter(const struct supervise *s, struct child_job_spec *job)
+{
+	const struct plan *plan = s->spec.plan;
+	if (s->iso.syscalls == BACKEND_NONE)
+		return;
+	struct filter_program p = filter_program(FILTER_ARCH_OWN, (plan->nested ? FILTER_NESTED : 0) |
+									  (plan->unix_sockets ? 0 : FILTER_NO_UNIX));
+	job->filter = p.code;
+	job->head.filter_len = p.len;
+}
+
 static int make_job(struct supervise *s, struct child_ends *e, struct airlock_error *err)
 {
 	const struct plan *plan = s->spec.plan;
@@ -78,6 +91,7 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
 			 (s->spec.n_layers > 0 ? CHILD_RENAMES : 0);
 	limits_fill_job(&s->limits, &job.head);
+	fill_filter(s, &job);
 	if (s->spec.pty)
 		fill_terminal(&s->spec, &job.head);
 	e->job = child_job_fd(&job);

@@ -496,6 +496,7 @@ static void every_key_has_a_row_in_order(void **state)
 		"profiles.moderate.readonly_paths",
 		"profiles.moderate.share_pid",
 		"profiles.moderate.timeout",
+		"profiles.moderate.unix_sockets",
 		"profiles.moderate.writable_paths",
 		"sandbox.backend",
 		"sandbox.default_profile",

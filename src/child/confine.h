@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a process does to itself before it executes the command, and cannot undo. Freestanding. */
+#pragma once
+
+#include "child/job.h"
+
+/* Puts the job's system call filter in force, for this process and all it will ever start. Returns 0 or -errno. */
+long confine_calls(const struct child_job *job);

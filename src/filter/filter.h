@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The seccomp programs a command runs under, compiled from calls.txt while airlock is built (tools/filter).
+ *
+ *   struct filter_program p = filter_program(FILTER_ARCH_OWN, FILTER_NO_UNIX);
+ *   … p.code, p.len into the job; the first process installs them right before the command's exec
+ *
+ * Both architectures are always there, so that each can be tested on the other.
+ */
+#pragma once
+
+#include <linux/filter.h>
+
+enum filter_arch { FILTER_ARCH_X86_64, FILTER_ARCH_AARCH64 };
+
+#if defined(__x86_64__)
+#define FILTER_ARCH_OWN FILTER_ARCH_X86_64
+#elif defined(__aarch64__)
+#define FILTER_ARCH_OWN FILTER_ARCH_AARCH64
+#endif
+
+enum {
+	FILTER_NESTED = 1 << 0,	 /* namespaces of its own, debuggers */
+	FILTER_NO_UNIX = 1 << 1, /* no AF_UNIX sockets but pairs */
+	FILTER_NO_INET = 1 << 2, /* no internet sockets at all */
+	FILTER_ALL_FLAGS = (1 << 3) - 1,
+};
+
+struct filter_program {
+	const struct sock_filter *code;
+	unsigned short len;
+};
+
+/* By architecture, then by flags. */
+extern const struct filter_program filter_programs[];
+
+static inline struct filter_program filter_program(enum filter_arch arch, unsigned flags)
+{
+	return filter_programs[(unsigned)arch * (FILTER_ALL_FLAGS + 1) + (flags & FILTER_ALL_FLAGS)];
+}

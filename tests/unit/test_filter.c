@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The compiled seccomp programs, run by an interpreter of our own: the verdict for every number, and for the arguments
+ * that matter. tests/integration and tests/security ask the kernel. */
+#include "tests.h"
+
+#include "base/buf.h"
+#include "base/macros.h"
+#include "filter/filter.h"
+#include "fs/fs.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#define LAST_NUMBER 600
+#define X32_BIT 0x40000000
+
+static const uint32_t audit_arch[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64};
+static const char *const arch_name[] = {"x86_64", "aarch64"};
+
+static uint32_t load(const struct seccomp_data *d, uint32_t at)
+{
+	uint32_t v;
+	assert_true(at % 4 == 0 && at + sizeof v <= sizeof *d);
+	memcpy(&v, (const char *)d + at, sizeof v);
+	return v;
+}
+
+/* As the kernel would; every jump must stay inside, and every path must return. */
+static uint32_t interpret(struct filter_program p, const struct seccomp_data *d)
+{
+	uint32_t a = 0;
+	for (size_t at = 0; at < p.len; at++) {
+		const struct sock_filter *i = &p.code[at];
+		switch (i->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			a = load(d, i->k);
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			a &= i->k;
+			break;
+		case BPF_JMP | BPF_JA:
+			at += i->k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			at += a == i->k ? i->jt : i->jf;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			at += a >= i->k ? i->jt : i->jf;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			at += a & i->k ? i->jt : i->jf;
+			break;
+		case BPF_RET | BPF_K:
+			return i->k;
+		default:
+			fail_msg("instruction %zu: unknown code %#x", at, i->code);
+		}
+	}
+	fail_msg("the program runs off its end");
+	return 0;
+}
+
+static uint32_t verdict(enum filter_arch arch, unsigned flags, int nr, const uint64_t args[6])
+{
+	struct seccomp_data d = {.nr = nr, .arch = audit_arch[arch]};
+	if (args)
+		memcpy(d.args, args, sizeof d.args);
+	return interpret(filter_program(arch, flags), &d);
+}
+
+static const char *word(uint32_t action)
+{
+	static const struct {
+		uint32_t action;
+		const char *word;
+	} words[] = {{SECCOMP_RET_ALLOW, "allow"},
+		     {SECCOMP_RET_ERRNO | EPERM, "EPERM"},
+		     {SECCOMP_RET_ERRNO | ENOSYS, "ENOSYS"},
+		     {SECCOMP_RET_ERRNO | EAFNOSUPPORT, "EAFNOSUPPORT"},
+		     {SECCOMP_RET_ERRNO | EPROTONOSUPPORT, "EPROTONOSUPPORT"},
+		     {SECCOMP_RET_KILL_PROCESS, "kill"}};
+	for (size_t i = 0; i < AL_ARRAY_LEN(words); i++)
+		if (words[i].action == action)
+			return words[i].word;
+	fail_msg("unexpected verdict %#x", action);
+	return NULL;
+}
+
+/* ── Every number ── */
+
+/* One line a number: the verdict for arguments that are all zero, then for all ones, without flags and with each. */
+static void list_numbers(enum filter_arch arch, struct buf *out)
+{
+	static const uint64_t ones[6] = {~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull};
+	for (int nr = 0; nr <= LAST_NUMBER; nr++) {
+		buf_printf(out, "%d", nr);
+		for (unsigned flags = 0; flags <= FILTER_ALL_FLAGS; flags = flags ? flags * 2 : 1) {
+			const char *zero = word(verdict(arch, flags, nr, NULL)),
+				   *one = word(verdict(arch, flags, nr, ones));
+			buf_printf(out, strcmp(zero, one) == 0 ? " %s" : " %s/%s", zero, one);
+		}
+		buf_addc(out, '\n');
+	}
+}
+
+static void the_verdict_for_every_number_is_the_golden_one(void **state)
+{
+	for (int arch = 0; arch <= FILTER_ARCH_AARCH64; arch++) {
+		_cleanup_buf_ struct buf found = BUF_INIT, golden = BUF_INIT;
+		char path[64];
+		(void)snprintf(path, sizeof path, "tests/golden/filter-%s.txt", arch_name[arch]);
+		list_numbers((enum filter_arch)arch, &found);
+		if (getenv("AIRLOCK_GOLDEN")) {
+			FILE *f = fopen(path, "w");
+			assert_non_null(f);
+			assert_int_equal(fwrite(found.data, 1, found.len, f), found.len);
+			assert_int_equal(fclose(f), 0);
+		}
+		assert_int_equal(fs_read_file(path, 1 << 20, &golden, NULL), 0);
+		assert_string_equal(buf_str(&found), buf_str(&golden));
+	}
+}
+
+/* Numbers of the machine this runs on, out of the system's own headers: a slip in a column of the table shows here. */
+static void the_denied_calls_have_the_right_numbers(void **state)
+{
+	static const struct {
+		int nr, errnum, errnum_nested;
+	} rows[] = {
+		{SYS_add_key, EPERM, EPERM},
+		{SYS_request_key, EPERM, EPERM},
+		{SYS_keyctl, EPERM, EPERM},
+		{SYS_mount, EPERM, 0},
+		{SYS_umount2, EPERM, 0},
+		{SYS_pivot_root, EPERM, 0},
+		{SYS_move_mount, EPERM, 0},
+		{SYS_open_tree, EPERM, 0},
+		{SYS_fsopen, EPERM, 0},
+		{SYS_fsconfig, EPERM, 0},
+		{SYS_fsmount, EPERM, 0},
+		{SYS_fspick, EPERM, 0},
+		{SYS_mount_setattr, EPERM, 0},
+		{SYS_setns, EPERM, 0},
+		{SYS_ptrace, EPERM, 0},
+		{SYS_process_vm_readv, EPERM, 0},
+		{SYS_process_vm_writev, EPERM, 0},
+		{SYS_kcmp, EPERM, 0},
+		{SYS_pidfd_getfd, EPERM, EPERM},
+		{SYS_kexec_load, EPERM, EPERM},
+		{SYS_init_module, EPERM, EPERM},
+		{SYS_finit_module, EPERM, EPERM},
+		{SYS_delete_module, EPERM, EPERM},
+		{SYS_reboot, EPERM, EPERM},
+		{SYS_swapon, EPERM, EPERM},
+		{SYS_swapoff, EPERM, EPERM},
+		{SYS_acct, EPERM, EPERM},
+		{SYS_quotactl, EPERM, EPERM},
+		{SYS_syslog, EPERM, EPERM},
+		{SYS_settimeofday, EPERM, EPERM},
+		{SYS_clock_settime, EPERM, EPERM},
+		{SYS_adjtimex, EPERM, EPERM},
+		{SYS_clock_adjtime, EPERM, EPERM},
+		{SYS_fanotify_init, EPERM, EPERM},
+		{SYS_vhangup, EPERM, EPERM},
+		{SYS_bpf, EPERM, EPERM},
+		{SYS_perf_event_open, EPERM, EPERM},
+		{SYS_userfaultfd, EPERM, EPERM},
+		{SYS_name_to_handle_at, EPERM, EPERM},
+		{SYS_open_by_handle_at, EPERM, EPERM},
+		{SYS_io_uring_setup, ENOSYS, ENOSYS},
+		{SYS_io_uring_enter, ENOSYS, ENOSYS},
+		{SYS_io_uring_register, ENOSYS, ENOSYS},
+		{SYS_clone3, ENOSYS, 0},
+#ifdef __x86_64__
+		{SYS_iopl, EPERM, EPERM},
+		{SYS_ioperm, EPERM, EPERM},
+		{SYS_modify_ldt, EPERM, EPERM},
+		{SYS_uselib, ENOSYS, ENOSYS},
+#endif
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++)
+		for (unsigned flags = 0; flags <= FILTER_ALL_FLAGS; flags++) {
+			int errnum = flags & FILTER_NESTED ? rows[i].errnum_nested : rows[i].errnum;
+			uint32_t want = errnum ? SECCOMP_RET_ERRNO | (uint32_t)errnum : SECCOMP_RET_ALLOW;
+			assert_int_equal(verdict(FILTER_ARCH_OWN, flags, rows[i].nr, NULL), want);
+		}
+}
+
+static void what_every_program_needs_is_allowed(void **state)
+{
+	static const int numbers[] = {SYS_read,
+				      SYS_write,
+				      SYS_openat,
+				      SYS_execve,
+				      SYS_execveat,
+				      SYS_exit_group,
+				      SYS_mmap,
+				      SYS_futex,
+				      SYS_clone,
+				      SYS_wait4,
+				      SYS_kill,
+				      SYS_renameat2,
+				      SYS_seccomp,
+				      SYS_prctl,
+				      SYS_getrandom,
+				      SYS_statx,
+				      SYS_ppoll,
+				      SYS_ioctl,
+				      SYS_openat2,
+				      SYS_pidfd_open,
+				      SYS_memfd_create,
+				      SYS_flock,
+				      SYS_close_range,
+				      SYS_landlock_create_ruleset,
+				      SYS_landlock_add_rule,
+				      SYS_landlock_restrict_self};
+	for (size_t i = 0; i < AL_ARRAY_LEN(numbers); i++)
+		for (unsigned flags = 0; flags <= FILTER_ALL_FLAGS; flags++)
+			assert_int_equal(verdict(FILTER_ARCH_OWN, flags, numbers[i], NULL), SECCOMP_RET_ALLOW);
+}
+
+/* ── Arguments ── */
+
+struct argument_row {
+	int nr;
+	uint64_t args[3];
+	const char *plain, *nested, *no_unix, *no_inet;
+};
+
+static const struct argument_row argument_rows[] = {
+	{SYS_clone, {17}, "allow", "allow", "allow", "allow"},
+	{SYS_clone, {0x3d0f00}, "allow", "allow", "allow", "allow"}, /* a thread of libc's */
+	{SYS_clone, {0x10000000}, "EPERM", "allow", "EPERM", "EPERM"},
+	{SYS_clone, {0x20000 | 17}, "EPERM", "allow", "EPERM", "EPERM"},
+	{SYS_clone, {0x40000000}, "EPERM", "allow", "EPERM", "EPERM"},
+	{SYS_clone, {1ull << 32 | 0x2000000}, "EPERM", "allow", "EPERM", "EPERM"},
+	{SYS_unshare, {0x600}, "allow", "allow", "allow", "allow"},
+	{SYS_unshare, {0x80}, "EPERM", "allow", "EPERM", "EPERM"},
+	{SYS_unshare, {0x20000600}, "EPERM", "allow", "EPERM", "EPERM"},
+	{SYS_ioctl, {0, 0x5412}, "EPERM", "EPERM", "EPERM", "EPERM"},
+	{SYS_ioctl, {0, 0x100005412}, "EPERM", "EPERM", "EPERM", "EPERM"}, /* the kernel sees the low half only */
+	{SYS_ioctl, {0, 0x541c}, "EPERM", "EPERM", "EPERM", "EPERM"},
+	{SYS_ioctl, {0, 0x5413}, "allow", "allow", "allow", "allow"},
+	{SYS_socket, {1, 1, 0}, "allow", "allow", "EAFNOSUPPORT", "allow"},
+	{SYS_socket, {1ull << 32 | 1, 2, 0}, "allow", "allow", "EAFNOSUPPORT", "allow"},
+	{SYS_socket, {2, 1, 0}, "allow", "allow", "allow", "EAFNOSUPPORT"},
+	{SYS_socket, {2, 02000001, 6}, "allow", "allow", "allow", "EAFNOSUPPORT"},
+	{SYS_socket, {10, 02004002, 17}, "allow", "allow", "allow", "EAFNOSUPPORT"},
+	{SYS_socket, {2, 1, 262}, "EPROTONOSUPPORT", "EPROTONOSUPPORT", "EPROTONOSUPPORT", "EAFNOSUPPORT"},  /* MPTCP */
+	{SYS_socket, {10, 1, 256}, "EPROTONOSUPPORT", "EPROTONOSUPPORT", "EPROTONOSUPPORT", "EAFNOSUPPORT"}, /* SMC */
+	{SYS_socket, {2, 5, 132}, "EPERM", "EPERM", "EPERM", "EAFNOSUPPORT"},
+	{SYS_socket, {2, 3, 255}, "EPERM", "EPERM", "EPERM", "EAFNOSUPPORT"}, /* raw */
+	{SYS_socket, {16, 3, 0}, "allow", "allow", "allow", "EAFNOSUPPORT"},
+	{SYS_socket, {16, 3, 9}, "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT"},
+	{SYS_socket, {17, 3, 0}, "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT"}, /* packets */
+	{SYS_socket,
+	 {38, 5, 0},
+	 "EAFNOSUPPORT",
+	 "EAFNOSUPPORT",
+	 "EAFNOSUPPORT",
+	 "EAFNOSUPPORT"}, /* the kernel's ciphers */
+	{SYS_socket, {40, 1, 0}, "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT"}, /* hypervisor */
+	{SYS_socketpair, {1, 1, 0}, "allow", "allow", "allow", "allow"},
+	{SYS_socketpair, {1, 02000005, 0}, "allow", "allow", "allow", "allow"},
+	{SYS_socketpair, {1, 2, 0}, "EPERM", "allow", "EPERM", "EPERM"},
+	{SYS_socketpair, {30, 1, 0}, "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT"},
+	{SYS_mknodat, {0, 0, 0100644}, "allow", "allow", "allow", "allow"},
+	{SYS_mknodat, {0, 0, 0010644}, "allow", "allow", "allow", "allow"}, /* a FIFO */
+	{SYS_mknodat, {0, 0, 0020644}, "EPERM", "EPERM", "EPERM", "EPERM"},
+	{SYS_mknodat, {0, 0, 0060644}, "EPERM", "EPERM", "EPERM", "EPERM"},
+};
+
+static void arguments_decide(void **state)
+{
+	for (size_t i = 0; i < AL_ARRAY_LEN(argument_rows); i++) {
+		const struct argument_row *r = &argument_rows[i];
+		const char *want[] = {r->plain, r->nested, r->no_unix, r->no_inet};
+		static const unsigned flags[] = {0, FILTER_NESTED, FILTER_NO_UNIX, FILTER_NO_INET};
+		uint64_t args[6] = {r->args[0], r->args[1], r->args[2]};
+		for (size_t k = 0; k < AL_ARRAY_LEN(flags); k++) {
+			const char *found = word(verdict(FILTER_ARCH_OWN, flags[k], r->nr, args));
+			if (strcmp(found, want[k]) != 0)
+				fail_msg("row %zu, flags %u: %s, expected %s", i, flags[k], found, want[k]);
+		}
+	}
+}
+
+/* ── What is no call of this machine ── */
+
+static void foreign_architectures_end_the_process(void **state)
+{
+	static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_PPC64LE, AUDIT_ARCH_S390X, 0};
+	for (int arch = 0; arch <= FILTER_ARCH_AARCH64; arch++)
+		for (unsigned flags = 0; flags <= FILTER_ALL_FLAGS; flags++) {
+			struct filter_program p = filter_program((enum filter_arch)arch, flags);
+			for (size_t i = 0; i < AL_ARRAY_LEN(foreign); i++) {
+				struct seccomp_data d = {.arch = foreign[i]};
+				assert_int_equal(interpret(p, &d), SECCOMP_RET_KILL_PROCESS);
+			}
+			struct seccomp_data other = {.arch = audit_arch[!arch]};
+			assert_int_equal(interpret(p, &other), SECCOMP_RET_KILL_PROCESS);
+		}
+}
+
+static void numbers_of_x32_and_beyond_do_not_exist(void **state)
+{
+	static const int numbers[] = {-1, -2, INT32_MIN, INT32_MAX, 1000, 470, X32_BIT, X32_BIT | 59, X32_BIT | 512};
+	for (int arch = 0; arch <= FILTER_ARCH_AARCH64; arch++)
+		for (unsigned flags = 0; flags <= FILTER_ALL_FLAGS; flags++)
+			for (size_t i = 0; i < AL_ARRAY_LEN(numbers); i++)
+				assert_int_equal(verdict((enum filter_arch)arch, flags, numbers[i], NULL),
+						 SECCOMP_RET_ERRNO | ENOSYS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_verdict_for_every_number_is_the_golden_one),
+		cmocka_unit_test(the_denied_calls_have_the_right_numbers),
+		cmocka_unit_test(what_every_program_needs_is_allowed),
+		cmocka_unit_test(arguments_decide),
+		cmocka_unit_test(foreign_architectures_end_the_process),
+		cmocka_unit_test(numbers_of_x32_and_beyond_do_not_exist),
+	};
+	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
+}
