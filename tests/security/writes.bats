@@ -64,7 +64,7 @@ files() {
 		attempt("remove a link", os.unlink, v + "/link")
 		attempt("symlink", os.symlink, "x", v + "/new")
 		attempt("fifo", os.mkfifo, v + "/new")
-		attempt("socket", socket.socket(socket.AF_UNIX).bind, v + "/new")
+		attempt("socket", lambda: socket.socket(socket.AF_UNIX).bind(v + "/new"))
 		attempt("nameless", os.open, v, os.O_TMPFILE | os.O_RDWR, 0o600)
 	EOF_PYTHON
 }
