@@ -25,6 +25,13 @@ static const struct verb playground_verbs[] = {
 	{0},
 };
 
+static const struct verb permissions_verbs[] = {
+	{"list", NULL, "the answers that are remembered, the newest first", "json", NULL, cmd_permissions_list},
+	{"revoke", "ID", "forget one of them", "json", NULL, cmd_permissions_revoke},
+	{"clear", NULL, "forget all of them", "json", NULL, cmd_permissions_clear},
+	{0},
+};
+
 static const struct verb project_verbs[] = {
 	{"scan", "[DIR]", "search the project's symbolic links anew and list its roots", NULL, "dir", cmd_project_scan},
 	{0},
@@ -176,6 +183,16 @@ const struct command commands[] = {
 		  "when "
 		  "the project is first seen, remembered, and only verified after that.",
 	 .examples = "airlock project scan\tafter you have made new links"},
+	{.name = "permissions",
+	 .group = "Look after it",
+	 .summary = "the answers you gave for longer than one run",
+	 .verbs = permissions_verbs,
+	 .about = "A command that would run without a sandbox may be allowed or denied for this session or always, if "
+		  "it is a simple one. The answer holds for exactly that command in that directory of that project. "
+		  "Network access and extra writable paths are asked about every time and are never remembered.",
+	 .examples = "airlock permissions list\twhat is allowed, and what denied\n"
+		     "airlock permissions revoke 3\tbe asked again\n"
+		     "airlock permissions clear\tbe asked about everything again"},
 	{.name = "doctor",
 	 .group = "Look after it",
 	 .summary = "try what this machine can do, and what to do about the rest",

@@ -237,6 +237,13 @@ int airlock_config_paths(const struct airlock_settings *s, char **ret_text, stru
 /* Trusts DIR's .airlock.toml as it is now (NULL: the project found from here). ret_dir: what was trusted. */
 int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err);
 
+/* Remembered answers, newest first, for people or as JSON; those of sessions that are over are left out.
+ * The text is the caller's: airlock_free. */
+int airlock_permissions_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
+/* Forgets one, by the id that the list shows. AIRLOCK_ERR_NOT_FOUND: there is none. */
+int airlock_permissions_revoke(const struct airlock_settings *s, const char *id, struct airlock_error *err);
+int airlock_permissions_clear(const struct airlock_settings *s, uint64_t *ret_count, struct airlock_error *err);
+
 /* Searches the project's symlinks anew. Text lists the roots. progress may be NULL. */
 int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
 			 void *data, char **ret_text, struct airlock_error *err);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "session/earlier.h"
+#include "session/remember.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +22,8 @@ int job_nonce(char ret[33], struct airlock_error *err)
 }
 
 /* ── The session ── */
+
+#define TERMINAL_SESSION "terminal "
 
 static ssize_t read_line(const char *path, char *out, size_t size)
 {
@@ -42,23 +45,48 @@ static bool read_start_time(pid_t pid, unsigned long long *ret)
 	return at && sscanf(at, "%llu", ret) == 1;
 }
 
-char *job_terminal_session(void)
+/* "terminal 4711 123456 <boot>": the number of a process is given again, with its start and the boot it is not. */
+static char *name_session(pid_t leader)
 {
 	unsigned long long start = 0;
 	char boot[64], *name = NULL;
-	pid_t leader = getsid(0);
 	if (leader <= 0 || !read_start_time(leader, &start) ||
 	    read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot) <= 0)
 		return NULL;
 	boot[strcspn(boot, "\n")] = '\0';
-	return asprintf(&name, "terminal %d %llu %s", leader, start, boot) < 0 ? NULL : name;
+	return asprintf(&name, TERMINAL_SESSION "%d %llu %s", leader, start, boot) < 0 ? NULL : name;
+}
+
+char *job_terminal_session(void)
+{
+	return name_session(getsid(0));
+}
+
+bool job_is_terminal_session(const char *name)
+{
+	return strncmp(name, TERMINAL_SESSION, sizeof TERMINAL_SESSION - 1) == 0;
+}
+
+bool job_terminal_session_lives(const char *name)
+{
+	_cleanup_free_ char *now = name_session(atoi(name + sizeof TERMINAL_SESSION - 1));
+	return now && strcmp(now, name) == 0;
 }
 
 /* ── The question ── */
 
+/* Looked up once, when somebody first wants to know. */
+static bool was_answered(struct airlock_job *job)
+{
+	if (!job->looked_up)
+		job->was_answered = remember_find(job, &job->earlier_answer, &job->earlier_id) == 1;
+	job->looked_up = true;
+	return job->was_answered;
+}
+
 const struct airlock_question *airlock_job_question(struct airlock_job *job)
 {
-	if (job->question.n_reasons == 0 || job->yes)
+	if (job->question.n_reasons == 0 || job->yes || was_answered(job))
 		return NULL;
 	job->shown = permission_show(&job->question);
 	return &job->shown;
@@ -70,16 +98,26 @@ void airlock_job_answer(struct airlock_job *job, enum airlock_answer answer)
 	job->answered = true;
 }
 
+static int check_earlier_answer(const struct airlock_job *job, struct airlock_error *err)
+{
+	if (permission_allows(job->earlier_answer))
+		return 0;
+	(void)permission_denied(&job->question, false, err);
+	return base_hint(err, "that answer was remembered; `airlock permissions revoke %lld` forgets it",
+			 (long long)job->earlier_id);
+}
+
 int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err)
 {
 	const struct airlock_question *shown = airlock_job_question(job);
 	if (!shown)
-		return 0;
+		return job->was_answered ? check_earlier_answer(job, err) : 0;
 	if (!job->answered && (!io || !io->ask))
 		return permission_denied(&job->question, true, err);
 	enum airlock_answer answer = job->answered ? job->answer : io->ask(shown, io->data);
 	if (!permission_is_choice(&job->question, answer))
 		answer = AIRLOCK_DENY;
+	(void)remember_keep(job, answer, &job->not_remembered);
 	return permission_allows(answer) ? 0 : permission_denied(&job->question, false, err);
 }
 

@@ -21,7 +21,11 @@ struct airlock_job {
 	struct permission_question question;
 	struct airlock_question shown; /* the same for the caller; made when it is asked for */
 	enum airlock_answer answer;
-	bool answered; /* by airlock_job_answer */
+	bool answered;		      /* by airlock_job_answer */
+	bool looked_up, was_answered; /* by an earlier answer that was remembered */
+	enum airlock_answer earlier_answer;
+	int64_t earlier_id;
+	struct airlock_error not_remembered; /* why an answer that was to be remembered was not */
 	bool yes, pty;
 	char *session;	    /* what "for this session" is; NULL: nothing that could be recognized again */
 	char *command_line; /* what runs, as one shell line */
@@ -40,5 +44,7 @@ int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock
 /* The name of the caller's terminal session: its leader, told apart from any other process that had that number. NULL
  * when there is none, or no memory. */
 char *job_terminal_session(void);
+bool job_is_terminal_session(const char *name);
+bool job_terminal_session_lives(const char *name);
 /* 32 hexadecimal digits that nobody can guess. */
 int job_nonce(char ret[33], struct airlock_error *err);

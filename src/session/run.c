@@ -123,6 +123,9 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise));
 	if (run->job->backend == &backend_passthrough)
 		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
+	if (run->job->not_remembered.code)
+		strs_addf(&run->layers.notes, "your answer could not be remembered: %s",
+			  run->job->not_remembered.message);
 	run->finished = true;
 	return 0;
 }
