@@ -7,7 +7,7 @@ LIBDIR ?= lib
 DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 
-.PHONY: all deps demo check unit clang asan asan-build install bench fuzz format lint clean help
+.PHONY: all deps demo check unit clang asan asan-build install deb bench fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -39,6 +39,10 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
 	if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
+deb: ## build the Debian packages of what is committed, into $(BUILD)-deb
+	tools/deps build docs deb
+	tools/deb $(BUILD)-deb
+
 bench: all ## the tables of bench/
 	bench/run $(BUILD)/airlock
 	bench/capture $(BUILD)/airlock
@@ -54,7 +58,7 @@ lint: ## layout of the C files, shellcheck, syntax of the Python files
 	tools/lint
 
 clean: ## remove every build directory
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-deb
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
