@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "fs/fs.h"
+#include "session/aliases.h"
 #include "session/layers.h"
 #include "session/world.h"
 
@@ -177,6 +178,61 @@ static bool hides_runtime_dir(const struct airlock_job *job)
 	return dir != NULL;
 }
 
+/* What no rule of the policy can show: our own things, the session's, and everything hidden under its other names. */
+struct hidden {
+	struct plan_root *v;
+	size_t n;
+	struct strs aliases, because;
+};
+
+static void hidden_done(struct hidden *h)
+{
+	free(h->v);
+	strs_done(&h->aliases);
+	strs_done(&h->because);
+}
+
+static void add_hidden(struct hidden *h, const char *path, const char *because)
+{
+	h->v[h->n++] = (struct plan_root){path, because};
+}
+
+/* A root is there because somebody named it, under whichever name. */
+static bool is_root_or_home(const struct airlock_job *job, const char *path)
+{
+	for (size_t i = 0; i < job->project->n_roots; i++)
+		if (strcmp(job->project->roots[i].path, path) == 0)
+			return true;
+	return strcmp(path, job->host.home) == 0;
+}
+
+static int collect_hidden(const struct airlock_job *job, struct hidden *h, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs paths = STRS_INIT;
+	const struct policy *p = &job->config->policy;
+	strs_add(&paths, job->host.state_dir);
+	strs_add(&paths, job->host.config_dir);
+	if (hides_runtime_dir(job))
+		strs_add(&paths, job->host.runtime_dir);
+	for (size_t i = 0; i < p->n_paths; i++)
+		if (p->paths[i].access == POLICY_HIDE)
+			strs_add(&paths, p->paths[i].path);
+	int rc = paths.failed ? base_oom(err) : aliases_find(p, &paths, &h->aliases, &h->because, err);
+	if (rc < 0)
+		return rc;
+	h->v = calloc(h->aliases.n + 3, sizeof *h->v);
+	if (!h->v)
+		return base_oom(err);
+	add_hidden(h, job->host.state_dir, "airlock's own state");
+	add_hidden(h, job->host.config_dir, "airlock's own configuration");
+	if (hides_runtime_dir(job))
+		add_hidden(h, job->host.runtime_dir, "the session's sockets");
+	for (size_t i = 0; i < h->aliases.n; i++)
+		if (!is_root_or_home(job, h->aliases.v[i]))
+			add_hidden(h, h->aliases.v[i], h->because.v[i]);
+	return 0;
+}
+
 static int build_plan(struct airlock_job *job, const struct airlock_settings *s, const struct strs *argv,
 		      const char *cwd, bool network, struct airlock_error *err)
 {
@@ -186,9 +242,10 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		return base_oom(err);
 	for (size_t i = 0; i < project->n_roots; i++)
 		roots[i] = (struct plan_root){project->roots[i].path, project->roots[i].because};
-	const struct plan_root hidden[] = {{job->host.state_dir, "airlock's own state"},
-					   {job->host.config_dir, "airlock's own configuration"},
-					   {job->host.runtime_dir, "the session's sockets"}};
+	_cleanup_(hidden_done) struct hidden hidden = {0};
+	int rc = collect_hidden(job, &hidden, err);
+	if (rc < 0)
+		return rc;
 	struct plan_inputs in = {
 		.policy = &job->config->policy,
 		.world = &world_of_this_machine,
@@ -196,8 +253,8 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		.roots = roots,
 		.n_roots = project->n_roots,
 		.playground_source = job->host.playground,
-		.hidden = hidden,
-		.n_hidden = AL_ARRAY_LEN(hidden) - !hides_runtime_dir(job),
+		.hidden = hidden.v,
+		.n_hidden = hidden.n,
 		.cwd = cwd,
 		.argv = (const char *const *)argv->v,
 		.environ = (const char *const *)s->environ.v,
@@ -205,7 +262,7 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		.is_root = geteuid() == 0,
 		.capture = layers_wanted(job),
 	};
-	int rc = plan_build(&in, &job->plan, err);
+	rc = plan_build(&in, &job->plan, err);
 	if (rc == 0)
 		strs_add_all(&job->warnings, &job->plan->notes);
 	return rc;
