@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "backend/backend.h"
 
+#include "backend/bwrap_probe.h"
+#include "backend/native.h"
+#include "base/path.h"
+#include "fs/fs.h"
+
+#include <fcntl.h>
 #include <string.h>
 
-static const struct backend *const preference[] = {&backend_bubblewrap, NULL};
+static const struct backend *const preference[] = {&backend_bubblewrap, &backend_native, NULL};
 
 const struct backend *const *backend_preference(void)
 {
@@ -16,4 +22,39 @@ const struct backend *backend_by_name(const char *name)
 		if (strcmp(preference[i]->name, name) == 0)
 			return preference[i];
 	return strcmp(name, backend_passthrough.name) == 0 ? &backend_passthrough : NULL;
+}
+
+void backend_found_done(struct backend_found *f)
+{
+	free(f->bwrap);
+	free(f->native);
+	*f = (struct backend_found){0};
+}
+
+unsigned backend_tmpfs_mode(const char *target)
+{
+	const char *name = path_basename(target);
+	return strcmp(name, "tmp") == 0 || strcmp(name, "shm") == 0 ? 01777 : 0755;
+}
+
+/* What hidden files are covered with. Not in the state directory, which a rebuilt home leaves out. */
+int backend_make_empty_file(const struct backend_context *ctx, const struct plan *plan, struct airlock_error *err)
+{
+	bool needed = false;
+	for (size_t i = 0; i < plan->n_mounts && !needed; i++)
+		needed = plan->mounts[i].kind == PLAN_EMPTY_FILE;
+	_cleanup_free_ char *path = needed ? path_join(ctx->data_dir, "empty") : NULL;
+	struct stat st;
+	if (!needed)
+		return 0;
+	if (!path)
+		return base_oom(err);
+	bool missing = lstat(path, &st) < 0 && errno == ENOENT;
+	if (!missing && S_ISREG(st.st_mode) && st.st_size == 0)
+		return 0;
+	/* Of two runs that find none the later must not replace the other's: it may be bound there this moment. */
+	_cleanup_close_ int fd = missing ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -EBADF;
+	if (fd >= 0 || (missing && errno == EEXIST))
+		return 0;
+	return fs_write_private_file(path, "", 0, err);
 }

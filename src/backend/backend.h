@@ -21,10 +21,21 @@ struct backend_isolation {
 	bool network_isolated;
 	bool own_pid_namespace;	 /* killing the first process kills everything */
 	bool own_user_namespace; /* RLIMIT_NPROC counts the sandbox alone */
+	bool foreign_proc;	 /* /proc shows other processes than those of the own pid namespace */
 };
+
+/* What probing found, for the rest of a job. Filled in by the backends; backend_found_done frees it. */
+struct bwrap_info;
+struct native_info;
+struct backend_found {
+	struct bwrap_info *bwrap;
+	struct native_info *native;
+};
+void backend_found_done(struct backend_found *f);
 
 /* Where things of this machine are; borrowed. */
 struct backend_context {
+	struct backend_found *found; /* NULL: nothing is kept */
 	const char *path_env;
 	const char *state_dir, *data_dir;
 	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is taken from there */
@@ -49,14 +60,21 @@ struct backend {
 	/* The whole command line a person could type for this plan, the command included. */
 	int (*describe)(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,
 			struct airlock_error *err);
-	struct backend_isolation (*isolation)(const struct plan *plan);
+	struct backend_isolation (*isolation)(const struct backend_context *ctx, const struct plan *plan);
 	int (*spawn)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     pid_t *ret_pid, struct airlock_error *err);
 };
 
-extern const struct backend backend_bubblewrap, backend_passthrough;
+extern const struct backend backend_native, backend_bubblewrap, backend_passthrough;
 
 /* NULL when this build has no such backend. */
 const struct backend *backend_by_name(const char *name);
 /* Sandboxing backends in the order of preference; NULL-terminated. */
 const struct backend *const *backend_preference(void);
+
+/* ── Shared by backends that mount ── */
+
+/* 1777 for /tmp and the like. */
+unsigned backend_tmpfs_mode(const char *target);
+/* What hidden files are covered with: data_dir/empty, when the plan hides any. */
+int backend_make_empty_file(const struct backend_context *ctx, const struct plan *plan, struct airlock_error *err);

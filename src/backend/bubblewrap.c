@@ -23,12 +23,20 @@
 
 static int find_bwrap(const struct backend_context *ctx, struct bwrap_info *info, struct airlock_error *err)
 {
-	_cleanup_free_ char *cache = path_join(ctx->state_dir, BWRAP_CACHE_NAME);
-	if (!cache)
-		return base_oom(err);
-	int rc = bwrap_probe(ctx->path_env, cache, ctx->untrusted_dirs, info, err);
-	if (rc < 0 || info->works)
-		return rc;
+	if (ctx->found && ctx->found->bwrap) {
+		*info = *ctx->found->bwrap;
+	} else {
+		_cleanup_free_ char *cache = path_join(ctx->state_dir, BWRAP_CACHE_NAME);
+		if (!cache)
+			return base_oom(err);
+		int rc = bwrap_probe(ctx->path_env, cache, ctx->untrusted_dirs, info, err);
+		if (rc < 0)
+			return rc;
+		if (ctx->found && (ctx->found->bwrap = malloc(sizeof *info)))
+			*ctx->found->bwrap = *info;
+	}
+	if (info->works)
+		return 0;
 	if (err && err->code == 0)
 		*err = info->why;
 	return AIRLOCK_ERR_UNAVAILABLE;
@@ -52,21 +60,15 @@ static void add3(struct strs *a, const char *option, const char *x, const char *
 	strs_add(a, y);
 }
 
-static void add_tmpfs(struct strs *a, const struct bwrap_info *info, const char *perms, int64_t size,
-		      const char *target)
+static void add_tmpfs(struct strs *a, const struct bwrap_info *info, unsigned mode, int64_t size, const char *target)
 {
-	add2(a, "--perms", perms);
+	strs_add(a, "--perms");
+	strs_addf(a, "%04o", mode);
 	if (info->has_size_perms) {
 		strs_add(a, "--size");
 		strs_addf(a, "%" PRId64, size);
 	}
 	add2(a, "--tmpfs", target);
-}
-
-static const char *tmpfs_mode(const char *target)
-{
-	const char *name = path_basename(target);
-	return strcmp(name, "tmp") == 0 || strcmp(name, "shm") == 0 ? "1777" : "0755";
 }
 
 static void add_mount(struct strs *a, const struct bwrap_info *info, const struct plan_mount *m, const char *empty)
@@ -80,11 +82,11 @@ static void add_mount(struct strs *a, const struct bwrap_info *info, const struc
 		add3(a, "--bind", m->source, m->target);
 		break;
 	case PLAN_TMPFS:
-		add_tmpfs(a, info, tmpfs_mode(m->target), m->size, m->target);
+		add_tmpfs(a, info, backend_tmpfs_mode(m->target), m->size, m->target);
 		break;
 	case PLAN_REBUILD:
 	case PLAN_EMPTY_DIR:
-		add_tmpfs(a, info, "0755", SMALL_TMPFS, m->target);
+		add_tmpfs(a, info, 0755, SMALL_TMPFS, m->target);
 		break;
 	case PLAN_EMPTY_FILE:
 		add3(a, "--ro-bind", empty, m->target);
@@ -184,7 +186,7 @@ static int describe(const struct backend_context *ctx, const struct plan *plan, 
 	return rc < 0 ? rc : ret->failed ? base_oom(err) : 0;
 }
 
-static struct backend_isolation isolation(const struct plan *plan)
+static struct backend_isolation isolation(const struct backend_context *ctx, const struct plan *plan)
 {
 	bool own_pids = plan->namespaces & PLAN_NS_PID;
 	return (struct backend_isolation){
@@ -212,28 +214,6 @@ static int arguments_fd(const struct strs *a, struct airlock_error *err)
 	return TAKE_FD(fd);
 }
 
-/* What hidden files are covered with. Not in the state directory, which a rebuilt home leaves out. */
-static int make_empty_file(const struct backend_context *ctx, const struct plan *plan, struct airlock_error *err)
-{
-	bool needed = false;
-	for (size_t i = 0; i < plan->n_mounts && !needed; i++)
-		needed = plan->mounts[i].kind == PLAN_EMPTY_FILE;
-	_cleanup_free_ char *path = needed ? path_join(ctx->data_dir, "empty") : NULL;
-	struct stat st;
-	if (!needed)
-		return 0;
-	if (!path)
-		return base_oom(err);
-	bool missing = lstat(path, &st) < 0 && errno == ENOENT;
-	if (!missing && S_ISREG(st.st_mode) && st.st_size == 0)
-		return 0;
-	/* Of two runs that find none the later must not replace the other's: it may be bound there this moment. */
-	_cleanup_close_ int fd = missing ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -EBADF;
-	if (fd >= 0 || (missing && errno == EEXIST))
-		return 0;
-	return fs_write_private_file(path, "", 0, err);
-}
-
 static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		 pid_t *ret_pid, struct airlock_error *err)
 {
@@ -241,7 +221,7 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	_cleanup_strs_ struct strs args = STRS_INIT;
 	bool staged = stage_is_needed(plan, fds);
 	int rc = find_bwrap(ctx, &info, err);
-	if (rc < 0 || (rc = make_empty_file(ctx, plan, err)) < 0 ||
+	if (rc < 0 || (rc = backend_make_empty_file(ctx, plan, err)) < 0 ||
 	    (rc = arguments(ctx, &info, plan, staged, &args, err)) < 0)
 		return rc;
 	_cleanup_close_ int args_fd = arguments_fd(&args, err);

@@ -18,7 +18,7 @@
 #define MAX_FILE 16384
 
 /* A container or another sandbox may share our home and the machine's boot id. */
-static void add_namespace(struct buf *key, const char *name)
+void bwrap_cache_add_namespace(struct buf *key, const char *name)
 {
 	char link[64];
 	ssize_t n = readlink(name, link, sizeof link);
@@ -26,20 +26,25 @@ static void add_namespace(struct buf *key, const char *name)
 	buf_addc(key, '\n');
 }
 
-void bwrap_cache_key(const struct bwrap_found *found, struct buf *ret)
+void bwrap_cache_machine_key(struct buf *ret)
 {
 	char boot[64] = "";
 	struct sys_kernel k;
-	const struct stat *st = &found->st;
 	sys_kernel_examine(&k);
 	(void)sys_read_small("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-	buf_adds(ret, FORMAT);
 	buf_printf(ret, "%s", boot);
-	add_namespace(ret, "/proc/self/ns/user");
-	add_namespace(ret, "/proc/self/ns/pid");
+	bwrap_cache_add_namespace(ret, "/proc/self/ns/user");
+	bwrap_cache_add_namespace(ret, "/proc/self/ns/pid");
 	buf_printf(ret, "user %u seccomp %d\n", geteuid(), prctl(PR_GET_SECCOMP));
 	buf_printf(ret, "settings %" PRId64 " %" PRId64 " %" PRId64 "\n", k.apparmor_restrict_userns,
 		   k.unprivileged_userns, k.max_user_namespaces);
+}
+
+void bwrap_cache_key(const struct bwrap_found *found, struct buf *ret)
+{
+	const struct stat *st = &found->st;
+	buf_adds(ret, FORMAT);
+	bwrap_cache_machine_key(ret);
 	buf_printf(ret, "file %ju %ju %o %ju %jd.%09ld %jd.%09ld\n", (uintmax_t)st->st_dev, (uintmax_t)st->st_ino,
 		   st->st_mode, (uintmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
 		   (intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
@@ -54,15 +59,14 @@ static int64_t seconds_now(void)
 	return t.tv_sec;
 }
 
-/* The file's text when it is ours alone, else "". */
-static void read_own_file(const char *file, char ret[MAX_FILE])
+void bwrap_cache_read(const char *file, char *ret, size_t size)
 {
 	struct stat st;
 	ret[0] = '\0';
 	_cleanup_close_ int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
 		return;
-	ssize_t n = read(fd, ret, MAX_FILE - 1);
+	ssize_t n = read(fd, ret, size - 1);
 	ret[n > 0 ? n : 0] = '\0';
 }
 
@@ -72,7 +76,7 @@ bool bwrap_cache_load(const char *file, const struct buf *key, struct bwrap_verd
 	struct bwrap_verdict v = {0};
 	int cause, detail_at = -1;
 	int64_t when;
-	read_own_file(file, text);
+	bwrap_cache_read(file, text, sizeof text);
 	if (key->failed || strncmp(text, buf_str(key), key->len) != 0)
 		return false;
 	const char *rest = text + key->len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parts of the probe; only for src/backend/bwrap_probe*.c. */
+/* The parts of the probes; only for them. */
 #pragma once
 
 #include "backend/bwrap_probe.h"
@@ -25,6 +25,11 @@ struct bwrap_verdict {
 };
 
 /* ── Remembering: bwrap_probe_cache.c ── */
+/* What of the machine and of ourselves any verdict depends on; shared with the native backend's probe. */
+void bwrap_cache_machine_key(struct buf *ret);
+void bwrap_cache_add_namespace(struct buf *key, const char *name);
+/* The file's text when it is ours alone, else "". */
+void bwrap_cache_read(const char *file, char *ret, size_t size);
 /* Everything the verdict depends on, as text. */
 void bwrap_cache_key(const struct bwrap_found *found, struct buf *ret);
 bool bwrap_cache_load(const char *file, const struct buf *key, struct bwrap_verdict *ret);

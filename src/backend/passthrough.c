@@ -15,7 +15,7 @@ static int describe(const struct backend_context *ctx, const struct plan *plan, 
 	return ret->failed ? base_oom(err) : 0;
 }
 
-static struct backend_isolation isolation(const struct plan *plan)
+static struct backend_isolation isolation(const struct backend_context *ctx, const struct plan *plan)
 {
 	return (struct backend_isolation){.filesystem = BACKEND_NONE};
 }

@@ -9,21 +9,34 @@
 #include <spawn.h>
 
 #define MAX_FDS 8
-#define SAFE_FD 32 /* above every target, so that placing one never overwrites another */
+
+int spawn_lift_fds(const int *from, size_t n, int *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		ret[i] = -1;
+	for (size_t i = 0; i < n; i++) {
+		if (from[i] < 0 || (ret[i] = fcntl(from[i], F_DUPFD_CLOEXEC, SPAWN_SAFE_FD)) >= 0)
+			continue;
+		int rc = -errno;
+		spawn_drop_fds(ret, n);
+		return rc;
+	}
+	return 0;
+}
+
+void spawn_drop_fds(int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		base_closep(&fds[i]);
+}
 
 static int place_fds(posix_spawn_file_actions_t *actions, const int *from, size_t n, int *copies)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (from[i] < 0)
-			continue;
-		copies[i] = fcntl(from[i], F_DUPFD_CLOEXEC, SAFE_FD);
-		if (copies[i] < 0)
-			return -errno;
-		int rc = posix_spawn_file_actions_adddup2(actions, copies[i], (int)i);
-		if (rc)
-			return -rc;
-	}
-	return 0;
+	int rc = spawn_lift_fds(from, n, copies);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		if (copies[i] >= 0)
+			rc = -posix_spawn_file_actions_adddup2(actions, copies[i], (int)i);
+	return rc;
 }
 
 static int set_attributes(posix_spawnattr_t *attr, bool new_session)
@@ -64,7 +77,6 @@ int spawn_process(const char *file, const char *const *argv, const struct backen
 		rc = -posix_spawn(ret_pid, file, &actions, &attr, (char *const *)argv, no_environment);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
-	for (size_t i = 0; i < MAX_FDS; i++)
-		base_closep(&copies[i]);
+	spawn_drop_fds(copies, MAX_FDS);
 	return rc == 0 ? 0 : base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "spawn", file);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The first process of a sandbox: pid 1 where there is a pid namespace, a subreaper where there is none.
  *
- * Theory of operation. The backend (bubblewrap, or nobody for passthrough) has made the namespaces and mounts, then
- * executes this program. It starts the command when the supervisor says so, reaps, forwards signals, watches limits no
+ * Theory of operation. The backend (bubblewrap, view.c for native, or nobody for passthrough) has made the namespaces and
+ * mounts, then executes this program. It starts the command when the supervisor says so, reaps, forwards signals, watches limits no
  * kernel mechanism enforces here, and reports the command's true status over a socket only it and the supervisor hold.
  * When the command ends it exits, and the kernel ends everything else in the pid namespace with it.
  *
@@ -18,6 +18,7 @@
 #include "child/raw_calls.h"
 #include "child/rename.h"
 #include "child/stage.h"
+#include "child/view.h"
 #include "child/watch.h"
 
 #include <asm/ioctls.h>
@@ -552,8 +553,14 @@ __attribute__((noreturn)) static void be_first_process(void)
 __attribute__((noreturn, used)) void child_main(const long *stack);
 __attribute__((noreturn, used)) void child_main(const long *stack)
 {
-	if (stack[0] > 1)
+	char *const *argv = (char *const *)(stack + 1);
+	if (stack[0] > 1 && argv[1][0] == 's')
 		stage_main();
+	if (stack[0] > 1) {
+		view_build();
+		for (char *p = argv[1]; *p; p++)
+			*p = '\0'; /* /proc/1/cmdline shows it */
+	}
 	be_first_process();
 }
 

@@ -27,7 +27,8 @@
 #define CHILD_FD_JOB 4
 #define CHILD_FD_SELF 5
 #define CHILD_FD_ARGS 6	 /* the backend's arguments */
-#define CHILD_FD_STAGE 7 /* struct child_stage, only for the stage */
+#define CHILD_FD_STAGE 7 /* struct child_stage_job, only for the stage */
+#define CHILD_FD_PLAN 7	 /* struct child_plan, only for the native backend */
 
 #define CHILD_JOB_MAGIC 0x6b6c7261u
 #define CHILD_NONE (-1)
@@ -66,8 +67,9 @@ enum child_stage {
 	CHILD_STAGE_TTY,
 	CHILD_STAGE_CHDIR,
 	CHILD_STAGE_EXEC,
-	CHILD_STAGE_LAYER,
-	CHILD_STAGE_FILTER
+	CHILD_STAGE_LAYER, /* the stage before the backend */
+	CHILD_STAGE_FILTER,
+	CHILD_STAGE_PLAN, /* the native backend's view */
 };
 enum child_scope { CHILD_SCOPE_COMMAND, CHILD_SCOPE_ALL };
 enum child_limit { CHILD_LIMIT_MEMORY = 1, CHILD_LIMIT_PROCESSES };
@@ -75,13 +77,15 @@ enum child_limit { CHILD_LIMIT_MEMORY = 1, CHILD_LIMIT_PROCESSES };
 struct child_message {
 	uint32_t type;
 	int32_t a, b;
-	uint32_t detail; /* CHILD_STAGE_LAYER: enum child_layer_op, and the layer's number in the upper 16 bits */
+	uint32_t op;	  /* enum child_op, with CHILD_STAGE_LAYER and CHILD_STAGE_PLAN */
+	uint32_t subject; /* number of the layer or of the plan's mount it happened to */
+	uint32_t reserved;
 	int64_t cpu_us, max_rss_kb;
 };
 
 /* ── The stage ──
  *
- * The same program with one argument is the stage before the backend: it makes a user and a mount namespace (root: a
+ * The same program with the argument "stage" is the stage before the backend: it makes a user and a mount namespace (root: a
  * mount namespace), mounts an overlay over each root, rebuilds directories and hides things in place, and executes the backend in
  * them. The backend then finds the layered and rebuilt directories where the live ones were. Rebuilding is done here and
  * not by the backend because bwrap takes ten times as long for each mount. It reports only failures: CHILD_FAILED with
@@ -130,18 +134,72 @@ struct child_stage_job {
 	uint32_t reserved;
 };
 
-enum child_layer_op {
-	CHILD_LAYER_UNSHARE = 1,
-	CHILD_LAYER_MAP,
-	CHILD_LAYER_PRIVATE,
-	CHILD_LAYER_OPEN_LOWER,
-	CHILD_LAYER_OPEN_UPPER,
-	CHILD_LAYER_OPEN_WORK,
-	CHILD_LAYER_FSOPEN,
-	CHILD_LAYER_OPTION,
-	CHILD_LAYER_CREATE,
-	CHILD_LAYER_MOUNT,
-	CHILD_LAYER_REBUILD,
-	CHILD_LAYER_COVER,
-	CHILD_LAYER_EXEC,
+/* ── The native backend ──
+ *
+ * The same program with the argument "view", started in namespaces of its own with every capability in them, carries out the
+ * plan (view.c), gives the capabilities up and becomes the first process. It reports failures as CHILD_STAGE_PLAN.
+ */
+
+enum {
+	CHILD_PLAN_USER_LAST =
+		1 << 0, /* the caller's privileges are needed for the mounts: the user namespace comes after */
+	CHILD_PLAN_LOOPBACK = 1 << 1,  /* there is a network namespace: bring its loopback up */
+	CHILD_PLAN_NO_NESTED = 1 << 2, /* no user namespaces inside */
+	CHILD_PLAN_OLD_PROC = 1 << 3,  /* a new proc cannot be mounted here: show the one there is */
+};
+
+/* As enum plan_mount_kind says; what hides or rebuilds a directory is a small tmpfs. */
+enum child_mount_kind {
+	CHILD_MOUNT_READ,
+	CHILD_MOUNT_WRITE,
+	CHILD_MOUNT_LAYER,
+	CHILD_MOUNT_TMPFS,
+	CHILD_MOUNT_DEV,
+	CHILD_MOUNT_PROC,
+	CHILD_MOUNT_SYMLINK,
+	CHILD_MOUNT_DIR,
+	CHILD_MOUNT_SEAL,
+};
+
+struct child_mount {
+	uint32_t kind, target;
+	uint32_t source;      /* host path, or the text of the link */
+	uint32_t upper, work; /* LAYER */
+	uint32_t mode;	      /* TMPFS */
+	int64_t size;	      /* TMPFS: bytes */
+	uint32_t optional;    /* READ: left out when it is not there any more */
+	uint32_t inside; /* READ, WRITE: the source lies in a layer and is found inside, where the layer is mounted */
+};
+
+struct child_plan {
+	uint32_t magic, size, flags;
+	uint32_t uid, gid;
+	uint32_t n_mounts, mounts; /* offset of the array */
+	uint32_t reserved;
+};
+
+enum child_op {
+	CHILD_OP_READ_JOB = 1,
+	CHILD_OP_UNSHARE,
+	CHILD_OP_MAP,
+	CHILD_OP_PRIVATE,
+	CHILD_OP_OPEN_LOWER,
+	CHILD_OP_OPEN_UPPER,
+	CHILD_OP_OPEN_WORK,
+	CHILD_OP_FSOPEN,
+	CHILD_OP_OPTION,
+	CHILD_OP_CREATE,
+	CHILD_OP_MOUNT,
+	CHILD_OP_REBUILD,
+	CHILD_OP_COVER,
+	CHILD_OP_EXEC,
+	CHILD_OP_PLACE,
+	CHILD_OP_OPEN_SOURCE,
+	CHILD_OP_RESTRICT,
+	CHILD_OP_LINK,
+	CHILD_OP_DEVICE,
+	CHILD_OP_PROC,
+	CHILD_OP_LOOPBACK,
+	CHILD_OP_PIVOT,
+	CHILD_OP_PRIVILEGES,
 };

@@ -55,6 +55,36 @@ static int sealed_memory(const char *name, unsigned flag, const void *data, size
 	return fd;
 }
 
+const char *child_op_name(enum child_op op)
+{
+	static const char *const names[] = {
+		[CHILD_OP_READ_JOB] = "read the job",
+		[CHILD_OP_UNSHARE] = "make namespaces",
+		[CHILD_OP_MAP] = "map the user",
+		[CHILD_OP_PRIVATE] = "detach mounts",
+		[CHILD_OP_OPEN_LOWER] = "open the project",
+		[CHILD_OP_OPEN_UPPER] = "open the layer",
+		[CHILD_OP_OPEN_WORK] = "open the layer",
+		[CHILD_OP_FSOPEN] = "use the file system",
+		[CHILD_OP_OPTION] = "set up the file system",
+		[CHILD_OP_CREATE] = "create the file system",
+		[CHILD_OP_MOUNT] = "mount it",
+		[CHILD_OP_REBUILD] = "rebuild a directory",
+		[CHILD_OP_COVER] = "hide a path",
+		[CHILD_OP_EXEC] = "execute the backend",
+		[CHILD_OP_PLACE] = "make a place",
+		[CHILD_OP_OPEN_SOURCE] = "open the source",
+		[CHILD_OP_RESTRICT] = "restrict the mount",
+		[CHILD_OP_LINK] = "make a link",
+		[CHILD_OP_DEVICE] = "make a device",
+		[CHILD_OP_PROC] = "mount proc",
+		[CHILD_OP_LOOPBACK] = "bring the loopback up",
+		[CHILD_OP_PIVOT] = "change the root",
+		[CHILD_OP_PRIVILEGES] = "drop privileges",
+	};
+	return op < sizeof names / sizeof *names && names[op] ? names[op] : "prepare";
+}
+
 int child_program_fd(void)
 {
 	return sealed_memory("airlock-init", MFD_EXEC, child_init_bytes, child_init_size);
@@ -237,6 +267,49 @@ int child_stage_fd(const struct child_stage_spec *spec)
 	lay_out_stage(&l, spec, &head);
 	memcpy(l.base, &head, sizeof head);
 	int fd = sealed_memory("airlock-stage", MFD_NOEXEC_SEAL, l.base, l.at);
+	free(l.base);
+	return fd;
+}
+
+static uint32_t put_optional(struct layout *l, const char *s)
+{
+	return s ? put_string(l, s) : 0;
+}
+
+static void lay_out_plan(struct layout *l, const struct child_mount_spec *mounts, struct child_plan *head)
+{
+	l->at = sizeof *head;
+	head->mounts = put_room(l, head->n_mounts * sizeof(struct child_mount));
+	for (size_t i = 0; i < head->n_mounts; i++) {
+		const struct child_mount_spec *m = &mounts[i];
+		struct child_mount mount = {.kind = m->kind,
+					    .target = put_string(l, m->target),
+					    .source = put_optional(l, m->source),
+					    .upper = put_optional(l, m->upper),
+					    .work = put_optional(l, m->work),
+					    .mode = m->mode,
+					    .size = m->size,
+					    .optional = (uint32_t)m->optional,
+					    .inside = (uint32_t)m->inside};
+		put_at(l, head->mounts + i * sizeof mount, &mount, sizeof mount);
+	}
+	head->size = (uint32_t)l->at;
+	head->magic = CHILD_JOB_MAGIC;
+}
+
+int child_plan_fd(uint32_t flags, uint32_t uid, uint32_t gid, const struct child_mount_spec *mounts, size_t n_mounts)
+{
+	struct child_plan head = {.flags = flags, .uid = uid, .gid = gid, .n_mounts = (uint32_t)n_mounts};
+	struct layout l = {0};
+	lay_out_plan(&l, mounts, &head);
+	if (l.at > MAX_JOB_BYTES)
+		return -E2BIG;
+	l.base = calloc(1, l.at);
+	if (!l.base)
+		return -ENOMEM;
+	lay_out_plan(&l, mounts, &head);
+	memcpy(l.base, &head, sizeof head);
+	int fd = sealed_memory("airlock-plan", MFD_NOEXEC_SEAL, l.base, l.at);
 	free(l.base);
 	return fd;
 }

@@ -19,6 +19,9 @@ struct child_job_spec {
 	const struct sock_filter *filter; /* head.filter_len of them, or NULL */
 };
 
+/* What was being done, after "cannot ": "open the project". */
+const char *child_op_name(enum child_op op);
+
 /* The program in a memory file, executable through /proc/self/fd: nothing on disk to find, replace or chmod.
  * Returns a CLOEXEC descriptor or -errno. */
 int child_program_fd(void);
@@ -57,3 +60,15 @@ struct child_stage_spec {
 
 /* The stage's job, likewise. -E2BIG beyond CHILD_MAX_LAYERS. */
 int child_stage_fd(const struct child_stage_spec *spec);
+
+/* A mount of a plan; unused strings are NULL. */
+struct child_mount_spec {
+	enum child_mount_kind kind;
+	const char *source, *target, *upper, *work;
+	unsigned mode;
+	int64_t size;
+	int optional, inside;
+};
+
+/* The native backend's plan, likewise. */
+int child_plan_fd(uint32_t flags, uint32_t uid, uint32_t gid, const struct child_mount_spec *mounts, size_t n_mounts);

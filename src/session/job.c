@@ -25,6 +25,7 @@ void airlock_job_free(struct airlock_job *job)
 	config_free(job->config);
 	host_done(&job->host);
 	strs_done(&job->untrusted_dirs);
+	backend_found_done(&job->found);
 	strs_done(&job->environ);
 	strs_done(&job->warnings);
 	permission_done(&job->question);
@@ -352,6 +353,7 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 		if (strncmp(job->environ.v[i], "PATH=", 5) == 0)
 			job->host.path_env = job->environ.v[i] + 5;
 	job->ctx = (struct backend_context){
+		.found = &job->found,
 		.path_env = job->host.path_env,
 		.state_dir = job->host.state_dir,
 		.data_dir = job->host.data_dir,

@@ -15,6 +15,7 @@ struct airlock_job {
 	struct plan *plan;
 	const struct backend *backend;
 	struct backend_context ctx;
+	struct backend_found found; /* behind ctx.found */
 	struct strs untrusted_dirs; /* behind ctx.untrusted_dirs */
 	struct strs environ;	    /* behind ctx.path_env */
 	struct strs warnings;

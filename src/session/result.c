@@ -24,7 +24,7 @@ static const char *grade_name(enum backend_grade grade)
 
 static void add_isolation(struct json *j, const struct airlock_job *job, enum backend_grade limits)
 {
-	struct backend_isolation iso = job->backend->isolation(job->plan);
+	struct backend_isolation iso = job->backend->isolation(&job->ctx, job->plan);
 	json_open_object(j, "isolation");
 	json_string(j, "backend", job->backend->name);
 	json_string(j, "profile", job->plan->profile);

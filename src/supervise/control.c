@@ -2,6 +2,8 @@
 /* The supervisor's side of the protocol in child/job.h. */
 #include "supervise/internal.h"
 
+#include "child/program.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -62,28 +64,34 @@ static void on_tty(struct supervise *s, int master)
 	supervise_resize(s);
 }
 
-/* What the stage was doing, in words a person can act on. */
-static void explain_layer(const struct supervise *s, uint32_t detail, int errnum, struct airlock_error *err)
+/* What was being done to which path, in words a person can act on. */
+static void explain_mount(const struct supervise *s, const struct child_message *m, struct airlock_error *err)
 {
-	static const char *const ops[] = {
-		[CHILD_LAYER_UNSHARE] = "make namespaces",     [CHILD_LAYER_MAP] = "map the user",
-		[CHILD_LAYER_PRIVATE] = "detach mounts",       [CHILD_LAYER_OPEN_LOWER] = "open the project",
-		[CHILD_LAYER_OPEN_UPPER] = "open the layer",   [CHILD_LAYER_OPEN_WORK] = "open the layer",
-		[CHILD_LAYER_FSOPEN] = "use overlayfs",	       [CHILD_LAYER_OPTION] = "set up overlayfs",
-		[CHILD_LAYER_CREATE] = "create the overlay",   [CHILD_LAYER_MOUNT] = "mount the overlay",
-		[CHILD_LAYER_REBUILD] = "rebuild a directory", [CHILD_LAYER_COVER] = "hide a path",
-		[CHILD_LAYER_EXEC] = "execute the backend",
-	};
-	uint32_t op = detail & 0xffff, layer = detail >> 16;
-	const char *what = op < AL_ARRAY_LEN(ops) && ops[op] ? ops[op] : "prepare";
-	const char *root = layer < s->spec.n_layers ? s->spec.layers[layer].root : "";
-	base_error(err, AIRLOCK_ERR_UNAVAILABLE, what, root, "changes in %s cannot be captured here: cannot %s: %s",
-		   root, what, strerrordesc_np(errnum));
-	base_hint(err, "`airlock doctor` says more; `--changes direct` lets the command write straight to the project");
+	const struct plan *plan = s->spec.plan;
+	const char *what = child_op_name((enum child_op)m->op), *why = strerrordesc_np(m->b);
+	bool in_plan = (enum child_stage)m->a == CHILD_STAGE_PLAN, is_layer = !in_plan;
+	const char *path = "";
+	if (in_plan && m->subject < plan->n_mounts) {
+		path = plan->mounts[m->subject].target;
+		is_layer = plan->mounts[m->subject].kind == PLAN_LAYER;
+	} else if (!in_plan && m->subject < s->spec.n_layers)
+		path = s->spec.layers[m->subject].root;
+	if (is_layer) {
+		base_error(err, AIRLOCK_ERR_UNAVAILABLE, what, path,
+			   "changes in %s cannot be captured here: cannot %s: %s", path, what, why);
+		base_hint(err, "`airlock doctor` says more; `--changes direct` lets the command write straight to the "
+			       "project");
+		return;
+	}
+	base_error(err, AIRLOCK_ERR_INIT_FAILED, what, path, "the sandbox could not be set up: cannot %s%s%s: %s", what,
+		   *path ? " for " : "", path, why);
+	base_hint(err, "`airlock doctor` looks for the cause; `airlock explain` shows what was tried");
 }
 
-static void on_failed(struct supervise *s, enum child_stage stage, int errnum, uint32_t detail)
+static void on_failed(struct supervise *s, const struct child_message *m)
 {
+	enum child_stage stage = (enum child_stage)m->a;
+	int errnum = m->b;
 	struct airlock_error err = {0};
 	const char *program = s->spec.plan->argv.n ? s->spec.plan->argv.v[0] : "";
 	const char *cwd = s->spec.plan->cwd;
@@ -102,8 +110,8 @@ static void on_failed(struct supervise *s, enum child_stage stage, int errnum, u
 		else
 			base_error(&err, AIRLOCK_ERR_INVALID, "exec", program, "%s: cannot be executed: %s", program,
 				   strerrordesc_np(errnum));
-	} else if (stage == CHILD_STAGE_LAYER) {
-		explain_layer(s, detail, errnum, &err);
+	} else if (stage == CHILD_STAGE_LAYER || stage == CHILD_STAGE_PLAN) {
+		explain_mount(s, m, &err);
 	} else if (stage == CHILD_STAGE_FILTER) {
 		base_error(&err, AIRLOCK_ERR_INIT_FAILED, "seccomp", program,
 			   "the system call filter cannot be put in force: %s", strerrordesc_np(errnum));
@@ -136,7 +144,7 @@ static void handle(struct supervise *s, const struct child_message *m, pid_t pid
 		on_tty(s, fd);
 		break;
 	case CHILD_FAILED:
-		on_failed(s, (enum child_stage)m->a, m->b, m->detail);
+		on_failed(s, m);
 		break;
 	case CHILD_LIMIT:
 		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? "memory" : "pids";

@@ -33,7 +33,7 @@ static int decide_memory(const struct plan *plan, const struct backend_isolation
 	l->memory_group = cgroup_make("memory", name, &l->version2);
 	if (l->memory_group)
 		return 0;
-	if (!iso->own_pid_namespace) {
+	if (!iso->own_pid_namespace || iso->foreign_proc) { /* cannot be watched either */
 		l->memory = TEXT_NONE;
 		lower(&l->grade, BACKEND_NONE);
 		return plan->memory.asked ? refuse("memory", "--memory", err) : 0;
@@ -50,6 +50,7 @@ static int decide_pids(const struct plan *plan, const struct backend_isolation *
 		return 0;
 	/* The kernel never counts processes of the initial user namespace's root. */
 	l->pids_by_rlimit = iso->own_user_namespace && geteuid() != 0;
+	l->pids_watched = !iso->foreign_proc;
 	if (l->pids_by_rlimit)
 		return 0;
 	bool version2 = false;
@@ -91,7 +92,7 @@ void limits_fill_job(const struct limits *l, struct child_job *job)
 	}
 	if (l->pids_by_rlimit) {
 		job->max_processes = l->pids + 1; /* the first process counts too */
-		job->watch_processes = l->pids;
+		job->watch_processes = l->pids_watched ? l->pids : CHILD_NONE;
 	}
 	if (l->file_size != TEXT_NONE)
 		job->max_file_size = l->file_size;

@@ -21,6 +21,7 @@
 struct limits {
 	int64_t memory, pids, file_size; /* TEXT_NONE: none */
 	bool memory_watched, pids_by_rlimit;
+	bool pids_watched;		 /* only to say afterwards that the limit was hit */
 	char *memory_group, *pids_group; /* cgroup directories made for this run, or NULL; may be the same */
 	bool version2;
 	enum backend_grade grade;

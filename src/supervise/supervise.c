@@ -89,7 +89,7 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 	struct child_job_spec job = {
 		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
 	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
-			 (s->spec.n_layers > 0 ? CHILD_RENAMES : 0);
+			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0);
 	limits_fill_job(&s->limits, &job.head);
 	fill_filter(s, &job);
 	if (s->spec.pty)
@@ -136,7 +136,7 @@ static struct supervise *allocate(const struct supervise_spec *spec)
 	s->out.fd = s->out.file_fd = s->out.relay.fd = s->err.fd = s->err.file_fd = s->err.relay.fd = -EBADF;
 	s->in.source = s->in.sink = -EBADF;
 	s->phase = PHASE_OVER; /* nothing to kill yet */
-	s->iso = spec->backend->isolation(spec->plan);
+	s->iso = spec->backend->isolation(spec->ctx, spec->plan);
 	s->result.out = &s->out.capture;
 	s->result.err = &s->err.capture;
 	return s;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "backend/native.h"
+
+#include "backend/spawn.h"
+#include "base/path.h"
+
+static int find_native(const struct backend_context *ctx, struct native_info *ret, struct airlock_error *err)
+{
+	if (ctx->found && ctx->found->native) {
+		*ret = *ctx->found->native;
+	} else {
+		_cleanup_free_ char *cache = path_join(ctx->state_dir, NATIVE_CACHE_NAME);
+		if (!cache)
+			return base_oom(err);
+		native_probe(cache, ret);
+		if (ctx->found && (ctx->found->native = malloc(sizeof *ret)))
+			*ctx->found->native = *ret;
+	}
+	if (ret->works)
+		return 0;
+	if (err && err->code == 0)
+		*err = ret->why;
+	return AIRLOCK_ERR_UNAVAILABLE;
+}
+
+static int probe(const struct backend_context *ctx, struct airlock_error *err)
+{
+	struct native_info info;
+	return find_native(ctx, &info, err);
+}
+
+/* There is no other program: what a person could type is the command itself. */
+static int describe(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,
+		    struct airlock_error *err)
+{
+	strs_add_all(ret, &plan->argv);
+	return ret->failed ? base_oom(err) : 0;
+}
+
+static struct backend_isolation isolation(const struct backend_context *ctx, const struct plan *plan)
+{
+	struct native_info info;
+	bool own_pids = plan->namespaces & PLAN_NS_PID;
+	bool own_proc = find_native(ctx, &info, NULL) == 0 && info.own_proc;
+	return (struct backend_isolation){
+		.filesystem = BACKEND_ENFORCED,
+		.processes = own_pids && own_proc && plan->new_session ? BACKEND_ENFORCED : BACKEND_PARTIAL,
+		.syscalls = BACKEND_ENFORCED,
+		.network_isolated = true,
+		.network_blocked = plan->namespaces & PLAN_NS_NET,
+		.own_pid_namespace = own_pids,
+		.own_user_namespace = true,
+		.foreign_proc = own_pids && !own_proc,
+	};
+}
+
+static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
+		 pid_t *ret_pid, struct airlock_error *err)
+{
+	struct native_info info;
+	const char *failed_call = NULL;
+	int rc = find_native(ctx, &info, err);
+	if (rc < 0 || (rc = backend_make_empty_file(ctx, plan, err)) < 0)
+		return rc;
+	_cleanup_free_ char *empty = path_join(ctx->data_dir, "empty");
+	if (!empty)
+		return base_oom(err);
+	rc = native_start(plan, info.own_proc, empty, fds, ret_pid, &failed_call);
+	if (rc == 0)
+		return 0;
+	rc = base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, failed_call, "native");
+	(void)base_hint(err, "`airlock doctor` looks for the cause; --backend bubblewrap may work");
+	return rc;
+}
+
+const struct backend backend_native = {"native", probe, describe, isolation, spawn};

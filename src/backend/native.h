@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Our own namespaces, without any helper program; child/view.c carries the plan out. */
+#pragma once
+
+#include "backend/backend.h"
+
+/* Where the verdict is remembered, in the state directory. */
+#define NATIVE_CACHE_NAME "native.probe"
+
+struct native_info {
+	bool works;
+	bool own_proc;		  /* a new /proc can be mounted; otherwise the one around us is shown */
+	struct airlock_error why; /* AIRLOCK_ERR_UNAVAILABLE when !works */
+};
+
+/* Makes a sandbox and ends it. A success is remembered in cache_file (NULL: not) until the next boot, or until a setting
+ * or a namespace that matters is another; a failure is not, so that a repair is noticed at once. */
+void native_probe(const char *cache_file, struct native_info *ret);
+
+/* The child for a plan. 0 and its pid, or -errno with the call that failed. */
+int native_start(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+		 pid_t *ret_pid, const char **ret_failed_call);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan as the child's job, and the child. */
+#include "backend/native.h"
+
+#include "backend/spawn.h"
+#include "backend/stage.h"
+#include "base/path.h"
+#include "child/launch.h"
+#include "child/program.h"
+#include "sys/raw.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <string.h>
+
+#define SMALL_TMPFS (INT64_C(1) << 20)
+
+static const struct backend_layer *layer_of(const struct backend_fds *fds, const char *root)
+{
+	for (size_t i = 0; i < fds->n_layers; i++)
+		if (strcmp(fds->layers[i].root, root) == 0)
+			return &fds->layers[i];
+	return NULL;
+}
+
+/* Taken from inside: a socket of the host's cannot be reached through an overlay, but could through a bind of what is
+ * below it. */
+static bool lies_in_layer(const struct backend_fds *fds, const struct plan_mount *m)
+{
+	for (size_t i = 0; i < fds->n_layers; i++)
+		if (path_is_beneath(m->source, fds->layers[i].root))
+			return true;
+	return false;
+}
+
+static bool is_entry(const struct plan *plan, const struct plan_mount *m)
+{
+	return m->kind == PLAN_READ && strcmp(m->source, m->target) == 0 && stage_rebuilt_parent(plan, m);
+}
+
+static int fill_layer(const struct backend_fds *fds, struct child_mount_spec *spec)
+{
+	const struct backend_layer *l = layer_of(fds, spec->source);
+	if (!l)
+		return -EINVAL;
+	spec->kind = CHILD_MOUNT_LAYER;
+	spec->upper = l->upper;
+	spec->work = l->work;
+	return 0;
+}
+
+static int translate(const struct plan *plan, const struct plan_mount *m, const char *empty_file,
+		     const struct backend_fds *fds, struct child_mount_spec *ret)
+{
+	*ret = (struct child_mount_spec){.source = m->source, .target = m->target, .mode = 0755, .size = SMALL_TMPFS};
+	switch (m->kind) {
+	case PLAN_READ:
+		ret->kind = CHILD_MOUNT_READ;
+		ret->optional = is_entry(plan, m);
+		ret->inside = lies_in_layer(fds, m);
+		break;
+	case PLAN_WRITE:
+		ret->kind = CHILD_MOUNT_WRITE;
+		ret->inside = lies_in_layer(fds, m);
+		break;
+	case PLAN_LAYER:
+		return fill_layer(fds, ret);
+	case PLAN_TMPFS:
+		ret->kind = CHILD_MOUNT_TMPFS;
+		ret->size = m->size;
+		ret->mode = backend_tmpfs_mode(m->target);
+		break;
+	case PLAN_REBUILD:
+	case PLAN_EMPTY_DIR:
+		ret->kind = CHILD_MOUNT_TMPFS;
+		break;
+	case PLAN_EMPTY_FILE:
+		ret->kind = CHILD_MOUNT_READ;
+		ret->source = empty_file;
+		break;
+	case PLAN_DEV:
+		ret->kind = CHILD_MOUNT_DEV;
+		break;
+	case PLAN_PROC:
+		ret->kind = CHILD_MOUNT_PROC;
+		break;
+	case PLAN_SYMLINK:
+		ret->kind = CHILD_MOUNT_SYMLINK;
+		break;
+	case PLAN_DIR:
+		ret->kind = CHILD_MOUNT_DIR;
+		break;
+	case PLAN_SEAL:
+		ret->kind = CHILD_MOUNT_SEAL;
+		break;
+	}
+	return 0;
+}
+
+/* May we make mounts without a user namespace of our own? */
+static bool is_privileged(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0};
+	return geteuid() == 0 && raw_call2(__NR_capget, &head, data) == 0 &&
+	       (data[0].effective & (1U << CAP_SYS_ADMIN));
+}
+
+static int plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds)
+{
+	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	if (!mounts)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		int rc = translate(plan, &plan->mounts[i], empty_file, fds, &mounts[i]);
+		if (rc < 0)
+			return rc;
+	}
+	uint32_t flags = (is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
+			 (plan->namespaces & PLAN_NS_NET ? CHILD_PLAN_LOOPBACK : 0) |
+			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (own_proc ? 0 : CHILD_PLAN_OLD_PROC);
+	return child_plan_fd(flags, geteuid(), getegid(), mounts, plan->n_mounts);
+}
+
+static int clone_flags(const struct plan *plan)
+{
+	static const struct {
+		unsigned bit;
+		int flag;
+	} rows[] = {{PLAN_NS_MOUNT, CLONE_NEWNS}, {PLAN_NS_PID, CLONE_NEWPID}, {PLAN_NS_NET, CLONE_NEWNET},
+		    {PLAN_NS_IPC, CLONE_NEWIPC},  {PLAN_NS_UTS, CLONE_NEWUTS}, {PLAN_NS_CGROUP, CLONE_NEWCGROUP}};
+	int flags = is_privileged() ? 0 : CLONE_NEWUSER;
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++)
+		flags |= plan->namespaces & rows[i].bit ? rows[i].flag : 0;
+	return flags;
+}
+
+int native_start(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+		 pid_t *ret_pid, const char **ret_failed_call)
+{
+	static const char *const argv[] = {"airlock", "view", NULL};
+	*ret_failed_call = "memfd_create";
+	_cleanup_close_ int job = plan_fd(plan, own_proc, empty_file, fds);
+	if (job < 0)
+		return job;
+	const int from[LAUNCH_FDS] = {
+		fds->stdin_fd, fds->stdout_fd, fds->stderr_fd, fds->control_fd, fds->job_fd, -1, -1, job};
+	struct launch l = {.namespaces = clone_flags(plan),
+			   .argv = argv,
+			   .uid = geteuid(),
+			   .gid = getegid(),
+			   .new_session = plan->new_session,
+			   .program_fd = fcntl(fds->program_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD)};
+	int rc = l.program_fd < 0 ? -errno : spawn_lift_fds(from, LAUNCH_FDS, l.fds);
+	if (rc == 0) {
+		rc = launch(&l, ret_pid);
+		*ret_failed_call = l.failed_call;
+		spawn_drop_fds(l.fds, LAUNCH_FDS);
+	}
+	base_closep(&l.program_fd);
+	return rc;
+}

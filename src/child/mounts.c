@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "child/mounts.h"
+
+#include "child/raw_calls.h"
+
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/mount.h>
+
+struct mounts_progress mounts_progress;
+
+long mounts_check(enum child_op op, long rc)
+{
+	if (rc >= 0)
+		return rc;
+	struct child_message m = {.type = CHILD_FAILED,
+				  .a = (int32_t)mounts_progress.stage,
+				  .b = (int32_t)-rc,
+				  .op = op,
+				  .subject = mounts_progress.subject};
+	(void)r_write(CHILD_FD_CONTROL, &m, sizeof m);
+	r_exit(1);
+}
+
+void *mounts_map_file(int fd)
+{
+	struct {
+		uint32_t magic, size;
+	} head;
+	if (r_read(fd, &head, sizeof head) != (long)sizeof head || head.magic != CHILD_JOB_MAGIC)
+		(void)mounts_check(CHILD_OP_READ_JOB, -EINVAL);
+	long p = raw_call6(__NR_mmap, 0, (long)head.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	(void)mounts_check(CHILD_OP_READ_JOB, p < 0 && p > -4096 ? p : 0);
+	(void)r_close(fd);
+	return (void *)p;
+}
+
+void mounts_write_file(int dir_fd, const char *path, const char *text, size_t len)
+{
+	long fd = mounts_check(CHILD_OP_MAP, raw_call4(__NR_openat, dir_fd, path, O_WRONLY | O_CLOEXEC, 0));
+	mounts_check(CHILD_OP_MAP, r_write((int)fd, text, len));
+	(void)r_close((int)fd);
+}
+
+static size_t put_number(char *out, uint64_t v, unsigned radix)
+{
+	char digits[24];
+	size_t n = 0, at = 0;
+	do
+		digits[n++] = (char)('0' + v % radix);
+	while (v /= radix);
+	while (n)
+		out[at++] = digits[--n];
+	return at;
+}
+
+/* "1000 1000 1" */
+static void write_map(int proc_fd, const char *path, uint32_t id)
+{
+	char text[40];
+	size_t n = put_number(text, id, 10);
+	text[n++] = ' ';
+	n += put_number(text + n, id, 10);
+	text[n++] = ' ';
+	text[n++] = '1';
+	mounts_write_file(proc_fd, path, text, n);
+}
+
+void mounts_map_user(int proc_fd, uint32_t uid, uint32_t gid)
+{
+	mounts_write_file(proc_fd, "self/setgroups", "deny", 4);
+	write_map(proc_fd, "self/uid_map", uid);
+	write_map(proc_fd, "self/gid_map", gid);
+}
+
+void mounts_make_private(void)
+{
+	mounts_check(CHILD_OP_PRIVATE, raw_call5(__NR_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0));
+}
+
+int mounts_open_directory(enum child_op op, const char *path)
+{
+	return (int)mounts_check(op, r_open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+int mounts_open_fs(const char *type)
+{
+	return (int)mounts_check(CHILD_OP_FSOPEN, raw_call2(__NR_fsopen, type, FSOPEN_CLOEXEC));
+}
+
+long mounts_set_string(int fs_fd, const char *key, const char *value)
+{
+	return raw_call5(__NR_fsconfig, fs_fd, FSCONFIG_SET_STRING, key, value, 0);
+}
+
+int mounts_fs(int fs_fd, unsigned attributes)
+{
+	mounts_check(CHILD_OP_CREATE, raw_call5(__NR_fsconfig, fs_fd, FSCONFIG_CMD_CREATE, 0, 0, 0));
+	long mount = mounts_check(CHILD_OP_CREATE, raw_call3(__NR_fsmount, fs_fd, FSMOUNT_CLOEXEC, attributes));
+	(void)r_close(fs_fd);
+	return (int)mount;
+}
+
+int mounts_tmpfs(int64_t size, unsigned mode)
+{
+	char size_text[24], mode_text[24];
+	size_text[put_number(size_text, (uint64_t)size, 10)] = '\0';
+	mode_text[put_number(mode_text, mode, 8)] = '\0';
+	int fs = mounts_open_fs("tmpfs");
+	mounts_check(CHILD_OP_OPTION, mounts_set_string(fs, "size", size_text));
+	mounts_check(CHILD_OP_OPTION, mounts_set_string(fs, "mode", mode_text));
+	return mounts_fs(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+/* "/proc/self/fd/N" */
+static void name_fd(char out[32], int fd)
+{
+	static const char prefix[] = "/proc/self/fd/";
+	size_t n = sizeof prefix - 1;
+	for (size_t i = 0; i < n; i++)
+		out[i] = prefix[i];
+	n += put_number(out + n, (uint32_t)fd, 10);
+	out[n] = '\0';
+}
+
+static void set_directory(int fs, const char *key, const char *older_key, int fd)
+{
+	char name[32];
+	name_fd(name, fd);
+	long rc = mounts_set_string(fs, key, name);
+	if (rc == -EINVAL && older_key) /* kernels before "lowerdir+" */
+		rc = mounts_set_string(fs, older_key, name);
+	mounts_check(CHILD_OP_OPTION, rc);
+}
+
+int mounts_overlay(int lower_fd, const char *upper, const char *work)
+{
+	int upper_fd = mounts_open_directory(CHILD_OP_OPEN_UPPER, upper);
+	int work_fd = mounts_open_directory(CHILD_OP_OPEN_WORK, work);
+	int fs = mounts_open_fs("overlay");
+	mounts_check(CHILD_OP_OPTION, mounts_set_string(fs, "source", "airlock"));
+	mounts_check(CHILD_OP_OPTION, raw_call5(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, "userxattr", 0, 0));
+	set_directory(fs, "lowerdir+", "lowerdir", lower_fd);
+	set_directory(fs, "upperdir", 0, upper_fd);
+	set_directory(fs, "workdir", 0, work_fd);
+	int mount = mounts_fs(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	(void)r_close(work_fd);
+	(void)r_close(upper_fd);
+	return mount;
+}
+
+void mounts_attach(int mount_fd, int place_fd)
+{
+	mounts_check(CHILD_OP_MOUNT, raw_call5(__NR_move_mount, mount_fd, "", place_fd, "",
+					       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+}
+
+long mounts_restrict(int mount_fd, unsigned attributes, int with_everything_below)
+{
+	struct mount_attr attr = {.attr_set = attributes};
+	return raw_call5(__NR_mount_setattr, mount_fd, "", AT_EMPTY_PATH | (with_everything_below ? AT_RECURSIVE : 0),
+			 &attr, sizeof attr);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Mounts and maps, as both the stage and the native backend make them. Freestanding.
+ *
+ * Whatever fails ends the process: CHILD_FAILED goes to the supervisor with what was being done (enum child_op), to what
+ * (the number of the layer or of the plan's mount) and the error.
+ */
+#pragma once
+
+#include "child/job.h"
+
+#include <stddef.h>
+
+/* What is being worked on, for the message. */
+struct mounts_progress {
+	enum child_stage stage;
+	uint32_t subject;
+};
+extern struct mounts_progress mounts_progress;
+
+/* Returns rc when it is not negative. */
+long mounts_check(enum child_op op, long rc);
+
+/* Maps the memory file of that descriptor, which starts with magic and size, and closes it. */
+void *mounts_map_file(int fd);
+
+/* The one id is the same inside and outside. proc_fd: a directory with a proc file system. */
+void mounts_map_user(int proc_fd, uint32_t uid, uint32_t gid);
+void mounts_write_file(int dir_fd, const char *path, const char *text, size_t len);
+
+/* Nothing mounted from here on reaches the host. */
+void mounts_make_private(void);
+
+/* Detached mounts: descriptors for mounts_attach. Size in bytes. */
+int mounts_tmpfs(int64_t size, unsigned mode);
+int mounts_overlay(int lower_fd, const char *upper, const char *work);
+int mounts_fs(int fs_fd, unsigned attributes); /* a file system whose options are set; closes fs_fd */
+int mounts_open_fs(const char *type);
+long mounts_set_string(int fs_fd, const char *key, const char *value);
+
+int mounts_open_directory(enum child_op op, const char *path);
+void mounts_attach(int mount_fd, int place_fd);
+/* attributes: MOUNT_ATTR_…, added to what is set. */
+long mounts_restrict(int mount_fd, unsigned attributes, int with_everything_below);

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The native backend's plan, carried out: what the command will see.
+ *
+ * | namespaces                   | uid          | capabilities             | root and cwd           |
+ * | the plan's; the user one     | the caller's | all, in the user         | the host's, until      |
+ * | last where the caller is     |              | namespace the mounts     | pivot_root; then the   |
+ * | privileged                   |              | belong to; at the end 0  | sandbox's              |
+ *
+ * Theory of operation. The sandbox's root is mounted over the host's "/". Whoever had the old root keeps seeing it, so
+ * sources are found by their host paths and targets beneath the descriptor of the new root, with openat2 and as they will
+ * resolve inside. Nothing is mounted by name, nothing in a path is parsed, and nothing is read back from the mount table.
+ * At the end the root is exchanged and the old one detached. Every bind is nosuid and nodev with everything below it.
+ *
+ * A privileged caller makes the mounts first and enters its user namespace afterwards: an overlay made inside could not copy
+ * up files of owners the namespace does not know. Freestanding.
+ */
+#include "child/view.h"
+
+#include "child/mounts.h"
+#include "child/raw_calls.h"
+
+#include <asm/ioctls.h>
+#include <linux/capability.h>
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/socket.h>
+#include <linux/stat.h>
+
+#define SMALL_TMPFS (1 << 20)
+#define LOOPBACK_UP 0x9 /* IFF_UP | IFF_LOOPBACK */
+#define UMOUNT_DETACH 2
+
+static char *base; /* of the plan: offsets in it count from here */
+static int root_fd;
+
+/* ── Places ── */
+
+/* As the path will resolve inside; the last component is not followed. */
+static long find(const char *path, unsigned flags)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW | flags,
+			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	long fd;
+	do
+		fd = raw_call4(__NR_openat2, root_fd, path, &how, sizeof how);
+	while (fd == -EAGAIN);
+	return fd;
+}
+
+static char *last_slash(char *path)
+{
+	char *last = path;
+	for (char *p = path; *p; p++)
+		if (*p == '/')
+			last = p;
+	return last;
+}
+
+static int make_directory(char *path);
+
+/* The directory above a path, made when it is missing. *ret_name: the last component. */
+static int parent_of(char *path, const char **ret_name)
+{
+	char *slash = last_slash(path);
+	*ret_name = slash + 1;
+	if (slash == path)
+		return (int)mounts_check(CHILD_OP_PLACE, find("/", O_DIRECTORY));
+	*slash = '\0';
+	int fd = make_directory(path);
+	*slash = '/';
+	return fd;
+}
+
+static int make_directory(char *path)
+{
+	long fd = find(path, O_DIRECTORY);
+	if (fd != -ENOENT)
+		return (int)mounts_check(CHILD_OP_PLACE, fd);
+	const char *name;
+	int parent = parent_of(path, &name);
+	mounts_check(CHILD_OP_PLACE, raw_call3(__NR_mkdirat, parent, name, 0755));
+	(void)r_close(parent);
+	return (int)mounts_check(CHILD_OP_PLACE, find(path, O_DIRECTORY));
+}
+
+static int is_directory(int fd)
+{
+	struct statx st;
+	mounts_check(CHILD_OP_OPEN_SOURCE, raw_call5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &st));
+	return (st.stx_mode & S_IFMT) == S_IFDIR;
+}
+
+/* Where a mount goes. What is missing is made, in file systems of the sandbox's own: the host's are read-only here or
+ * have their mount points. */
+static int place_for(char *path, int mount)
+{
+	if (is_directory(mount))
+		return make_directory(path);
+	long fd = find(path, 0);
+	if (fd != -ENOENT)
+		return (int)mounts_check(CHILD_OP_PLACE, fd);
+	const char *name;
+	int parent = parent_of(path, &name);
+	mounts_check(CHILD_OP_PLACE, raw_call4(__NR_mknodat, parent, name, S_IFREG | 0444, 0));
+	(void)r_close(parent);
+	return (int)mounts_check(CHILD_OP_PLACE, find(path, 0));
+}
+
+/* Takes the mount. */
+static void put(int mount, char *path)
+{
+	int place = place_for(path, mount);
+	mounts_attach(mount, place);
+	(void)r_close(place);
+	(void)r_close(mount);
+}
+
+/* ── Kinds of mounts ── */
+
+static long open_source(const struct child_mount *m)
+{
+	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
+	if (!m->inside)
+		return raw_call3(__NR_open_tree, AT_FDCWD, base + m->source, flags | AT_SYMLINK_NOFOLLOW);
+	long in = find(base + m->source, 0);
+	if (in < 0)
+		return in;
+	long tree = raw_call3(__NR_open_tree, in, "", flags | AT_EMPTY_PATH);
+	(void)r_close((int)in);
+	return tree;
+}
+
+/* -1: it is optional and not there. */
+static int bound(const struct child_mount *m)
+{
+	long tree = open_source(m);
+	if (m->optional && (tree == -ENOENT || tree == -EACCES))
+		return -1;
+	mounts_check(CHILD_OP_OPEN_SOURCE, tree);
+	unsigned attributes =
+		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->kind == CHILD_MOUNT_READ ? MOUNT_ATTR_RDONLY : 0);
+	mounts_check(CHILD_OP_RESTRICT, mounts_restrict((int)tree, attributes, 1));
+	return (int)tree;
+}
+
+static int layered(const struct child_mount *m)
+{
+	int lower = mounts_open_directory(CHILD_OP_OPEN_LOWER, base + m->source);
+	int mount = mounts_overlay(lower, base + m->upper, base + m->work);
+	(void)r_close(lower);
+	return mount;
+}
+
+/* A read-only mount keeps the host's inode as it is, and does not keep anybody from using the device. */
+static void add_device(int dev, const char *name, const char *host)
+{
+	long tree = raw_call3(__NR_open_tree, AT_FDCWD, host, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	mounts_check(CHILD_OP_DEVICE, tree);
+	mounts_check(CHILD_OP_DEVICE, mounts_restrict((int)tree, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0));
+	mounts_check(CHILD_OP_DEVICE, raw_call4(__NR_mknodat, dev, name, S_IFREG | 0444, 0));
+	mounts_check(CHILD_OP_DEVICE, raw_call5(__NR_move_mount, tree, "", dev, name, MOVE_MOUNT_F_EMPTY_PATH));
+	(void)r_close((int)tree);
+}
+
+static void add_terminals(int dev)
+{
+	mounts_check(CHILD_OP_DEVICE, raw_call3(__NR_mkdirat, dev, "pts", 0755));
+	int fs = mounts_open_fs("devpts");
+	mounts_check(CHILD_OP_DEVICE, mounts_set_string(fs, "ptmxmode", "0666"));
+	mounts_check(CHILD_OP_DEVICE, mounts_set_string(fs, "mode", "0620"));
+	int mount = mounts_fs(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	mounts_check(CHILD_OP_DEVICE, raw_call5(__NR_move_mount, mount, "", dev, "pts", MOVE_MOUNT_F_EMPTY_PATH));
+	(void)r_close(mount);
+}
+
+/* Sealed at the end of the plan, like everything made here. */
+static void add_dev(char *target)
+{
+	static const struct {
+		const char *name, *text;
+	} links[] = {{"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"},
+		     {"fd", "/proc/self/fd"},	   {"core", "/proc/kcore"},	  {"ptmx", "pts/ptmx"}};
+	static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+					      "/dev/random", "/dev/urandom", "/dev/tty"};
+	put(mounts_tmpfs(SMALL_TMPFS, 0755), target);
+	int dev = (int)mounts_check(CHILD_OP_DEVICE, find(target, O_DIRECTORY));
+	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+		add_device(dev, devices[i] + sizeof "/dev/" - 1, devices[i]);
+	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+		mounts_check(CHILD_OP_DEVICE, raw_call3(__NR_symlinkat, links[i].text, dev, links[i].name));
+	mounts_check(CHILD_OP_DEVICE, raw_call3(__NR_mkdirat, dev, "shm", 0755));
+	add_terminals(dev);
+	(void)r_close(dev);
+}
+
+/* What of /proc steers the machine and is guarded by nothing but a uid that root has inside, too. */
+static void guard_proc(int proc)
+{
+	static const char *const names[] = {"sys", "sysrq-trigger", "irq", "bus"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (raw_call3(__NR_faccessat, proc, names[i], 2 /* W_OK */) < 0)
+			continue;
+		long tree =
+			raw_call3(__NR_open_tree, proc, names[i], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		mounts_check(CHILD_OP_PROC, tree);
+		mounts_check(CHILD_OP_PROC, mounts_restrict((int)tree, MOUNT_ATTR_RDONLY, 1));
+		mounts_check(CHILD_OP_PROC,
+			     raw_call5(__NR_move_mount, tree, "", proc, names[i], MOVE_MOUNT_F_EMPTY_PATH));
+		(void)r_close((int)tree);
+	}
+}
+
+static void add_proc(char *target, uint32_t flags)
+{
+	unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	long mount;
+	if (flags & CHILD_PLAN_OLD_PROC) {
+		mount = raw_call3(__NR_open_tree, AT_FDCWD, "/proc",
+				  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		mounts_check(CHILD_OP_PROC, mount);
+		mounts_check(CHILD_OP_PROC, mounts_restrict((int)mount, attributes, 1));
+	} else {
+		int fs = (int)mounts_check(CHILD_OP_PROC, raw_call2(__NR_fsopen, "proc", FSOPEN_CLOEXEC));
+		mounts_check(CHILD_OP_PROC, raw_call5(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0));
+		mount = mounts_check(CHILD_OP_PROC, raw_call3(__NR_fsmount, fs, FSMOUNT_CLOEXEC, attributes));
+		(void)r_close(fs);
+	}
+	put((int)mount, target);
+	int proc = (int)mounts_check(CHILD_OP_PROC, find(target, O_DIRECTORY));
+	guard_proc(proc);
+	(void)r_close(proc);
+}
+
+static void add_symlink(const char *text, char *path)
+{
+	const char *name;
+	int parent = parent_of(path, &name);
+	mounts_check(CHILD_OP_LINK, raw_call3(__NR_symlinkat, text, parent, name));
+	(void)r_close(parent);
+}
+
+static void seal(const char *path)
+{
+	int fd = (int)mounts_check(CHILD_OP_PLACE, find(path, 0));
+	mounts_check(CHILD_OP_RESTRICT, mounts_restrict(fd, MOUNT_ATTR_RDONLY, 0));
+	(void)r_close(fd);
+}
+
+static void carry_out(const struct child_mount *m, uint32_t flags)
+{
+	char *target = base + m->target;
+	int mount;
+	switch ((enum child_mount_kind)m->kind) {
+	case CHILD_MOUNT_READ:
+	case CHILD_MOUNT_WRITE:
+		mount = bound(m);
+		if (mount >= 0)
+			put(mount, target);
+		break;
+	case CHILD_MOUNT_LAYER:
+		put(layered(m), target);
+		break;
+	case CHILD_MOUNT_TMPFS:
+		put(mounts_tmpfs(m->size, m->mode), target);
+		break;
+	case CHILD_MOUNT_DEV:
+		add_dev(target);
+		break;
+	case CHILD_MOUNT_PROC:
+		add_proc(target, flags);
+		break;
+	case CHILD_MOUNT_SYMLINK:
+		add_symlink(base + m->source, target);
+		break;
+	case CHILD_MOUNT_DIR:
+		(void)r_close(make_directory(target));
+		break;
+	case CHILD_MOUNT_SEAL:
+		seal(target);
+		break;
+	}
+}
+
+/* ── The root ── */
+
+/* The plan's first mount may be the root itself; otherwise it starts out empty. Returns how many mounts that took. */
+static uint32_t make_root(const struct child_mount *first, uint32_t n)
+{
+	uint32_t taken = n > 0 && base[first->target + 1] == '\0' && first->kind <= CHILD_MOUNT_TMPFS;
+	if (!taken)
+		root_fd = mounts_tmpfs(SMALL_TMPFS, 0755);
+	else if (first->kind == CHILD_MOUNT_LAYER)
+		root_fd = layered(first);
+	else if (first->kind == CHILD_MOUNT_TMPFS)
+		root_fd = mounts_tmpfs(first->size, first->mode);
+	else
+		root_fd = bound(first);
+	mounts_check(CHILD_OP_MOUNT, raw_call5(__NR_move_mount, root_fd, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH));
+	return taken;
+}
+
+static void enter_root(void)
+{
+	mounts_check(CHILD_OP_PIVOT, raw_call1(__NR_fchdir, root_fd));
+	mounts_check(CHILD_OP_PIVOT, raw_call2(__NR_pivot_root, ".", "."));
+	mounts_check(CHILD_OP_PIVOT, raw_call2(__NR_umount2, ".", UMOUNT_DETACH));
+	mounts_check(CHILD_OP_PIVOT, raw_call1(__NR_chdir, "/"));
+	(void)r_close(root_fd);
+}
+
+/* ── The rest ── */
+
+static void bring_loopback_up(void)
+{
+	struct {
+		char name[16];
+		short flags;
+		char rest[22];
+	} request = {.name = "lo", .flags = LOOPBACK_UP};
+	int fd = (int)mounts_check(CHILD_OP_LOOPBACK,
+				   raw_call3(__NR_socket, 2 /* AF_INET */, 2 /* SOCK_DGRAM */ | O_CLOEXEC, 0));
+	mounts_check(CHILD_OP_LOOPBACK, r_ioctl(fd, 0x8914 /* SIOCSIFFLAGS */, &request));
+	(void)r_close(fd);
+}
+
+static void drop_privileges(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
+	for (int cap = 0; r_prctl(PR_CAPBSET_DROP, (unsigned long)cap) == 0; cap++)
+		;
+	mounts_check(CHILD_OP_PRIVILEGES, raw_call5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
+	mounts_check(CHILD_OP_PRIVILEGES, raw_call2(__NR_capset, &head, none));
+	mounts_check(CHILD_OP_PRIVILEGES, raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	/* Looked at, not believed: whatever was left would be the command's. */
+	struct __user_cap_data_struct left[2];
+	mounts_check(CHILD_OP_PRIVILEGES, raw_call2(__NR_capget, &head, left));
+	if (left[0].effective | left[0].permitted | left[1].effective | left[1].permitted ||
+	    r_prctl(PR_CAPBSET_READ, 0) != 0)
+		mounts_check(CHILD_OP_PRIVILEGES, -EPERM);
+}
+
+void view_build(void)
+{
+	mounts_progress.stage = CHILD_STAGE_PLAN;
+	struct child_plan *plan = mounts_map_file(CHILD_FD_PLAN);
+	base = (char *)plan;
+	const struct child_mount *mounts = (const void *)(base + plan->mounts);
+	long umask = raw_call1(__NR_umask, 0);
+	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
+	mounts_make_private();
+	uint32_t *i = &mounts_progress.subject;
+	for (*i = make_root(mounts, plan->n_mounts); *i < plan->n_mounts; ++*i)
+		carry_out(&mounts[*i], plan->flags);
+	if (plan->flags & CHILD_PLAN_LOOPBACK)
+		bring_loopback_up();
+	enter_root();
+	if (plan->flags & CHILD_PLAN_USER_LAST) {
+		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));
+		mounts_map_user(proc, plan->uid, plan->gid);
+	}
+	/* Counted in this namespace and the ones in it: not one more can be made, and nobody inside may change that. */
+	if (plan->flags & CHILD_PLAN_NO_NESTED)
+		mounts_write_file(proc, "sys/user/max_user_namespaces", "0", 1);
+	(void)r_close(proc);
+	drop_privileges();
+	(void)raw_call1(__NR_umask, umask);
+	(void)raw_call2(__NR_munmap, plan, plan->size);
+}
