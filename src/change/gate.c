@@ -101,8 +101,6 @@ static const char *judge(struct gate *g, const struct change *c)
 {
 	if (c->after.type == CHANGE_NOTHING)
 		return NULL;
-	if (c->after.type == CHANGE_OTHER)
-		return SPECIAL;
 	if (became_executable(c))
 		return MADE_EXECUTABLE;
 	if (c->kind == CHANGE_METADATA || c->after.type == CHANGE_DIRECTORY)
@@ -150,7 +148,9 @@ static int hold(struct change *c, const char *reason)
 static int judge_change(struct gate *g, const struct gate_rules *rules, struct change *c)
 {
 	const char *reason = NULL;
-	if (!is_allowed(rules, c->path))
+	if (c->after.type == CHANGE_OTHER) /* whatever the rules allow: it is no file that somebody could look at */
+		reason = SPECIAL;
+	else if (!is_allowed(rules, c->path))
 		reason = is_held(rules, c) ? BY_RULE : judge(g, c);
 	if (reason)
 		return hold(c, reason);

@@ -17,6 +17,8 @@ void config_free(struct config *c)
 	base_freep(&c->backend);
 	base_freep(&c->backend_source);
 	base_freep(&c->shell);
+	strs_done(&c->gate_hold);
+	strs_done(&c->gate_allow);
 	policy_done(&c->policy);
 	for (size_t i = 0; i < c->n_values; i++) {
 		base_freep(&c->values[i].key);
@@ -124,6 +126,8 @@ static int fold(struct merge *m, struct airlock_error *err)
 		rc = merge_check_profiles(m, err);
 	if (rc >= 0)
 		rc = merge_sandbox(m, err);
+	if (rc >= 0)
+		rc = merge_gate(m, err);
 	if (rc >= 0)
 		rc = settings_apply_sandbox(m, err);
 	if (rc >= 0)

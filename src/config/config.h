@@ -52,6 +52,8 @@ struct config {
 	enum config_fallback fallback;
 	char *shell;		     /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
 	int64_t max_output;	     /* bytes per stream in the result */
+	struct strs gate_hold;	     /* patterns of paths whose changes wait for a person */
+	struct strs gate_allow;	     /* … and of those that never do */
 	struct policy policy;	     /* of the active profile, with command rules and options folded in */
 	struct config_value *values; /* every value in force, sorted by key; the ignored ones after those that hold */
 	size_t n_values;

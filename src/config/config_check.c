@@ -22,7 +22,9 @@ static const char *home_of(const struct toml_entry *e)
 		return "[profiles.NAME]";
 	if (schema_find(SCHEMA_COMMAND, e->key, e->key_len))
 		return "[[commands]]";
-	return schema_find(SCHEMA_ENV, e->key, e->key_len) ? "env of [profiles.NAME]" : NULL;
+	if (schema_find(SCHEMA_ENV, e->key, e->key_len))
+		return "env of [profiles.NAME]";
+	return schema_find(SCHEMA_GATE, e->key, e->key_len) ? "[gate]" : NULL;
 }
 
 static int unknown_key(const struct config_file *f, const struct toml_entry *e, const char *where, const char *nearest,
@@ -289,11 +291,44 @@ static int check_sandbox(const struct config_file *f, const struct toml_entry *e
 	return check_table(f, e->value, SCHEMA_SANDBOX, "[sandbox]", err);
 }
 
+/* A path of the layer is below its root; such a pattern would match nothing, and nobody would know. */
+static bool leaves_project(const char *pattern)
+{
+	for (const char *p = pattern; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL)
+		if (strcspn(p, "/") == 2 && strncmp(p, "..", 2) == 0)
+			return true;
+	return pattern[0] == '~';
+}
+
+static int check_globs(const struct config_file *f, const struct toml_value *list, const char *name,
+		       struct airlock_error *err)
+{
+	for (size_t i = 0; list && i < list->u.array.n; i++) {
+		const struct toml_value *item = list->u.array.items[i];
+		if (!leaves_project(item->u.string.s))
+			continue;
+		_cleanup_free_ char *text = inert(item->u.string.s, item->u.string.len);
+		return config_file_fault(f, item->line, item->column, err,
+					 "\"%s\" in \"%s\" is not in the project; patterns are relative to it",
+					 text ? text : "", name);
+	}
+	return 0;
+}
+
+static int check_gate(const struct config_file *f, const struct toml_entry *e, struct airlock_error *err)
+{
+	if (e->value->type != TOML_TABLE)
+		return not_a_table(f, e, "\"gate\" must be a table [gate]", err);
+	int rc = check_table(f, e->value, SCHEMA_GATE, "[gate]", err);
+	rc = rc < 0 ? rc : check_globs(f, toml_get(e->value, "hold"), "hold", err);
+	return rc < 0 ? rc : check_globs(f, toml_get(e->value, "allow"), "allow", err);
+}
+
 int config_file_check(const struct config_file *f, struct airlock_error *err)
 {
-	static const char *const names[] = {"sandbox", "profiles", "commands", NULL};
-	static int (*const checks[])(const struct config_file *, const struct toml_entry *,
-				     struct airlock_error *) = {check_sandbox, check_profiles, check_commands};
+	static const char *const names[] = {"sandbox", "profiles", "commands", "gate", NULL};
+	static int (*const checks[])(const struct config_file *, const struct toml_entry *, struct airlock_error *) = {
+		check_sandbox, check_profiles, check_commands, check_gate};
 	const struct toml_value *root = toml_root(f->doc);
 	for (size_t i = 0; i < root->u.table.n; i++) {
 		const struct toml_entry *e = &root->u.table.entries[i];

@@ -48,6 +48,8 @@ static char *name_of(const struct merge *m, const struct schema_key *key)
 	struct buf b = BUF_INIT;
 	if (key->scopes & SCHEMA_SANDBOX)
 		buf_adds(&b, "sandbox.");
+	else if (key->scopes & SCHEMA_GATE)
+		buf_adds(&b, "gate.");
 	else
 		buf_printf(&b, "profiles.%s.%s", m->c->policy.profile, key->scopes & SCHEMA_ENV ? "env." : "");
 	buf_adds(&b, key->name);

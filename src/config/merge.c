@@ -45,8 +45,17 @@ int merge_leave_out(struct merge *m, const struct config_file *f, const struct t
 
 /* ── Lists ── */
 
+static int add_glob(struct merge *m, const struct schema_key *key, const char *text, struct airlock_error *err)
+{
+	struct strs *list = (struct strs *)(void *)((char *)m->c + key->offset);
+	strs_add(list, text);
+	return list->failed ? base_oom(err) : 0;
+}
+
 static int add_pattern(struct merge *m, const struct schema_key *key, const char *text, struct airlock_error *err)
 {
+	if (key->type == SCHEMA_GLOBS)
+		return add_glob(m, key, text, err);
 	bool allows = key->offset == offsetof(struct config, policy.env_allow);
 	return allows ? policy_allow_env(&m->c->policy, text, err) : policy_deny_env(&m->c->policy, text, err);
 }
@@ -136,6 +145,19 @@ int merge_table(struct merge *m, const struct config_file *f, const struct toml_
 			continue;
 		rc = keys[i].type == SCHEMA_TABLE ? merge_env(m, f, e->value, mode, prefix, err)
 						  : merge_entry(m, f, &keys[i], e, mode, prefix, err);
+	}
+	return rc;
+}
+
+/* ── [gate] ── */
+
+int merge_gate(struct merge *m, struct airlock_error *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+		const struct config_file *f = &m->files[i];
+		const struct toml_value *gate = config_file_table(f, "gate");
+		rc = gate ? merge_table(m, f, gate, SCHEMA_GATE, merge_mode_of(f), "gate", err) : 0;
 	}
 	return rc;
 }

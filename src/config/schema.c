@@ -25,6 +25,7 @@ static const char a_profile[] = "the name of a profile (letters, digits, - and _
 static const char a_duration[] = "a duration such as \"90s\", \"5m\" or \"1h\", a number of seconds, or \"none\"";
 static const char a_size[] = "a size such as \"512M\" or \"2G\", a number of bytes, or \"none\"";
 static const char paths[] = "a list of paths";
+static const char globs[] = "a list of names or patterns of paths in the project, such as \"*.sh\" or \"deploy/**\"";
 static const char patterns[] = "a list of names or patterns such as \"LC_*\"";
 
 static const struct schema_key keys[] = {
@@ -61,6 +62,9 @@ static const struct schema_key keys[] = {
 	{"inherit", SCHEMA_ENV, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(policy.env_inherit)},
 	{"deny", SCHEMA_ENV, SCHEMA_PATTERNS, SCHEMA_ADDS, AT(policy.env_deny), .form = patterns},
 	{"allow", SCHEMA_ENV, SCHEMA_PATTERNS, SCHEMA_NEVER, AT(policy.env_allow), .form = patterns},
+
+	{"hold", SCHEMA_GATE, SCHEMA_GLOBS, SCHEMA_ADDS, AT(gate_hold), .form = globs},
+	{"allow", SCHEMA_GATE, SCHEMA_GLOBS, SCHEMA_NEVER, AT(gate_allow), .form = globs},
 };
 _Static_assert(AL_ARRAY_LEN(keys) <= SCHEMA_MAX_KEYS, "SCHEMA_MAX_KEYS is too small");
 _Static_assert(offsetof(struct policy_limit, value) == 0, "limits and plain numbers are stored alike");
@@ -96,7 +100,8 @@ const char *schema_nearest(unsigned scope, const char *name)
 
 bool schema_is_list(const struct schema_key *key)
 {
-	return key->type == SCHEMA_PATHS || key->type == SCHEMA_PATTERNS || key->type == SCHEMA_ARGV;
+	return key->type == SCHEMA_PATHS || key->type == SCHEMA_PATTERNS || key->type == SCHEMA_GLOBS ||
+	       key->type == SCHEMA_ARGV;
 }
 
 static bool is_text(const struct schema_key *key)

@@ -18,6 +18,7 @@ enum {				/* the tables a key may stand in */
        SCHEMA_PROFILE = 1 << 1, /* [profiles.NAME] */
        SCHEMA_COMMAND = 1 << 2, /* [[commands]] */
        SCHEMA_ENV = 1 << 3,	/* env of the two above */
+       SCHEMA_GATE = 1 << 4,	/* [gate] */
 };
 
 enum schema_type {
@@ -32,6 +33,7 @@ enum schema_type {
 	SCHEMA_SIZE, /* bytes */
 	SCHEMA_PATHS,
 	SCHEMA_PATTERNS,
+	SCHEMA_GLOBS, /* of paths in a project */
 	SCHEMA_ARGV,  /* what a command starts with */
 	SCHEMA_TABLE, /* env */
 };

@@ -231,8 +231,7 @@ static const char *unfinished(const struct supervise_result *r)
 static int decide(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
 		  const struct supervise_result *result)
 {
-	static const struct strs none = STRS_INIT;
-	struct gate_rules rules = {.hold = &none, .allow = &none};
+	struct gate_rules rules = {.hold = &job->config->gate_hold, .allow = &job->config->gate_allow};
 	int rc = change_scan(c->set, &c->notes, &c->error);
 	if (rc < 0 || c->set->n == 0)
 		return rc;

@@ -482,6 +482,8 @@ static void every_key_has_a_row_in_order(void **state)
 {
 	struct world *w = *state;
 	static const char *const keys[] = {
+		"gate.allow",
+		"gate.hold",
 		"profiles.moderate.blocked_paths",
 		"profiles.moderate.changes",
 		"profiles.moderate.env.allow",

@@ -195,6 +195,26 @@ static void i10_lists_only_take_away(void **state)
 	assert_string_equal(access_of(w, path), "write");
 }
 
+static void i10_the_gate_only_holds_more(void **state)
+{
+	struct world *w = *state;
+	write_file(w->user, "[gate]\nhold = [\"*.sql\"]\nallow = [\"AGENTS.md\"]\n");
+	write_file(w->project_file, "[gate]\nhold = [\"deploy/\"]\nallow = [\"*\"]\n");
+	load_well(w);
+	assert_int_equal(w->c->gate_hold.n, 2);
+	assert_string_equal(w->c->gate_hold.v[0], "*.sql");
+	assert_string_equal(w->c->gate_hold.v[1], "deploy/");
+	assert_int_equal(w->c->gate_allow.n, 1);
+	assert_string_equal(w->c->gate_allow.v[0], "AGENTS.md");
+	assert_value(w, "gate.hold", "[\"*.sql\"]", "user:2");
+	assert_value(w, "gate.allow", "[\"AGENTS.md\"]", "user:3");
+	assert_string_equal(find_value(w, "gate.allow", true)->value, "[\"*\"]");
+	trust(w);
+	load_well(w);
+	assert_int_equal(w->c->gate_allow.n, 2);
+	assert_null(find_value(w, "gate.allow", true));
+}
+
 static void i10_new_profiles_and_ancestors_do_not_count(void **state)
 {
 	struct world *w = *state;
@@ -418,6 +438,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(i10_only_what_tightens_counts),
+		WORLD_TEST(i10_the_gate_only_holds_more),
 		WORLD_TEST(i10_a_trusted_file_counts_in_full),
 		WORLD_TEST(i10_the_same_value_is_quietly_kept),
 		WORLD_TEST(i10_lists_only_take_away),
