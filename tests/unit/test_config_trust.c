@@ -206,7 +206,7 @@ static void i10_the_gate_only_holds_more(void **state)
 	assert_string_equal(w->c->gate_hold.v[1], "deploy/");
 	assert_int_equal(w->c->gate_allow.n, 1);
 	assert_string_equal(w->c->gate_allow.v[0], "AGENTS.md");
-	assert_value(w, "gate.hold", "[\"*.sql\"]", "user:2");
+	assert_value(w, "gate.hold", "[\"deploy/\"]", "project:2");
 	assert_value(w, "gate.allow", "[\"AGENTS.md\"]", "user:3");
 	assert_string_equal(find_value(w, "gate.allow", true)->value, "[\"*\"]");
 	trust(w);
