@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154 # run_program sets status and output
+# The programs of examples/ are compiled against the library as anybody would, and do what they say.
+
+load ../helpers
+
+TOP=$BATS_TEST_DIRNAME/../..
+
+setup() {
+	default_setup
+	LIBRARY=$(dirname "$BATS_AIRLOCK")
+	EXAMPLE=$BATS_TEST_TMPDIR/example
+	export LD_LIBRARY_PATH=$LIBRARY
+}
+
+shows_held_change() {
+	local out
+	run "$EXAMPLE" 'echo hello; echo hi >greeting; exit 3'
+	out=$output
+	[ "$status" -eq 3 ] || fail "status $status" "$out"
+	[[ $out == *hello* && $out == *"Exit code: 3"* && $out == *greeting* ]] || fail "unexpected: $out"
+	[ ! -e greeting ] || fail "applied, though it was to be held"
+}
+
+@test "examples/run.c" {
+	cc -Wall -Wextra -Werror -I"$TOP/include" -o "$EXAMPLE" "$TOP/examples/run.c" -L"$LIBRARY" -lairlock
+	shows_held_change
+}
+
+@test "examples/run.vala" {
+	(cd "$BATS_TEST_TMPDIR" && valac --profile=posix --vapidir "$TOP/bindings/vala" --pkg airlock \
+		"$TOP/examples/run.vala" -o example -X -w -X -I"$TOP/include" -X -L"$LIBRARY" -X -lairlock)
+	shows_held_change
+}
