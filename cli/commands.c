@@ -7,6 +7,11 @@ static const struct airlock_option own_options[] = {
 	{.name = "force",
 	 .kind = AIRLOCK_OPTION_FLAG,
 	 .help = "also where somebody else has changed the file since; their version is kept"},
+	{.name = "limit", .letter = 'n', .kind = AIRLOCK_OPTION_VALUE, .value_name = "N", .help = "at most so many"},
+	{.name = "verify",
+	 .kind = AIRLOCK_OPTION_FLAG,
+	 .help = "instead, see whether the audit file is as it was written"},
+	{.name = "stderr", .kind = AIRLOCK_OPTION_FLAG, .help = "what it wrote to standard error"},
 	{0},
 };
 
@@ -155,6 +160,39 @@ const struct command commands[] = {
 		  "is "
 		  "half old and half new. Every run does this too before it begins.",
 	 .examples = "airlock recover\tafter a crash"},
+	{.name = "log",
+	 .group = "Look back",
+	 .summary = "the runs there were, newest first",
+	 .options = "project json limit verify",
+	 .run = cmd_log,
+	 .about = "One line a run: its id, how it ended, how many changes it made and what became of them, and the "
+		  "command. Runs that were refused are listed too. Everything is also written to an audit file, in "
+		  "which "
+		  "each line carries the hash of the one before; --verify tells whether it is as it was written.",
+	 .examples = "airlock log -n 10\tthe last ten\n"
+		     "airlock log --project . --json\tthose of this project, for a program\n"
+		     "airlock log --verify\thas anybody changed the audit file?"},
+	{.name = "show",
+	 .group = "Look back",
+	 .summary = "one run in full",
+	 .options = "json",
+	 .operand = "RUN",
+	 .words = "last",
+	 .run = cmd_show,
+	 .about = "The command, who asked for it, what was asked and answered, the policy and who set what of it, the "
+		  "isolation that was in force, how it ended, and what it changed.",
+	 .examples = "airlock show last\tthe last run\n"
+		     "airlock show last --json\twith its output, as one object"},
+	{.name = "output",
+	 .group = "Look back",
+	 .summary = "everything a run wrote to its output",
+	 .options = "stderr json",
+	 .operand = "RUN",
+	 .words = "last",
+	 .run = cmd_output,
+	 .about = "Prints the whole output of the run byte for byte, however much of it was cut from the result.",
+	 .examples = "airlock output last\tstandard output\n"
+		     "airlock output last --stderr\tstandard error"},
 	{.name = "config",
 	 .group = "Set it up",
 	 .summary = "show or check the configuration",

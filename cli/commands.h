@@ -83,3 +83,4 @@ command_function cmd_config_show, cmd_config_check, cmd_config_path;
 command_function cmd_playground_path, cmd_playground_size, cmd_playground_clear;
 command_function cmd_project_scan;
 command_function cmd_changes, cmd_diff, cmd_apply, cmd_discard, cmd_undo, cmd_recover;
+command_function cmd_log, cmd_show, cmd_output;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <airlock/history.h>
+
 #include "help.h"
 #include "output.h"
 
@@ -116,6 +118,8 @@ static int make_settings(struct invocation *inv, struct airlock_error *err)
 	if (!inv->settings)
 		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
 	int rc = airlock_settings_set_environ(inv->settings, environ, err);
+	if (rc == 0)
+		rc = airlock_settings_set_asked_by(inv->settings, "cli", err);
 	for (size_t i = 0; i < inv->args.n_options && rc >= 0; i++) {
 		char origin[64];
 		const struct argument *a = &inv->args.options[i];

@@ -75,6 +75,14 @@ static void open_level(struct json *j, const char *key, char open, char close)
 	j->first[j->depth] = true;
 }
 
+void json_members(struct json *j, const char *text)
+{
+	if (!*text)
+		return;
+	start_value(j, NULL);
+	buf_adds(j->out, text);
+}
+
 void json_open_object(struct json *j, const char *key)
 {
 	open_level(j, key, '{', '}');

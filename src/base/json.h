@@ -37,6 +37,8 @@ void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 /* path as text, and key_base64 with the exact bytes beside it when it is not UTF-8. */
 void json_path(struct json *j, const char *key, const char *path);
+/* Members that are JSON already, as they stand in an object ("a":1,"b":[]); "" adds none. */
+void json_members(struct json *j, const char *text);
 /* {"code","message","op","subject","hint"} or null when err is NULL or empty. */
 struct airlock_error;
 void json_error(struct json *j, const char *key, const struct airlock_error *err);

@@ -117,6 +117,7 @@ int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock
 	enum airlock_answer answer = job->answered ? job->answer : io->ask(shown, io->data);
 	if (!permission_is_choice(&job->question, answer))
 		answer = AIRLOCK_DENY;
+	job->answer = answer;
 	(void)remember_keep(job, answer, &job->not_remembered);
 	return permission_allows(answer) ? 0 : permission_denied(&job->question, false, err);
 }

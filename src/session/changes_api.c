@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
 #include "session/earlier.h"
+#include "session/history.h"
 #include "session/layers.h"
 
 #include "base/error.h"
@@ -134,6 +135,9 @@ static int move_changes(struct earlier *e, const char *const *paths, enum direct
 		rc = carry_out(e, selected, undo, force, &notes, err);
 	if (rc >= 0 && *ret_count > 0 && direction != APPLY)
 		rc = mark_undone(e, selected, undo, err);
+	static const char *const events[] = {[APPLY] = "apply", [UNDO] = "undo", [REDO] = "redo"};
+	if (rc >= 0 && *ret_count > 0)
+		history_decided(&e->host, e->set, events[direction], *ret_count, &notes);
 	return rc < 0 ? rc : report(e->set, &notes, ret_text, err);
 }
 
@@ -176,7 +180,7 @@ int airlock_changes_discard(const struct airlock_settings *s, const char *run, c
 {
 	struct earlier e;
 	_cleanup_free_ bool *selected = NULL;
-	static const struct strs no_notes = STRS_INIT;
+	_cleanup_strs_ struct strs notes = STRS_INIT;
 	*ret_count = 0;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
@@ -189,8 +193,10 @@ int airlock_changes_discard(const struct airlock_settings *s, const char *run, c
 	}
 	if (rc == 0 && *ret_count > 0)
 		rc = change_set_save(e.set, e.record, err);
+	if (rc == 0 && *ret_count > 0)
+		history_decided(&e.host, e.set, "discard", *ret_count, &notes);
 	if (rc == 0)
-		rc = report(e.set, &no_notes, ret_text, err);
+		rc = report(e.set, &notes, ret_text, err);
 	earlier_done(&e);
 	return rc;
 }

@@ -53,7 +53,7 @@ static int find_by_prefix(const struct strs *runs, const char *name, const char 
 	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", name, "there is no run \"%s\"", name);
 }
 
-static int find_run(const struct earlier *e, const char *name, char **ret, struct airlock_error *err)
+int earlier_find(const struct earlier *e, const char *name, char **ret, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs runs = STRS_INIT;
 	const char *found = NULL;
@@ -107,6 +107,6 @@ int earlier_open(struct earlier *e, const struct airlock_settings *s, const char
 	_cleanup_free_ char *id = NULL;
 	int rc = earlier_init(e, s, err);
 	if (rc == 0)
-		rc = find_run(e, run, &id, err);
+		rc = earlier_find(e, run, &id, err);
 	return rc < 0 ? rc : earlier_load(e, id, err);
 }

@@ -18,6 +18,8 @@ int earlier_open(struct earlier *e, const struct airlock_settings *s, const char
 int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err);
 /* Loads a run by its full id into e, replacing the one before. */
 int earlier_load(struct earlier *e, const char *run, struct airlock_error *err);
+/* The full id of "last", an id or a unique prefix of one; the caller's. */
+int earlier_find(const struct earlier *e, const char *name, char **ret, struct airlock_error *err);
 /* Names of all runs, oldest first. */
 void earlier_list(const struct earlier *e, struct strs *ret);
 void earlier_done(struct earlier *e);

@@ -31,6 +31,7 @@ void airlock_job_free(struct airlock_job *job)
 	permission_done(&job->question);
 	free(job->session);
 	free(job->command_line);
+	free(job->asked_by);
 	free(job->explain_text);
 	free(job->explain_json);
 	free(job);
@@ -340,6 +341,9 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 	if (rc == 0)
 		rc = open_project(job, dir, err);
 	strs_add_all(&job->environ, &s->environ);
+	job->asked_by = strdup(s->asked_by ? s->asked_by : "library");
+	if (rc == 0 && !job->asked_by)
+		rc = base_oom(err);
 	job->session = s->session ? strdup(s->session) : NULL;
 	if (rc == 0 && s->session && !job->session)
 		rc = base_oom(err);

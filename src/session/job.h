@@ -30,6 +30,7 @@ struct airlock_job {
 	bool yes, pty;
 	char *session;	    /* what "for this session" is; NULL: nothing that could be recognized again */
 	char *command_line; /* what runs, as one shell line */
+	char *asked_by;	    /* who wanted it, for the history */
 	bool started;
 	char *explain_text, *explain_json;
 };

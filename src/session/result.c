@@ -65,10 +65,10 @@ static void add_usage(struct json *j, const struct supervise_result *r)
 	json_close(j);
 }
 
-static void write_result(const struct airlock_run *run, struct json *j)
+/* How it ended. */
+static void add_ending(const struct airlock_run *run, struct json *j)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
-	json_open_object(j, NULL);
 	json_string(j, "run", run->id);
 	json_string(j, "status", status_name(r->status));
 	json_int(j, "exit_code", r->exit_code);
@@ -77,16 +77,36 @@ static void write_result(const struct airlock_run *run, struct json *j)
 	else
 		json_null(j, "signal");
 	json_ms(j, "duration_ms", r->duration_us);
-	add_output(j, "stdout", r->out);
-	add_output(j, "stderr", r->err);
+}
+
+/* What is to be said about it beside its output and changes. */
+static void add_facts(const struct airlock_run *run, struct json *j)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
 	json_int(j, "stdout_bytes", (int64_t)r->out->total);
 	json_int(j, "stderr_bytes", (int64_t)r->err->total);
 	json_bool(j, "truncated", capture_is_cut(r->out) || capture_is_cut(r->err));
 	json_path(j, "working_dir", run->job->plan->cwd);
 	add_isolation(j, run->job, r->limits);
 	add_usage(j, r);
-	add_changes(j, layers_state(&run->layers), run->layers.set);
 	json_error(j, "error", airlock_run_error(run));
+}
+
+void result_add_summary(const struct airlock_run *run, struct json *j)
+{
+	add_ending(run, j);
+	add_facts(run, j);
+}
+
+static void write_result(const struct airlock_run *run, struct json *j)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	json_open_object(j, NULL);
+	add_ending(run, j);
+	add_output(j, "stdout", r->out);
+	add_output(j, "stderr", r->err);
+	add_facts(run, j);
+	add_changes(j, layers_state(&run->layers), run->layers.set);
 	json_close(j);
 }
 

@@ -7,14 +7,17 @@
 #include "change/apply.h"
 #include "fs/fs.h"
 #include "layer/monitor.h"
+#include "session/history.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <time.h>
 
 /* "20261115-193012.482731-7f3a": sorts by time, in UTC so that it always does. */
-static int make_id(char *out, size_t size)
+int history_make_id(char *out, size_t size)
 {
 	struct timespec now;
 	struct tm tm;
@@ -24,6 +27,16 @@ static int make_id(char *out, size_t size)
 		return -EIO;
 	size_t n = strftime(out, size, "%Y%m%d-%H%M%S", &tm);
 	(void)snprintf(out + n, size - n, ".%06ld-%04x", now.tv_nsec / 1000, random);
+	return 0;
+}
+
+static int hold_run_dir(struct airlock_run *run, struct airlock_error *err)
+{
+	if (chmod(run->dir, 0700) < 0) /* whatever the caller's umask takes away */
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "chmod", run->dir);
+	run->lock_fd = open(run->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (run->lock_fd < 0 || flock(run->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "lock", run->dir);
 	return 0;
 }
 
@@ -40,11 +53,10 @@ static int claim_run_dir(struct airlock_run *run, const struct host *host, struc
 	}
 	for (int tries = 0; tries < 100; tries++) {
 		base_freep(&run->dir);
-		if (make_id(run->id, sizeof run->id) < 0 || !(run->dir = path_join(runs, run->id)))
+		if (history_make_id(run->id, sizeof run->id) < 0 || !(run->dir = path_join(runs, run->id)))
 			return base_oom(err);
-		if (mkdir(run->dir, 0700) == 0) /* whatever the caller's umask takes away */
-			return chmod(run->dir, 0700) < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "chmod", run->dir)
-							 : 0;
+		if (mkdir(run->dir, 0700) == 0)
+			return hold_run_dir(run, err);
 		if (errno != EEXIST)
 			break;
 	}
@@ -92,19 +104,23 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 {
 	if (job->started)
 		return base_error(err, AIRLOCK_ERR_USAGE, "start", "", "a job is started once; prepare another");
-	int rc = job_ask(job, io, err);
-	if (rc < 0)
-		return rc;
 	struct airlock_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return base_oom(err);
 	run->job = job;
-	job->started = true;
-	rc = start(run, io, err);
+	run->lock_fd = -EBADF;
+	run->started_ns = store_now();
+	int rc = job_ask(job, io, err);
+	if (rc == 0) {
+		job->started = true;
+		rc = start(run, io, err);
+	}
 	if (rc < 0) {
+		history_refused(run, err);
 		airlock_run_free(run);
 		return rc;
 	}
+	history_begin(run);
 	*ret = run;
 	return 0;
 }
@@ -127,6 +143,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		strs_addf(&run->layers.notes, "your answer could not be remembered: %s",
 			  run->job->not_remembered.message);
 	run->finished = true;
+	history_end(run);
 	return 0;
 }
 
@@ -147,10 +164,12 @@ void airlock_run_free(struct airlock_run *run)
 		return;
 	supervise_free(run->supervise);
 	/* Freed before its end: what it changed is kept, for a person to decide. */
+	history_close(run);
 	layers_done(&run->layers);
 	monitor_close(run->monitor);
 	if (run->dir)
 		(void)rmdir(run->dir); /* only goes when nothing was kept in it */
+	base_closep(&run->lock_fd);
 	free(run->changes_text);
 	free(run->dir);
 	free(run->json);

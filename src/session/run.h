@@ -13,5 +13,13 @@ struct airlock_run {
 	bool finished;		 /* the changes have been looked at */
 	char id[48];
 	char *dir;
+	int lock_fd;	     /* of dir, locked while the run is alive: what gc must leave alone */
+	int64_t started_ns;  /* by the clock of the calendar */
+	struct store *store; /* open since the command was started, when that was possible at once */
+	bool recorded;
 	char *json, *text, *changes_text;
 };
+
+/* result.c: the members of the result object that are known when the run is over, without output and changes. */
+struct json;
+void result_add_summary(const struct airlock_run *run, struct json *j);

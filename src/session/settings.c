@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/settings.h"
 
+#include "airlock/history.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -115,6 +116,13 @@ int airlock_settings_set_session(struct airlock_settings *s, const char *name, s
 	free(s->session);
 	s->session = strdup(name);
 	return s->session ? 0 : base_oom(err);
+}
+
+int airlock_settings_set_asked_by(struct airlock_settings *s, const char *who, struct airlock_error *err)
+{
+	free(s->asked_by);
+	s->asked_by = strdup(who);
+	return s->asked_by ? 0 : base_oom(err);
 }
 
 const char *settings_getenv(const struct airlock_settings *s, const char *name)

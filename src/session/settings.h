@@ -12,7 +12,8 @@ struct airlock_settings {
 	size_t n_items, cap_items;
 	struct strs argv;
 	char *command;
-	char *session; /* NULL: the caller's terminal session */
+	char *session;	/* NULL: the caller's terminal session */
+	char *asked_by; /* NULL: a program that links the library */
 };
 
 /* A variable of the caller's environment, or NULL. */

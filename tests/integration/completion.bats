@@ -96,7 +96,7 @@ long_options() {
 	assert_completes 'check path show' config ''
 	assert_completes 'clear' playground c
 	assert_completes 'bash fish zsh' completion ''
-	assert_completes 'shell' help sh
+	assert_completes 'shell show' help sh
 }
 
 @test "bash completes runs, and then paths" {

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/history.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "fs/fs.h"
+#include "store/audit.h"
+#include "store/runs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* While the command runs its output must not wait for somebody else's long transaction; at the end there is time. */
+#define WAIT_AT_START_MS 20
+#define AUDIT_MAX_FILES 1000
+
+void history_add_time(struct buf *out, int64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char text[32];
+	if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		return;
+	buf_printf(out, "%s.%06ldZ", text, (long)(ns % 1000000000 / 1000));
+}
+
+static void add_time(struct json *j, const char *key, int64_t ns)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	history_add_time(&text, ns);
+	json_string(j, key, buf_str(&text));
+}
+
+/* ── What is said about a run ── */
+
+/* Every value in force with the file and line, variable or option that set it. */
+static void add_policy(struct json *j, const struct airlock_job *job)
+{
+	const struct config *c = job->config;
+	json_open_object(j, "policy");
+	json_string(j, "profile", job->plan->profile);
+	json_string(j, "changes", policy_changes_name(c->policy.changes));
+	json_open_array(j, "values");
+	for (size_t i = 0; i < c->n_values; i++) {
+		json_open_object(j, NULL);
+		json_string(j, "key", c->values[i].key);
+		json_string(j, "value", c->values[i].value);
+		json_string(j, "source", c->values[i].source);
+		json_bool(j, "ignored", c->values[i].ignored);
+		json_close(j);
+	}
+	json_close(j);
+	json_close(j);
+}
+
+static void add_questions(struct json *j, const struct airlock_job *job, bool refused)
+{
+	const struct permission_question *q = &job->question;
+	json_open_array(j, "questions");
+	if (q->n_reasons > 0) {
+		json_open_object(j, NULL);
+		json_string(j, "question", q->text);
+		json_open_array(j, "reasons");
+		for (size_t i = 0; i < q->n_reasons; i++)
+			json_string(j, NULL, q->reasons[i]);
+		json_close(j);
+		json_string(j, "answer", refused ? "deny" : job->yes ? "yes" : airlock_answer_name(job->answer));
+		json_close(j);
+	}
+	json_close(j);
+}
+
+/* The first members are those that history_read.c looks for. */
+static void add_request(struct json *j, const struct airlock_run *run)
+{
+	const struct airlock_job *job = run->job;
+	json_path(j, "command", job->command_line);
+	json_path(j, "project", job->project->dir);
+	add_time(j, "started", run->started_ns);
+	json_string(j, "asked_by", job->asked_by);
+	json_int(j, "uid", (int64_t)getuid());
+}
+
+static void add_failure(struct json *j, const struct airlock_run *run, const struct airlock_error *why)
+{
+	json_string(j, "run", run->id);
+	json_string(j, "status", "error");
+	json_int(j, "exit_code", airlock_code_exit_status(why->code));
+	json_null(j, "signal");
+	json_ms(j, "duration_ms", 0);
+	json_int(j, "stdout_bytes", 0);
+	json_int(j, "stderr_bytes", 0);
+	json_bool(j, "truncated", false);
+	json_path(j, "working_dir", run->job->plan->cwd);
+	json_null(j, "isolation");
+	json_null(j, "usage");
+	json_error(j, "error", why);
+}
+
+/* why: of a run that could not start, else NULL. Members of an object, without its braces. */
+static char *make_detail(const struct airlock_run *run, const struct airlock_error *why)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	add_request(&j, run);
+	if (why)
+		add_failure(&j, run, why);
+	else
+		result_add_summary(run, &j);
+	add_policy(&j, run->job);
+	add_questions(&j, run->job, why && why->code == AIRLOCK_ERR_DENIED);
+	json_close(&j);
+	if (!out.failed && out.len > 2) {
+		memmove(out.data, out.data + 1, out.len - 1);
+		out.data[out.len - 2] = '\0';
+	}
+	return buf_take(&out);
+}
+
+static const char *status_of(const struct airlock_run *run)
+{
+	static const char *const words[] = {[SUPERVISE_EXITED] = "exited",
+					    [SUPERVISE_SIGNALED] = "signaled",
+					    [SUPERVISE_TIMED_OUT] = "timeout",
+					    [SUPERVISE_FAILED] = "error"};
+	return words[supervise_result(run->supervise)->status];
+}
+
+static struct store_run row_of(const struct airlock_run *run, const char *status, int64_t exit_code, const char *detail)
+{
+	const struct airlock_job *job = run->job;
+	return (struct store_run){.id = run->id,
+				  .project = job->project->dir,
+				  .command = job->command_line,
+				  .asked_by = job->asked_by,
+				  .working_dir = job->plan->cwd,
+				  .started = run->started_ns,
+				  .status = status,
+				  .exit_code = exit_code,
+				  .changes_state = run->layers.enabled ? layers_state(&run->layers) : "none",
+				  .changes_count = run->layers.set ? (int64_t)run->layers.set->n : 0,
+				  .detail = detail};
+}
+
+/* ── The audit line ── */
+
+static void add_audit_files(struct json *j, const struct change_set *set)
+{
+	size_t n = set ? AL_MIN(set->n, (size_t)AUDIT_MAX_FILES) : 0;
+	json_open_array(j, "files");
+	for (size_t i = 0; i < n; i++) {
+		const struct change *c = &set->v[i];
+		json_open_object(j, NULL);
+		json_path(j, "path", c->path);
+		if (c->root > 0)
+			json_path(j, "root", set->roots[c->root].path);
+		json_string(j, "kind", change_kind_name(c->kind));
+		json_string(j, "state", change_state_name(c->state));
+		json_close(j);
+	}
+	json_close(j);
+	if (set && n < set->n)
+		json_int(j, "files_left_out", (int64_t)(set->n - n));
+}
+
+static int write_audit(const char *state_dir, struct buf *object, struct store *store, struct airlock_error *err)
+{
+	if (object->failed || object->len < 2)
+		return base_oom(err);
+	object->data[object->len - 1] = '\0';
+	return audit_append(state_dir, object->data + 1, store, err);
+}
+
+static int audit_run(const struct airlock_run *run, const struct store_run *row, struct store *store,
+		     struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	json_string(&j, "event", "run");
+	json_string(&j, "run", run->id);
+	add_time(&j, "time", store_now());
+	add_request(&j, run);
+	json_path(&j, "working_dir", row->working_dir);
+	json_string(&j, "backend", run->job->backend->name);
+	json_string(&j, "profile", run->job->plan->profile);
+	add_questions(&j, run->job, !run->supervise);
+	json_string(&j, "status", row->status);
+	json_int(&j, "exit_code", row->exit_code);
+	json_string(&j, "changes", row->changes_state);
+	add_audit_files(&j, run->layers.set);
+	json_close(&j);
+	return write_audit(run->job->host.state_dir, &out, store, err);
+}
+
+/* ── While it runs, and after ── */
+
+void history_begin(struct airlock_run *run)
+{
+	struct store_run row = row_of(run, "running", -1, "");
+	row.changes_state = "none";
+	row.changes_count = 0;
+	if (store_open(run->job->host.state_dir, WAIT_AT_START_MS, &run->store, NULL) < 0 ||
+	    store_run_put(run->store, &row, NULL) < 0)
+		history_close(run); /* once more at the end, and then with words */
+}
+
+/* In the run's directory, so that it can be shown when the database is gone. */
+static int write_file(const struct airlock_run *run, const char *detail, struct airlock_error *err)
+{
+	_cleanup_free_ char *file = path_join(run->dir, HISTORY_FILE);
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	buf_printf(&text, "{%s}\n", detail);
+	if (!file || text.failed)
+		return base_oom(err);
+	return fs_create_private_file(file, text.data, text.len, err);
+}
+
+static void note(struct strs *notes, const struct airlock_error *why)
+{
+	if (why->code)
+		strs_addf(notes, "this is missing in the history: %s", why->message);
+}
+
+/* As much of it as can be had: the one must not be missing because the other cannot be written. */
+static void record(struct airlock_run *run, const char *status, int exit_code, const char *detail)
+{
+	struct airlock_error err = {0}, auditing = {0};
+	const char *state = run->job->host.state_dir;
+	struct store_run row = row_of(run, status, exit_code, detail);
+	if (run->supervise && !run->layers.enabled)
+		row.changes_state = "direct";
+	if (run->dir && run->supervise && write_file(run, detail, &err) == 0)
+		row.detail = "";
+	store_close(run->store); /* that one was not to wait */
+	run->store = NULL;
+	if (store_open(state, STORE_WAIT_MS, &run->store, &err) == 0)
+		(void)store_run_put(run->store, &row, &err);
+	(void)audit_run(run, &row, run->store, &auditing);
+	history_close(run);
+	note(&run->layers.notes, &err);
+	note(&run->layers.notes, &auditing);
+	run->recorded = true;
+}
+
+void history_end(struct airlock_run *run)
+{
+	_cleanup_free_ char *detail = make_detail(run, NULL);
+	if (detail && !run->recorded)
+		record(run, status_of(run), supervise_result(run->supervise)->exit_code, detail);
+}
+
+void history_refused(struct airlock_run *run, const struct airlock_error *why)
+{
+	struct airlock_error unknown = {.code = AIRLOCK_ERR_INTERNAL};
+	if (!why || !why->code)
+		why = &unknown;
+	if (!run->job->plan || !run->job->project)
+		return;
+	if (!run->id[0] && history_make_id(run->id, sizeof run->id) < 0)
+		return;
+	_cleanup_free_ char *detail = make_detail(run, why);
+	if (detail)
+		record(run, "error", airlock_code_exit_status(why->code), detail);
+}
+
+void history_close(struct airlock_run *run)
+{
+	store_close(run->store);
+	run->store = NULL;
+}
+
+void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
+		     struct strs *notes)
+{
+	_cleanup_store_ struct store *store = NULL;
+	_cleanup_buf_ struct buf out = BUF_INIT;
+	struct airlock_error err = {0}, auditing = {0};
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	json_string(&j, "event", event);
+	json_string(&j, "run", set->run);
+	add_time(&j, "time", store_now());
+	json_int(&j, "uid", (int64_t)getuid());
+	json_int(&j, "count", (int64_t)count);
+	json_string(&j, "changes", change_set_state(set));
+	add_audit_files(&j, set);
+	json_close(&j);
+	if (store_open(host->state_dir, STORE_WAIT_MS, &store, &err) == 0)
+		(void)store_run_put_changes(store, set->run, change_set_state(set), (int64_t)set->n, &err);
+	(void)write_audit(host->state_dir, &out, store, &auditing);
+	note(notes, &err);
+	note(notes, &auditing);
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `airlock log`, `show`, `output`. */
+#include "airlock/history.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "session/history.h"
+#include "session/history_read.h"
+#include "store/audit.h"
+#include "supervise/capture.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+/* What is kept of an output in `show`, as in the result of the run itself. */
+#define SHOWN_OUTPUT (100 * 1024)
+
+/* The history without a database is what the directories say; one that cannot be used is an error. */
+static int open_store(const struct earlier *e, struct store **ret, struct airlock_error *err)
+{
+	struct airlock_error why = {0};
+	int rc = store_open_existing(e->host.state_dir, STORE_WAIT_MS, ret, &why);
+	if (rc == 0 || rc == AIRLOCK_ERR_NOT_FOUND)
+		return 0;
+	if (err)
+		*err = why;
+	return rc;
+}
+
+/* ── log ── */
+
+static void add_started(struct json *j, int64_t ns)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	history_add_time(&text, ns);
+	json_string(j, "started", buf_str(&text));
+}
+
+static void log_json(const struct store_runs *runs, struct buf *out)
+{
+	struct json j = json_begin(out, true);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "runs");
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct store_run *r = &runs->v[i];
+		json_open_object(&j, NULL);
+		json_string(&j, "run", r->id);
+		json_path(&j, "command", r->command);
+		json_path(&j, "project", r->project);
+		add_started(&j, r->started);
+		json_string(&j, "status", r->status);
+		if (r->exit_code >= 0)
+			json_int(&j, "exit_code", r->exit_code);
+		else
+			json_null(&j, "exit_code");
+		json_open_object(&j, "changes");
+		json_string(&j, "state", r->changes_state);
+		json_int(&j, "count", r->changes_count);
+		json_close(&j);
+		json_string(&j, "asked_by", r->asked_by);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_close(&j);
+	buf_addc(out, '\n');
+}
+
+/* One line a run: id, how it ended, what became of its changes, the command. */
+static void log_text(const struct store_runs *runs, struct buf *out)
+{
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct store_run *r = &runs->v[i];
+		_cleanup_buf_ struct buf ending = BUF_INIT, changes = BUF_INIT;
+		if (r->exit_code > 0)
+			buf_printf(&ending, "%s %lld", r->status, (long long)r->exit_code);
+		else
+			buf_adds(&ending, r->status);
+		if (r->changes_count > 0)
+			buf_printf(&changes, "%lld %s", (long long)r->changes_count, r->changes_state);
+		else
+			buf_adds(&changes, strcmp(r->changes_state, "direct") == 0 ? "direct" : "-");
+		buf_printf(out, "%s  %-12s  %-14s  ", r->id, buf_str(&ending), buf_str(&changes));
+		text_add_escaped(out, r->command, strlen(r->command));
+		buf_addc(out, '\n');
+	}
+}
+
+static int find_project(const struct airlock_settings *s, const struct host *host, char **ret,
+			struct airlock_error *err)
+{
+	struct settings_view view;
+	int rc = settings_view(s, &view, err);
+	if (rc < 0)
+		return rc;
+	const char *wanted = settings_get(&view, "project");
+	struct airlock_error gone = {0};
+	if (wanted)
+		rc = project_detect(wanted, host->cwd, host->home, ret, &gone);
+	if (rc == AIRLOCK_ERR_NOT_FOUND) { /* a project that is gone has a history all the same */
+		*ret = path_normalize(host->cwd, wanted);
+		rc = *ret ? 0 : base_oom(err);
+	} else if (rc < 0 && err)
+		*err = gone;
+	settings_view_done(&view);
+	return rc;
+}
+
+int airlock_log(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
+		struct airlock_error *err)
+{
+	struct earlier e;
+	struct buf out = BUF_INIT;
+	_cleanup_free_ char *project = NULL;
+	_cleanup_store_ struct store *store = NULL;
+	_cleanup_runs_ struct store_runs runs = {0};
+	int rc = earlier_init(&e, s, err);
+	rc = rc < 0 ? rc : find_project(s, &e.host, &project, err);
+	rc = rc < 0 ? rc : open_store(&e, &store, err);
+	rc = rc < 0 ? rc : history_list(&e, store, project, limit, &runs, err);
+	if (rc == 0)
+		(json ? log_json : log_text)(&runs, &out);
+	earlier_done(&e);
+	*ret_count = runs.n;
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+}
+
+int airlock_log_verify(const struct airlock_settings *s, char **ret_text, struct airlock_error *err)
+{
+	struct earlier e;
+	struct buf out = BUF_INIT;
+	_cleanup_store_ struct store *store = NULL;
+	int rc = earlier_init(&e, s, err);
+	rc = rc < 0 ? rc : open_store(&e, &store, err);
+	rc = rc < 0 ? rc : audit_verify(e.host.state_dir, store, &out, err);
+	earlier_done(&e);
+	*ret_text = rc >= 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 || *ret_text ? rc : base_oom(err);
+}
+
+/* ── Finding a run, also one that has no directory ── */
+
+static int find(struct earlier *e, struct store *store, const char *name, char **ret, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs ids = STRS_INIT;
+	struct airlock_error why = {0};
+	int rc = earlier_find(e, name, ret, &why);
+	if (rc == AIRLOCK_ERR_NOT_FOUND && store && *name && strcmp(name, "last") != 0) {
+		rc = store_run_find(store, name, &ids, err);
+		if (rc == 0 && ids.n == 1) {
+			*ret = strdup(ids.v[0]);
+			return *ret ? 0 : base_oom(err);
+		}
+		rc = rc < 0 ? rc : why.code;
+	}
+	if (rc < 0 && err && !err->code)
+		*err = why;
+	return rc;
+}
+
+struct shown {
+	struct earlier e;
+	struct store *store;
+	struct store_run run;
+	struct buf members; /* of the result object */
+	char *dir;
+};
+
+static void shown_done(struct shown *v)
+{
+	store_run_done(&v->run);
+	store_close(v->store);
+	buf_done(&v->members);
+	free(v->dir);
+	earlier_done(&v->e);
+}
+
+static int load_detail(struct shown *v, const char *id, struct airlock_error *err)
+{
+	int rc = history_get(&v->e, v->store, id, &v->run, err);
+	if (rc < 0)
+		return rc;
+	v->dir = path_join(v->e.runs, id);
+	if (!v->dir)
+		return base_oom(err);
+	if (*v->run.detail)
+		buf_adds(&v->members, v->run.detail);
+	else if (history_read_file(v->dir, &v->members, NULL) < 0)
+		buf_reset(&v->members);
+	(void)earlier_load(&v->e, id, NULL); /* no record of changes: it has none */
+	return v->members.failed ? base_oom(err) : 0;
+}
+
+static int shown_open(struct shown *v, const struct airlock_settings *s, const char *name, struct airlock_error *err)
+{
+	*v = (struct shown){0};
+	_cleanup_free_ char *id = NULL;
+	struct airlock_error unusable = {0};
+	int rc = earlier_init(&v->e, s, err);
+	if (rc == 0 && open_store(&v->e, &v->store, &unusable) < 0)
+		v->store = NULL; /* the directory says as much */
+	rc = rc < 0 ? rc : find(&v->e, v->store, name, &id, err);
+	return rc < 0 ? rc : load_detail(v, id, err);
+}
+
+/* ── show ── */
+
+static void add_file(struct json *j, const char *dir, const char *key)
+{
+	_cleanup_free_ char *file = path_join(dir, key);
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	_cleanup_close_ int fd = file ? open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	struct capture c;
+	char chunk[16384];
+	if (capture_init(&c, SHOWN_OUTPUT) < 0) {
+		json_null(j, key);
+		return;
+	}
+	for (ssize_t n; fd >= 0 && (n = read(fd, chunk, sizeof chunk)) > 0;)
+		capture_add(&c, chunk, (size_t)n);
+	capture_text(&c, &text);
+	json_stringn(j, key, buf_str(&text), text.len);
+	capture_done(&c);
+}
+
+/* Of a run whose end nobody has written: the little that is known, in the same shape. */
+static void add_unfinished(struct json *j, const struct store_run *r)
+{
+	struct airlock_error killed = {.code = AIRLOCK_ERR_INTERNAL,
+				       .message = "airlock was ended before the run was over"};
+	bool running = strcmp(r->status, "running") == 0;
+	json_path(j, "command", r->command);
+	json_path(j, "project", r->project);
+	add_started(j, r->started);
+	json_string(j, "asked_by", r->asked_by);
+	json_string(j, "run", r->id);
+	json_string(j, "status", r->status);
+	json_null(j, "exit_code");
+	json_null(j, "signal");
+	json_null(j, "duration_ms");
+	json_path(j, "working_dir", r->working_dir);
+	json_null(j, "isolation");
+	json_null(j, "usage");
+	json_error(j, "error", running ? NULL : &killed);
+	json_null(j, "policy");
+}
+
+static void show_json(const struct shown *v, struct buf *out)
+{
+	struct json j = json_begin(out, true);
+	json_open_object(&j, NULL);
+	if (v->members.len > 0)
+		json_members(&j, v->members.data);
+	else
+		add_unfinished(&j, &v->run);
+	add_file(&j, v->dir, "stdout");
+	add_file(&j, v->dir, "stderr");
+	json_open_object(&j, "changes");
+	json_string(&j, "state", v->e.set ? change_set_state(v->e.set) : v->run.changes_state);
+	if (v->e.set) {
+		change_set_json(v->e.set, &j, "files");
+	} else {
+		json_open_array(&j, "files");
+		json_close(&j);
+	}
+	json_close(&j);
+	json_close(&j);
+	buf_addc(out, '\n');
+}
+
+static void add_line(struct buf *out, const char *label, const char *value)
+{
+	if (!value || !*value)
+		return;
+	buf_printf(out, "%-12s ", label);
+	text_add_escaped(out, value, strlen(value));
+	buf_addc(out, '\n');
+}
+
+/* "backend native, filesystem enforced": the members of an object in one line. */
+static void add_word(const char *name, const char *text, void *data)
+{
+	struct buf *out = data;
+	size_t len = strlen(text);
+	bool quoted = len >= 2 && text[0] == '"';
+	if (strcmp(text, "null") == 0)
+		return;
+	buf_printf(out, "%s%s %.*s", out->len ? ", " : "", name, (int)(quoted ? len - 2 : len),
+		   quoted ? text + 1 : text);
+}
+
+static void add_object(struct buf *out, const struct shown *v, const char *label, const char *name)
+{
+	_cleanup_free_ char *value = history_get_member(buf_str(&v->members), name);
+	_cleanup_buf_ struct buf line = BUF_INIT;
+	if (value)
+		history_each(value, add_word, &line);
+	add_line(out, label, buf_str(&line));
+}
+
+/* Members of one element, without its braces. */
+static char *inner(const char *text)
+{
+	size_t len = strlen(text);
+	return len >= 2 ? strndup(text + 1, len - 2) : NULL;
+}
+
+static void add_question(const char *name, const char *text, void *data)
+{
+	struct buf *out = data;
+	_cleanup_free_ char *in = inner(text), *question = in ? history_get_string(in, "question") : NULL;
+	_cleanup_free_ char *answer = in ? history_get_string(in, "answer") : NULL;
+	_cleanup_buf_ struct buf line = BUF_INIT;
+	if (!question || !answer)
+		return;
+	const char *last = strrchr(question, '\n');
+	buf_printf(&line, "%s %s", last ? last + 1 : question, answer);
+	add_line(out, "asked", buf_str(&line));
+}
+
+/* What somebody has set; the profile's own values are in the manual. */
+static void add_value(const char *name, const char *text, void *data)
+{
+	struct buf *out = data;
+	_cleanup_free_ char *in = inner(text), *key = in ? history_get_string(in, "key") : NULL;
+	_cleanup_free_ char *value = in ? history_get_string(in, "value") : NULL;
+	_cleanup_free_ char *source = in ? history_get_string(in, "source") : NULL;
+	_cleanup_buf_ struct buf line = BUF_INIT;
+	if (!key || !value || !source || strcmp(source, "built-in") == 0)
+		return;
+	buf_printf(&line, "%s = %s    # %s", key, value, source);
+	add_line(out, "", buf_str(&line));
+}
+
+static void add_decisions(struct buf *out, const struct shown *v)
+{
+	const char *members = buf_str(&v->members);
+	_cleanup_free_ char *questions = history_get_member(members, "questions");
+	_cleanup_free_ char *policy = history_get_member(members, "policy"), *in = policy ? inner(policy) : NULL;
+	_cleanup_free_ char *profile = in ? history_get_string(in, "profile") : NULL;
+	_cleanup_free_ char *values = in ? history_get_member(in, "values") : NULL;
+	if (questions)
+		history_each(questions, add_question, out);
+	add_line(out, "profile", profile);
+	if (values)
+		history_each(values, add_value, out);
+}
+
+static void add_error(struct buf *out, const struct shown *v)
+{
+	_cleanup_free_ char *error = history_get_member(buf_str(&v->members), "error");
+	_cleanup_free_ char *in = error ? inner(error) : NULL;
+	_cleanup_free_ char *message = in ? history_get_string(in, "message") : NULL;
+	add_line(out, "error", message);
+}
+
+static void show_text(const struct shown *v, struct buf *out)
+{
+	_cleanup_buf_ struct buf started = BUF_INIT, ended = BUF_INIT;
+	const struct store_run *r = &v->run;
+	history_add_time(&started, r->started);
+	buf_adds(&ended, r->status);
+	if (r->exit_code >= 0)
+		buf_printf(&ended, ", exit status %lld", (long long)r->exit_code);
+	add_line(out, "run", r->id);
+	add_line(out, "command", r->command);
+	add_line(out, "project", r->project);
+	add_line(out, "directory", r->working_dir);
+	add_line(out, "started", buf_str(&started));
+	add_line(out, "asked by", r->asked_by);
+	add_line(out, "result", buf_str(&ended));
+	add_error(out, v);
+	add_object(out, v, "isolation", "isolation");
+	add_object(out, v, "usage", "usage");
+	add_decisions(out, v);
+	add_line(out, "changes", v->e.set ? change_set_state(v->e.set) : r->changes_state);
+	if (v->e.set)
+		change_set_text(v->e.set, out);
+}
+
+int airlock_history_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
+			 struct airlock_error *err)
+{
+	struct shown v;
+	struct buf out = BUF_INIT;
+	int rc = shown_open(&v, s, run, err);
+	if (rc == 0)
+		(json ? show_json : show_text)(&v, &out);
+	shown_done(&v);
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+}
+
+/* ── output ── */
+
+static int copy_out(int from, int to, const char *name, struct airlock_error *err)
+{
+	char chunk[65536];
+	for (;;) {
+		ssize_t n = read(from, chunk, sizeof chunk);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "read", name) : 0;
+		for (ssize_t at = 0, done; at < n; at += done) {
+			done = write(to, chunk + at, (size_t)(n - at));
+			if (done < 0 && errno == EPIPE)
+				return 0; /* the reader has seen enough */
+			if (done < 0 && errno != EINTR)
+				return base_errno(err, AIRLOCK_ERR_IO, errno, "write", "output");
+			done = done < 0 ? 0 : done;
+		}
+	}
+}
+
+int airlock_history_output(const struct airlock_settings *s, const char *run, int want_stderr, int fd,
+			   struct airlock_error *err)
+{
+	struct shown v;
+	const char *name = want_stderr ? "stderr" : "stdout";
+	int rc = shown_open(&v, s, run, err);
+	if (rc == 0) {
+		_cleanup_free_ char *file = path_join(v.dir, name);
+		_cleanup_close_ int from = file ? open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+		if (from >= 0)
+			rc = copy_out(from, fd, file, err);
+		else if (errno != ENOENT) /* which is a command that wrote nothing */
+			rc = base_errno(err, AIRLOCK_ERR_IO, errno, "open", file ? file : name);
+	}
+	shown_done(&v);
+	return rc;
+}

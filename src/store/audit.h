@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The audit file: <state>/audit/audit.jsonl, one JSON object a line, only ever appended to.
+ *
+ *   {"number":12,"previous":"<SHA-256 of line 11>","time":"…","event":"run",…}
+ *
+ * A line that is changed, removed or put in breaks the chain from there on. Lines cut off the end are missed because the
+ * database remembers the last one. A file that has grown large is renamed to audit-<number of its last line>.jsonl, and
+ * the chain goes on in a new one.
+ */
+#pragma once
+
+#include "store/store.h"
+
+/* members: JSON as in an object, starting with "event". The database (may be NULL) is told the new end. */
+int audit_append(const char *state_dir, const char *members, struct store *store, struct airlock_error *err);
+
+/* 0 when everything is as it was written, or how many places are not; report says it for a person. */
+int audit_verify(const char *state_dir, struct store *store, struct buf *report, struct airlock_error *err);
+
+/* For tests: another size to rotate at. */
+int audit_append_rotating(const char *state_dir, const char *members, struct store *store, int64_t rotate_at,
+			  struct airlock_error *err);

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# airlock log, show, output: what is remembered of runs.
+# shellcheck disable=SC2154,SC2016,SC2012 # run_airlock sets variables; what runs inside is quoted; names are ours
+
+load ../helpers
+
+setup() {
+	default_setup
+	STATE=$XDG_STATE_HOME/airlock
+}
+
+# json EXPRESSION: of the object on stdout, called d
+json() {
+	python3 -I -c "import json,sys; d=json.load(open(sys.argv[1])); print(($1))" "$RAW_STDOUT"
+}
+
+@test "every run is in the log, newest first: applied, held, direct, failed, refused" {
+	"$AIRLOCK" run -c 'echo 1 >a'
+	"$AIRLOCK" run --hold -c 'echo 2 >b'
+	"$AIRLOCK" run --yes --no-sandbox -c 'exit 4' || true
+	"$AIRLOCK" run --no-sandbox -c 'echo denied' </dev/null || true
+	"$AIRLOCK" run -- /no/such/program || true
+	run_airlock log --json
+	assert_status 0
+	[ "$(json '[(r["command"], r["status"], r["exit_code"], r["changes"]["state"], r["changes"]["count"]) for r in d["runs"]]')" = \
+		"[('/no/such/program', 'error', 127, 'none', 0), ('echo denied', 'error', 125, 'none', 0), ('exit 4', 'exited', 4, 'direct', 0), ('echo 2 >b', 'exited', 0, 'held', 1), ('echo 1 >a', 'exited', 0, 'applied', 1)]" ]
+	[ "$(json 'set(r["project"] for r in d["runs"])')" = "{'$(pwd -P)'}" ]
+	[ "$(json 'all(r["started"][:2] == "20" and r["asked_by"] == "cli" for r in d["runs"])')" = True ]
+	run_airlock log -n 2
+	assert_status 0
+	[ "$(wc -l <"$RAW_STDOUT")" -eq 2 ]
+	assert_stdout_contains "echo denied"
+}
+
+@test "log --project lists only its runs" {
+	"$AIRLOCK" run -c true
+	make_project "$HOME/other"
+	"$AIRLOCK" run -c 'exit 0'
+	run_airlock log --json --project "$HOME/project"
+	[ "$(json '[r["command"] for r in d["runs"]]')" = "['true']" ]
+	run_airlock log --json
+	[ "$(json 'len(d["runs"])')" = 2 ]
+}
+
+@test "log without runs, and wrong numbers" {
+	run_airlock log --json
+	assert_status 0
+	[ "$(json 'd')" = "{'runs': []}" ]
+	for number in -1 x 1x ''; do
+		run_airlock log -n "$number"
+		assert_status 2
+	done
+}
+
+@test "show is the result of the run, and the policy with who set it" {
+	run_airlock run --json --timeout 33s -c 'echo out; echo err >&2; echo x >new; exit 3'
+	cp "$RAW_STDOUT" "$BATS_TEST_TMPDIR/result"
+	run_airlock show last --json
+	assert_status 0
+	python3 -I - "$BATS_TEST_TMPDIR/result" "$RAW_STDOUT" <<-'END'
+		import json, sys
+		result, shown = (json.load(open(name)) for name in sys.argv[1:])
+		for key, value in result.items():
+		    assert shown[key] == value, (key, value, shown[key])
+		assert shown["command"].startswith("echo out;"), shown["command"]
+		timeout = [v for v in shown["policy"]["values"] if v["key"].endswith(".timeout")]
+		assert timeout[0]["source"] == "--timeout", timeout
+	END
+	run_airlock show last
+	assert_stdout_contains "--timeout"
+	assert_stdout_contains "exit status 3"
+}
+
+@test "show tells what was asked and answered" {
+	"$AIRLOCK" run --yes --no-sandbox -c true
+	run_airlock show last --json
+	[ "$(json 'd["questions"][0]["reasons"], d["questions"][0]["answer"], d["changes"]["state"]')" = "(['unsandboxed'], 'yes', 'direct')" ]
+	"$AIRLOCK" run --no-sandbox -c 'echo never' </dev/null || true
+	run_airlock log --json
+	id=$(json 'd["runs"][0]["run"]')
+	run_airlock show "$id" --json
+	assert_status 0
+	[ "$(json 'd["questions"][0]["answer"], d["error"]["code"]')" = "('deny', 'denied')" ]
+}
+
+@test "the log and show follow what is decided later" {
+	"$AIRLOCK" run --hold -c 'echo 1 >a; echo 2 >b'
+	"$AIRLOCK" apply last a
+	run_airlock log --json
+	[ "$(json 'd["runs"][0]["changes"]')" = "{'state': 'partial', 'count': 2}" ]
+	"$AIRLOCK" discard last b
+	"$AIRLOCK" undo last
+	run_airlock show last --json
+	[ "$(json '[f["state"] for f in d["changes"]["files"]]')" = "['held', 'discarded']" ]
+	grep -o '"event":"[a-z]*"' "$STATE/audit/audit.jsonl" | cut -d'"' -f4 | tr '\n' ' ' >"$BATS_TEST_TMPDIR/events"
+	[ "$(cat "$BATS_TEST_TMPDIR/events")" = "run apply discard undo " ]
+}
+
+@test "output is every byte, also what the result cut out" {
+	"$AIRLOCK" run --json --max-output 100 -c 'seq 5000; printf "\377\000x" >&2' >/dev/null
+	seq 5000 >"$BATS_TEST_TMPDIR/expected"
+	run_airlock output last
+	assert_status 0
+	cmp "$RAW_STDOUT" "$BATS_TEST_TMPDIR/expected"
+	run_airlock output last --stderr
+	printf '\377\000x' | cmp - "$RAW_STDOUT"
+	run_airlock output nonesuch
+	assert_status 1
+	run_airlock output nonesuch --json
+	[ "$(json 'd["error"]["code"]')" = not_found ]
+}
+
+@test "hostile commands are shown inert, and exactly in JSON" {
+	"$AIRLOCK" run -- printf $'a\033[31m\377' >/dev/null
+	run_airlock log
+	run ! grep -q $'\033' "$RAW_STDOUT"
+	run_airlock show last
+	run ! grep -q $'\033' "$RAW_STDOUT"
+	run_airlock log --json
+	[ "$(json '__import__("base64").b64decode(d["runs"][0]["command_base64"]).count(b"\xff")')" = 1 ]
+}
+
+@test "without its database the history is what the runs' directories say" {
+	"$AIRLOCK" run -c 'echo 1 >a'
+	"$AIRLOCK" run -c 'exit 5' || true
+	run_airlock log
+	before=$stdout
+	rm "$STATE"/airlock.db*
+	run_airlock log
+	[ "$stdout" = "$before" ]
+	run_airlock show last --json
+	[ "$(json 'd["command"], d["exit_code"]')" = "('exit 5', 5)" ]
+	"$AIRLOCK" changes "$(ls "$STATE/runs" | head -1)"
+}
+
+@test "a damaged database: a run is made and says so, the log fails with the way out, nothing is lost" {
+	"$AIRLOCK" run -c true
+	head -c 9000 /dev/urandom >"$STATE/airlock.db"
+	rm -f "$STATE"/airlock.db-*
+	cp "$STATE/airlock.db" "$BATS_TEST_TMPDIR/damaged"
+	run_airlock run --hold -c 'echo x >held'
+	assert_status 0
+	assert_stderr_contains "missing in the history"
+	run_airlock log
+	assert_status 125
+	assert_stderr_contains "move it away"
+	cmp "$STATE/airlock.db" "$BATS_TEST_TMPDIR/damaged"
+	run_airlock show last
+	assert_status 0
+	assert_stdout_contains "held"
+	rm "$STATE/airlock.db"
+	run_airlock log
+	assert_status 0
+	[ "$(wc -l <"$RAW_STDOUT")" -eq 2 ]
+}
+
+@test "a database of a newer airlock is left alone" {
+	"$AIRLOCK" run -c true
+	python3 -I -c 'import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute("pragma user_version=99"); c.close()' "$STATE/airlock.db"
+	run_airlock log
+	assert_status 125
+	assert_stderr_contains "newer airlock"
+	run_airlock run -c 'exit 6'
+	assert_status 6
+	assert_stderr_contains "missing in the history"
+}
+
+@test "a run whose airlock was killed is an error in the log" {
+	"$AIRLOCK" run -c 'echo $$; sleep 60' >"$BATS_TEST_TMPDIR/out" &
+	pid=$!
+	until [ -s "$BATS_TEST_TMPDIR/out" ]; do sleep 0.05; done
+	run_airlock log --json
+	[ "$(json 'd["runs"][0]["status"], d["runs"][0]["exit_code"]')" = "('running', None)" ]
+	kill -9 "$pid"
+	wait "$pid" || true
+	until run_airlock log --json && [ "$(json 'd["runs"][0]["status"]')" = error ]; do sleep 0.05; done
+	run_airlock show last --json
+	[ "$(json 'd["status"], d["error"]["code"]')" = "('error', 'internal')" ]
+}
+
+@test "sixteen runs at once are sixteen runs in the log" {
+	for i in $(seq 16); do "$AIRLOCK" run -c "exit $i" 2>"$BATS_TEST_TMPDIR/err.$i" & done
+	wait
+	run ! grep -h . "$BATS_TEST_TMPDIR"/err.*
+	run_airlock log --json
+	[ "$(json 'sorted(r["exit_code"] for r in d["runs"])')" = "$(python3 -I -c 'print(list(range(1, 17)))')" ]
+	run_airlock log --verify
+	assert_status 0
+	assert_stdout_contains "16 lines"
+}
+
+@test "the audit file: a line changed, removed, put in or cut off is noticed" {
+	for i in 1 2 3 4; do "$AIRLOCK" run -c "exit $i" || true; done
+	audit=$STATE/audit/audit.jsonl
+	cp "$audit" "$BATS_TEST_TMPDIR/good"
+	run_airlock log --verify
+	assert_status 0
+	for damage in '2s/exit 2/exit 0/' 2d 1d 2p '$d' '$s/exit 4/exit 0/' '2s/}$//'; do
+		sed "$damage" "$BATS_TEST_TMPDIR/good" >"$audit"
+		run_airlock log --verify
+		[ "$status" -eq 125 ] || fail "not noticed: $damage"
+	done
+	cp "$BATS_TEST_TMPDIR/good" "$audit"
+	run_airlock log --verify
+	assert_status 0
+	python3 -I -c 'import json,sys; [json.loads(l) for l in open(sys.argv[1])]' "$audit"
+	[ "$(stat -c %a "$audit")" = 600 ]
+}
