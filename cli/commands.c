@@ -12,6 +12,37 @@ static const struct airlock_option own_options[] = {
 	 .kind = AIRLOCK_OPTION_FLAG,
 	 .help = "instead, see whether the audit file is as it was written"},
 	{.name = "stderr", .kind = AIRLOCK_OPTION_FLAG, .help = "what it wrote to standard error"},
+	{.name = "run",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "RUN",
+	 .help = "look at the files as they would be with what this run holds"},
+	{.name = "offset",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "N",
+	 .help = "begin with this line; 0 is the first"},
+	{.name = "old", .kind = AIRLOCK_OPTION_VALUE, .value_name = "TEXT", .help = "the text to replace"},
+	{.name = "new", .kind = AIRLOCK_OPTION_VALUE, .value_name = "TEXT", .help = "what comes in its place"},
+	{.name = "all", .kind = AIRLOCK_OPTION_FLAG, .help = "everywhere the text is, not in one place only"},
+	{.name = "glob",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "PATTERN",
+	 .help = "only in files whose names match, such as '*.c'"},
+	{.name = "max", .kind = AIRLOCK_OPTION_VALUE, .value_name = "N", .help = "at most so many results"},
+	{0},
+};
+
+#define FS_PLACE "workspace bind-ro project config json"
+static const struct verb fs_verbs[] = {
+	{"ls", "[PATH]", "what is in a directory", FS_PLACE " run", NULL, cmd_fs_ls},
+	{"read", "PATH", "the content of a file, or some lines of it", FS_PLACE " run offset limit", NULL, cmd_fs_read},
+	{"write", "PATH", "what is on standard input becomes the content", FS_PLACE " changes hold discard", NULL,
+	 cmd_fs_write},
+	{"edit", "PATH", "replace a text in a file", FS_PLACE " changes hold discard old new all", NULL, cmd_fs_edit},
+	{"glob", "PATTERN [PATH]", "files by name", FS_PLACE " run max", NULL, cmd_fs_glob},
+	{"grep", "TEXT [PATH]", "lines that have a text in them, literally", FS_PLACE " run glob max", NULL,
+	 cmd_fs_grep},
+	{"delete", "PATH", "a file, or a directory with all that is in it", FS_PLACE " changes hold discard", NULL,
+	 cmd_fs_delete},
 	{0},
 };
 
@@ -193,6 +224,25 @@ const struct command commands[] = {
 	 .about = "Prints the whole output of the run byte for byte, however much of it was cut from the result.",
 	 .examples = "airlock output last\tstandard output\n"
 		     "airlock output last --stderr\tstandard error"},
+	{.name = "fs",
+	 .group = "Run commands",
+	 .summary = "files of a workspace or a project, as its commands see them",
+	 .verbs = fs_verbs,
+	 .about = "Lists, reads, searches and changes files without running anything. With --workspace DIR, /x, x and "
+		  "./x are "
+		  "the "
+		  "file that a command of airlock run --workspace DIR calls /x, and changes are made at once. In a "
+		  "project "
+		  "paths are relative to it, and a change is a run of its own: held or applied like a command's, and "
+		  "undone "
+		  "by airlock undo. Nothing leads out of the workspace or the project.",
+	 .examples = "airlock fs --workspace ~/thread ls /\twhat is there\n"
+		     "airlock fs --workspace ~/thread write /a.py <a.py\tput a file there\n"
+		     "airlock fs read src/main.c --offset 100 --limit 20\tlines 101 to 120\n"
+		     "airlock fs edit README.md --old teh --new the\tand airlock undo takes it back\n"
+		     "airlock fs glob '**/*.{c,h}' src\tfiles by name\n"
+		     "airlock fs grep TODO --glob '*.py' --max 20\tlines by what is in them\n"
+		     "airlock fs --run last read file\tas it would be with what the last run holds"},
 	{.name = "config",
 	 .group = "Set it up",
 	 .summary = "show or check the configuration",

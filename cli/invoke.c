@@ -54,6 +54,15 @@ static int check_verb_options(const struct invocation *inv, struct airlock_error
 	return 0;
 }
 
+/* "PATTERN [PATH]" are two. */
+static size_t count_operands(const char *operand)
+{
+	size_t n = operand ? 1 : 0;
+	for (const char *c = operand; c && (c = strchr(c, ' ')); c++)
+		n++;
+	return n;
+}
+
 /* Operands only where there may be one, and several only where the table says so. */
 static int check_operand(struct invocation *inv, struct airlock_error *err)
 {
@@ -61,8 +70,9 @@ static int check_operand(struct invocation *inv, struct airlock_error *err)
 	size_t before = inv->verb ? 1 : 0, given = inv->args.n_words - before;
 	inv->operand = given ? inv->args.words[before] : NULL;
 	inv->more = inv->args.words + before + (given ? 1 : 0);
-	if (given > (operand ? 1 : 0) && !command_takes_many(operand)) {
-		const char *extra = inv->args.words[before + (operand ? 1 : 0)];
+	size_t taken = count_operands(operand);
+	if (given > taken && !command_takes_many(operand)) {
+		const char *extra = inv->args.words[before + taken];
 		(void)output_fail(err, AIRLOCK_ERR_USAGE, extra, "too many words: '%s'", extra);
 	} else if (operand && operand[0] != '[' && !given) {
 		(void)output_fail(err, AIRLOCK_ERR_USAGE, operand, "%.*s is missing", (int)strcspn(operand, " "),

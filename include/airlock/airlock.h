@@ -76,7 +76,7 @@ struct airlock_option {
 	const char *implies;	/* "changes=hold" for shorthands, or NULL */
 };
 /* The table; ends with name == NULL. The environment twin of "working-dir" is AIRLOCK_WORKING_DIR; twins of list
- * options separate their items with ':' (AIRLOCK_ENV: with newlines). */
+ * options separate their items with ':' (AIRLOCK_ENV and AIRLOCK_BIND_RO: with newlines). */
 const struct airlock_option *airlock_options(void);
 
 /* ── Jobs: exactly what would be done ─────────────────────────────────────────────────────────────── */

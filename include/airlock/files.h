@@ -103,10 +103,10 @@ struct airlock_files_match {
 struct airlock_files_content {
 	const char *bytes; /* followed by a NUL that does not count */
 	size_t size;
-	int is_text;			 /* valid UTF-8 without NUL; otherwise the JSON has it in base64 */
-	int64_t start_line, end_line;	 /* 1 is the first; both 0: no line was returned */
+	int is_text;			  /* valid UTF-8 without NUL; otherwise the JSON has it in base64 */
+	int64_t start_line, end_line;	  /* 1 is the first; both 0: no line was returned */
 	int64_t total_lines, next_offset; /* next_offset -1: that was the end */
-	int cut;			 /* the last line is longer than what was returned of it */
+	int cut;			  /* the last line is longer than what was returned of it */
 };
 
 struct airlock_files_change {

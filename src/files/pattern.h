@@ -10,8 +10,8 @@
 #include "base/buf.h"
 
 struct files_pattern {
-	struct strs forms;  /* without braces: one for each way through them */
-	bool base_only;	    /* no slash: held against the last component alone */
+	struct strs forms;     /* without braces: one for each way through them */
+	bool base_only;	       /* no slash: held against the last component alone */
 	bool only_directories; /* ends with a slash */
 };
 

@@ -40,8 +40,46 @@ int files_place_mount(struct files_place *p, const char *inside, const char *out
 	return 0;
 }
 
+static bool is_below_mount(const struct files_place *p, const char *inside)
+{
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (path_is_beneath(inside, p->mounts[i].inside) && strcmp(inside, p->mounts[i].inside) != 0)
+			return true;
+	return false;
+}
+
+int files_place_rule(struct files_place *p, const char *inside, enum files_access access, struct airlock_error *err)
+{
+	if (!is_below_mount(p, inside))
+		return 0;
+	struct files_rule *v = reallocarray(p->rules, p->n_rules + 1, sizeof *v);
+	char *copy = v ? strdup(inside) : NULL;
+	p->rules = v ? v : p->rules;
+	if (!copy)
+		return base_oom(err);
+	p->rules[p->n_rules++] = (struct files_rule){copy, access};
+	return 0;
+}
+
+enum files_access files_place_access(const struct files_place *p, const char *inside)
+{
+	enum files_access access = FILES_WRITABLE;
+	size_t deepest = 0;
+	for (size_t i = 0; i < p->n_rules; i++) {
+		size_t len = strlen(p->rules[i].inside);
+		if (len >= deepest && path_is_beneath(inside, p->rules[i].inside)) {
+			access = p->rules[i].access;
+			deepest = len;
+		}
+	}
+	return access;
+}
+
 void files_place_done(struct files_place *p)
 {
+	for (size_t i = 0; i < p->n_rules; i++)
+		free(p->rules[i].inside);
+	free(p->rules);
 	for (size_t i = 0; i < p->n_mounts; i++) {
 		free(p->mounts[i].inside);
 		free(p->mounts[i].outside);

@@ -23,11 +23,20 @@ struct files_mount {
 	bool read_only;
 };
 
+/* Below a mount: what is not to be seen, or not to be changed. The deepest one counts, the last of equals. */
+enum files_access { FILES_WRITABLE, FILES_READABLE, FILES_HIDDEN };
+struct files_rule {
+	char *inside;
+	enum files_access access;
+};
+
 struct files_place {
 	bool workspace; /* "/" is the directory itself: "..", and links, stay below it */
 	char *base;	/* inside: where relative paths start */
 	struct files_mount *mounts;
 	size_t n_mounts;
+	struct files_rule *rules;
+	size_t n_rules;
 	struct change_set *set; /* of the run whose layer is seen; owned */
 };
 #define FILES_PLACE_INIT                                                                                               \
@@ -38,6 +47,10 @@ struct files_place {
 /* upper: a layer's directory or NULL. */
 int files_place_mount(struct files_place *p, const char *inside, const char *outside, const char *upper, bool read_only,
 		      struct airlock_error *err);
+/* Passed over when it is not strictly below a mount. */
+int files_place_rule(struct files_place *p, const char *inside, enum files_access access, struct airlock_error *err);
+/* By the rules alone. */
+enum files_access files_place_access(const struct files_place *p, const char *inside);
 void files_place_done(struct files_place *p);
 
 /* The mount at exactly this path inside, or NULL; and is there one below it? */

@@ -112,7 +112,7 @@ static int ask_kernel(const struct files_place *p, const char *path, int flags, 
 	const struct files_mount *m = p->mounts;
 	_cleanup_buf_ struct buf dir = BUF_INIT, name = BUF_INIT;
 	const char *relative = path;
-	if (flags & FILES_NO_FAST || p->n_mounts != 1 || m->upper_fd >= 0 || has_dotdot(path))
+	if (flags & FILES_NO_FAST || p->n_mounts != 1 || p->n_rules > 0 || m->upper_fd >= 0 || has_dotdot(path))
 		return 0;
 	if (*path == '/' && !p->workspace)
 		relative = path_is_normal(path) ? path_rest(path, m->inside) : NULL;
@@ -308,9 +308,7 @@ static int finish(struct walk *w, const char *name, const char *rest, struct fil
 	ret->name = strdup(name);
 	ret->rest = strdup(rest);
 	ret->inside = strdup(inside_of(w));
-	ret->upper_fd = own ? TAKE_FD(l->upper_fd)
-		       : l->upper_fd >= 0 ? fcntl(l->upper_fd, F_DUPFD_CLOEXEC, 3)
-					  : -EBADF;
+	ret->upper_fd = own ? TAKE_FD(l->upper_fd) : l->upper_fd >= 0 ? fcntl(l->upper_fd, F_DUPFD_CLOEXEC, 3) : -EBADF;
 	ret->lower_fd = own ? TAKE_FD(l->lower_fd) : fcntl(l->lower_fd, F_DUPFD_CLOEXEC, 3);
 	if (!own && ret->lower_fd < 0)
 		return refused(w->shown, -errno, w->err);
@@ -343,26 +341,37 @@ static int enter_void(struct walk *w, const char *name)
 	return push_mount(w, m);
 }
 
-static const struct files_mount *mount_in(struct walk *w, const char *name)
+/* 1: there is a mount at name, which was entered; 0: there is none. */
+static int consult_place(struct walk *w, const char *name)
 {
-	_cleanup_free_ char *whole = w->place->n_mounts > 1 ? path_join(inside_of(w), name) : NULL;
-	return whole ? files_place_at(w->place, whole) : NULL;
+	if (w->place->n_mounts < 2 && w->place->n_rules == 0)
+		return 0;
+	_cleanup_free_ char *whole = path_join(inside_of(w), name);
+	if (!whole)
+		return base_oom(w->err);
+	const struct files_mount *m = files_place_at(w->place, whole);
+	if (!m)
+		return files_place_access(w->place, whole) == FILES_HIDDEN
+			       ? base_error(w->err, AIRLOCK_ERR_BLOCKED, "open", w->shown, "%s is hidden by the policy",
+					    w->shown)
+			       : 0;
+	buf_printf(&w->inside, "/%s", name);
+	int rc = push_mount(w, m);
+	return rc < 0 ? rc : 1;
 }
 
 /* One component. 1: the walk is over, *ret is filled. */
 static int step_into(struct walk *w, const char *name, size_t rest_at, int flags, struct files_at *ret)
 {
 	const struct level *l = top(w);
-	const struct files_mount *m = mount_in(w, name);
 	struct files_look look = {w->place, l->mount, inside_of(w), l->upper_fd, l->lower_fd};
 	bool in_upper, last = w->todo[rest_at] == '\0';
 	struct stat st;
 	if (!l->mount)
 		return enter_void(w, name);
-	if (m) {
-		buf_printf(&w->inside, "/%s", name);
-		return push_mount(w, m);
-	}
+	int consulted = consult_place(w, name);
+	if (consulted != 0)
+		return consulted < 0 ? consulted : 0;
 	for (;;) {
 		int rc = files_look(&look, name, &st, &in_upper);
 		if (rc < 0)

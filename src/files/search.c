@@ -42,8 +42,7 @@ static int parse_pattern(struct search *s, const char *text)
 		return base_error(s->err, AIRLOCK_ERR_LIMIT, "glob", text, "the pattern is too large");
 	if (rc < 0)
 		return base_error(s->err, AIRLOCK_ERR_INVALID, "glob", text,
-				  *text ? "the braces of the pattern %s do not close" : "the pattern is empty%s",
-				  text);
+				  *text ? "the braces of the pattern %s do not close" : "the pattern is empty%s", text);
 	return 0;
 }
 
@@ -109,9 +108,9 @@ struct grep {
 	const char *needle;
 	size_t needle_len;
 	char *window;
-	size_t len;	  /* bytes in the window */
-	int64_t line;	  /* number of the line at the window's start */
-	bool long_line;	  /* the window starts within a line */
+	size_t len;	   /* bytes in the window */
+	int64_t line;	   /* number of the line at the window's start */
+	bool long_line;	   /* the window starts within a line */
 	bool line_matched; /* and that line was reported already */
 	char head[TEXT_MAX + 1];
 	size_t head_len; /* the beginning of that line */

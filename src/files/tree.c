@@ -28,9 +28,9 @@ static int open_by_component(int dir_fd, const char *relative, int flags)
 		_cleanup_free_ char *name = strndup(relative, len);
 		if (!name)
 			return -ENOMEM;
-		int next = openat(at >= 0 ? at : dir_fd, name,
-				  last ? flags | O_NOFOLLOW | O_CLOEXEC
-				       : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int next =
+			openat(at >= 0 ? at : dir_fd, name,
+			       last ? flags | O_NOFOLLOW | O_CLOEXEC : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (next < 0 || last)
 			return next < 0 ? -errno : next;
 		base_closep(&at);
@@ -128,6 +128,13 @@ static int push_named(struct files_tree *t, const struct files_look *look, const
 {
 	struct stat st;
 	bool in_upper;
+	if (t->place->n_rules > 0) {
+		_cleanup_free_ char *whole = path_join(look->dir_inside, name);
+		if (!whole)
+			return -ENOMEM;
+		if (files_place_access(t->place, whole) == FILES_HIDDEN)
+			return 0;
+	}
 	int rc = files_look(look, name, &st, &in_upper);
 	if (rc <= 0)
 		return rc == -ENOMEM ? rc : 0; /* gone, deleted by the layer, or not to be seen */
@@ -165,9 +172,8 @@ static int open_level(const struct files_tree *t, const struct files_tree_item *
 	int rc = upper >= 0 ? upper_dir_read(upper, NULL, &marks) : 0;
 	if (rc < 0)
 		return rc;
-	_cleanup_close_ int lower = t->lower_fd >= 0 && !marks.opaque
-					    ? files_open_plain(t->lower_fd, dir->relative, flags)
-					    : -EBADF;
+	_cleanup_close_ int lower =
+		t->lower_fd >= 0 && !marks.opaque ? files_open_plain(t->lower_fd, dir->relative, flags) : -EBADF;
 	if (!dir->in_upper && lower < 0)
 		return lower;
 	*ret_upper = TAKE_FD(upper);

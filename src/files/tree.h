@@ -20,10 +20,10 @@ struct files_tree_item {
 struct files_tree {
 	const struct files_place *place;
 	const struct files_mount *mount;
-	char *inside;		/* the start: its path inside */
-	char *shown;		/* and as it is shown */
-	int upper_fd, lower_fd; /* the start, on each side */
-	bool flat;		/* only the entries of the start itself */
+	char *inside;		       /* the start: its path inside */
+	char *shown;		       /* and as it is shown */
+	int upper_fd, lower_fd;	       /* the start, on each side */
+	bool flat;		       /* only the entries of the start itself */
 	struct files_tree_item *stack; /* the next on top */
 	size_t n, cap;
 	struct files_tree_item now; /* the current entry */

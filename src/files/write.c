@@ -22,7 +22,10 @@ static int check_mount(const struct files_place *p, const struct files_at *at, c
 	if (p->set)
 		return base_error(err, AIRLOCK_ERR_INVALID, "write", path,
 				  "what a run holds can be looked at, not changed: %s", path);
-	if (at->mount->read_only)
+	_cleanup_free_ char *whole = path_join(at->inside, at->name);
+	if (!whole)
+		return base_oom(err);
+	if (at->mount->read_only || files_place_access(p, whole) != FILES_WRITABLE)
 		return base_error(err, AIRLOCK_ERR_BLOCKED, "write", path, "%s is read-only here", path);
 	return 0;
 }
@@ -192,9 +195,8 @@ static int cannot_write(const char *path, int rc, struct airlock_error *err)
 	if (rc == -ESTALE)
 		return base_error(err, AIRLOCK_ERR_CONFLICT, "write", path,
 				  "%s was changed by somebody else at the same moment", path);
-	int code = rc == -ENOENT				       ? AIRLOCK_ERR_NOT_FOUND
-		   : rc == -ENAMETOOLONG || rc == -EISDIR || rc == -ENOTDIR || rc == -ELOOP ? AIRLOCK_ERR_INVALID
-										    : AIRLOCK_ERR_IO;
+	bool odd = rc == -ENAMETOOLONG || rc == -EISDIR || rc == -ENOTDIR || rc == -ELOOP;
+	int code = rc == -ENOENT ? AIRLOCK_ERR_NOT_FOUND : odd ? AIRLOCK_ERR_INVALID : AIRLOCK_ERR_IO;
 	return base_errno(err, code, rc, "write", path);
 }
 

@@ -325,21 +325,26 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	return rc < 0 ? rc : make_question(job, &extra, network, because, err);
 }
 
-static int prepare(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
-		   struct airlock_error *err)
+int job_open(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
+	     struct airlock_error *err)
 {
 	_cleanup_free_ char *dir = NULL;
 	int rc = host_init(s, &job->host, err);
 	if (rc == 0)
-		rc = settings_get_flag(v, "yes", &job->yes, err);
-	if (rc == 0)
-		rc = settings_get_flag(v, "pty", &job->pty, err);
-	if (rc == 0)
 		rc = project_detect(settings_get(v, "project"), job->host.cwd, job->host.home, &dir, err);
 	if (rc == 0)
 		rc = load_config(job, s, v, dir, err);
+	return rc < 0 ? rc : open_project(job, dir, err);
+}
+
+static int prepare(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
+		   struct airlock_error *err)
+{
+	int rc = job_open(job, s, v, err);
 	if (rc == 0)
-		rc = open_project(job, dir, err);
+		rc = settings_get_flag(v, "yes", &job->yes, err);
+	if (rc == 0)
+		rc = settings_get_flag(v, "pty", &job->pty, err);
 	strs_add_all(&job->environ, &s->environ);
 	job->asked_by = strdup(s->asked_by ? s->asked_by : "library");
 	if (rc == 0 && !job->asked_by)
@@ -374,6 +379,11 @@ int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **r
 	int rc = settings_view(s, &v, err);
 	if (rc < 0)
 		return rc;
+	if (settings_get(&v, "workspace")) {
+		settings_view_done(&v);
+		return base_error(err, AIRLOCK_ERR_UNAVAILABLE, "workspace", "",
+				  "commands cannot run in a workspace yet");
+	}
 	struct airlock_job *job = calloc(1, sizeof *job);
 	rc = job ? prepare(job, s, &v, err) : base_oom(err);
 	settings_view_done(&v);

@@ -35,6 +35,9 @@ struct airlock_job {
 	char *explain_text, *explain_json;
 };
 
+/* Settings, configuration and project, which everything else depends on; also where nothing is run. */
+int job_open(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
+	     struct airlock_error *err);
 /* job.c, in the order they are taken. */
 int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err);
 int job_find_working_dir(const struct airlock_job *job, const char *wanted, char **ret, struct airlock_error *err);

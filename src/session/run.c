@@ -71,14 +71,19 @@ static int recover_first(const struct host *host, struct airlock_error *err)
 	return journal && runs ? apply_recover(journal, runs, NULL, &notes, err) : base_oom(err);
 }
 
-static int start(struct airlock_run *run, const struct airlock_io *io, struct airlock_error *err)
+int run_begin(struct airlock_run *run, struct airlock_error *err)
 {
 	struct airlock_job *job = run->job;
 	int rc = recover_first(&job->host, err);
 	if (rc == 0)
 		rc = claim_run_dir(run, &job->host, err);
-	if (rc == 0)
-		rc = layers_begin(&run->layers, job, run->id, run->dir, err);
+	return rc < 0 ? rc : layers_begin(&run->layers, job, run->id, run->dir, err);
+}
+
+static int start(struct airlock_run *run, const struct airlock_io *io, struct airlock_error *err)
+{
+	struct airlock_job *job = run->job;
+	int rc = run_begin(run, err);
 	if (rc < 0)
 		return rc;
 	struct supervise_spec spec = {

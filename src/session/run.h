@@ -23,3 +23,6 @@ struct airlock_run {
 /* result.c: the members of the result object that are known when the run is over, without output and changes. */
 struct json;
 void result_add_summary(const struct airlock_run *run, struct json *j);
+
+/* Its id, its directory and its layers; nothing has started. */
+int run_begin(struct airlock_run *run, struct airlock_error *err);

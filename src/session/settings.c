@@ -159,7 +159,7 @@ static int view_add(struct settings_view *v, const char *key, const char *value,
 
 static int add_twin_list(struct settings_view *v, const struct airlock_option *o, const char *value, const char *origin)
 {
-	const char *separators = strcmp(o->name, "env") == 0 ? "\n" : ":";
+	const char *separators = strcmp(o->name, "env") == 0 || strcmp(o->name, "bind-ro") == 0 ? "\n" : ":";
 	while (*value) {
 		size_t n = strcspn(value, separators);
 		if (n > 0) {
