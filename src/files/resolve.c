@@ -341,6 +341,15 @@ static int enter_void(struct walk *w, const char *name)
 	return push_mount(w, m);
 }
 
+/* Nothing is there but the way to a mount, which a command would find as empty directories. */
+static bool is_way_to_mount(const struct walk *w, const char *name)
+{
+	if (w->place->n_mounts < 2)
+		return false;
+	_cleanup_free_ char *whole = path_join(inside_of(w), name);
+	return whole && files_place_leads_to(w->place, whole);
+}
+
 /* 1: there is a mount at name, which was entered; 0: there is none. */
 static int consult_place(struct walk *w, const char *name)
 {
@@ -376,6 +385,8 @@ static int step_into(struct walk *w, const char *name, size_t rest_at, int flags
 		int rc = files_look(&look, name, &st, &in_upper);
 		if (rc < 0)
 			return refused(w->shown, rc, w->err);
+		if (rc == 0 && is_way_to_mount(w, name))
+			return enter_void(w, name);
 		bool link = rc == 1 && S_ISLNK(st.st_mode) && !(last && flags & FILES_NO_FOLLOW);
 		if (rc == 1 && !link && !last && !S_ISDIR(st.st_mode))
 			return refused(w->shown, -ENOTDIR, w->err);
