@@ -64,3 +64,12 @@ print("\n".join(broken))
 sys.exit(bool(broken))
 EOF_PYTHON
 }
+
+@test "libairlock(3) names functions that there are" {
+	local names
+	names=$(sed 's/\\//g' "$TOP/docs/man/libairlock.3.scd" | grep -oE 'airlock_[a-z_]+\*?\(' | tr -d '*(' | sort -u)
+	[ -n "$names" ] || fail "no names found"
+	for name in $names; do
+		grep -rqE "\b$name\(" "$TOP/include/airlock" || fail "$name is in no header"
+	done
+}
