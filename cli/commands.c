@@ -114,6 +114,20 @@ const struct command commands[] = {
 	 .examples = "airlock explain\tthe plan for this directory\n"
 		     "airlock explain --profile strict -- make\tthe plan for one command\n"
 		     "airlock explain --json -- make\tthe same for a program"},
+	{.name = "mcp",
+	 .group = "Run commands",
+	 .summary = "give an agent these commands as tools (MCP server)",
+	 .options = "-pty -json *",
+	 .run = cmd_mcp,
+	 .about = "Speaks the Model Context Protocol on standard input and output, for a program that is set up to "
+		  "start it. "
+		  "Its tools run commands, look at files, and review, apply and undo changes, in the project the "
+		  "server is "
+		  "started in or that --project names. The options hold for every command; what an agent asks for "
+		  "beyond "
+		  "them, the client asks you.",
+	 .examples = "airlock mcp --project ~/src/thing\twhat to put into the agent's configuration\n"
+		     "airlock mcp --profile strict\ttrust it less"},
 	{.name = "changes",
 	 .group = "Decide about changes",
 	 .summary = "what a run changed, and what became of it",
@@ -370,6 +384,8 @@ bool command_list_has(const char *list, const char *name)
 	size_t len = strlen(name);
 	while (list && *list) {
 		size_t n = strcspn(list, " ");
+		if (*list == '-' && n == len + 1 && strncmp(list + 1, name, len) == 0)
+			return false;
 		if ((n == 1 && *list == '*' && !command_option_is_ours(name)) ||
 		    (n == len && strncmp(list, name, n) == 0))
 			return true;

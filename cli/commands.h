@@ -41,7 +41,8 @@ struct command {
 	const char *name;
 	const char *group; /* its heading in help */
 	const char *summary;
-	const char *options; /* names of options separated by spaces, "*" for all of the library's, NULL for none */
+	const char *options; /* names of options separated by spaces, "*" for all of the library's, "-pty *" for all but
+			      * that one, NULL for none */
 	const char *operand; /* as in struct verb */
 	const char *completes;
 	const char *words;	  /* the words the operand may be, separated by spaces, or NULL */
@@ -74,10 +75,12 @@ bool command_takes(const struct command *c, const struct airlock_option *o);
 
 /* Reads the arguments (after the command's name), carries the command out, reports a failure. Returns the exit status. */
 int invoke(const struct command *c, int argc, char **argv);
+/* New settings with the environment and the options that were given; freed by the caller, also on failure. */
+int invocation_settings(const struct invocation *inv, struct airlock_settings **ret, struct airlock_error *err);
 /* Tells of a failure the way the command promises, and gives the exit status for it. */
 int invoke_report(const struct command *c, bool json, const struct airlock_error *err);
 
-command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_completion, cmd_help;
+command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_completion, cmd_help, cmd_mcp;
 command_function cmd_permissions_list, cmd_permissions_revoke, cmd_permissions_clear;
 command_function cmd_config_show, cmd_config_check, cmd_config_path;
 command_function cmd_playground_path, cmd_playground_size, cmd_playground_clear;

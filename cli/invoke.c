@@ -122,22 +122,28 @@ static int give_command(const struct invocation *inv, struct airlock_error *err)
 }
 
 /* What the library has to know. The variables first: options given here overrule them. */
-static int make_settings(struct invocation *inv, struct airlock_error *err)
+int invocation_settings(const struct invocation *inv, struct airlock_settings **ret, struct airlock_error *err)
 {
-	inv->settings = airlock_settings_new();
-	if (!inv->settings)
+	*ret = airlock_settings_new();
+	if (!*ret)
 		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
-	int rc = airlock_settings_set_environ(inv->settings, environ, err);
+	int rc = airlock_settings_set_environ(*ret, environ, err);
 	if (rc == 0)
-		rc = airlock_settings_set_asked_by(inv->settings, "cli", err);
+		rc = airlock_settings_set_asked_by(*ret, "cli", err);
 	for (size_t i = 0; i < inv->args.n_options && rc >= 0; i++) {
 		char origin[64];
 		const struct argument *a = &inv->args.options[i];
 		if (command_option_is_ours(a->option->name))
 			continue;
 		(void)snprintf(origin, sizeof origin, "--%s", a->option->name);
-		rc = airlock_settings_set(inv->settings, a->option->name, a->value, origin, err);
+		rc = airlock_settings_set(*ret, a->option->name, a->value, origin, err);
 	}
+	return rc;
+}
+
+static int make_settings(struct invocation *inv, struct airlock_error *err)
+{
+	int rc = invocation_settings(inv, &inv->settings, err);
 	return rc < 0 ? rc : give_command(inv, err);
 }
 

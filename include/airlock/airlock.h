@@ -202,6 +202,11 @@ int airlock_changes_show(const struct airlock_settings *s, const char *run, int 
 int airlock_changes_diff(const struct airlock_settings *s, const char *run, const char *const *paths, int colour,
 			 char **ret_text, struct airlock_error *err);
 
+/* Everything the run wrote to its standard output, or its error output: a descriptor for reading, the caller's to close.
+ * A run that wrote nothing there gives an empty one. */
+int airlock_output_open(const struct airlock_settings *s, const char *run, int is_stderr, int *ret_fd,
+			struct airlock_error *err);
+
 /* What apply would do that a person should confirm: the sensitive paths, one a line; "" when there are none. */
 int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
 			      char **ret_text, struct airlock_error *err);

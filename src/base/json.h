@@ -11,6 +11,20 @@
  */
 #pragma once
 
+/* Programs that link us may link jansson too, which has functions of the same names: the linker sees others. */
+#define json_begin base_json_begin
+#define json_bool base_json_bool
+#define json_close base_json_close
+#define json_error base_json_error
+#define json_int base_json_int
+#define json_ms base_json_ms
+#define json_null base_json_null
+#define json_open_array base_json_open_array
+#define json_open_object base_json_open_object
+#define json_path base_json_path
+#define json_string base_json_string
+#define json_stringn base_json_stringn
+
 #include "base/buf.h"
 
 #include <stdint.h>

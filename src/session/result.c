@@ -145,7 +145,7 @@ const char *airlock_run_result_text(struct airlock_run *run)
 	if (r->exit_code != 0)
 		buf_printf(&out, "Exit code: %d\n", r->exit_code);
 	if (run->layers.set && run->layers.set->n > 0) {
-		buf_printf(&out, "Changes (%s):\n", layers_state(&run->layers));
+		buf_adds(&out, "Changes:\n");
 		change_set_text(run->layers.set, &out);
 	}
 	run->text = buf_take(&out);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The tools as a model reads them. */
+#include "front.h"
+
+#define ERROR_SCHEMA                                                                                                   \
+	"{\"type\":[\"object\",\"null\"],\"properties\":{\"code\":{\"type\":\"string\"},\"message\":{\"type\":"        \
+	"\"string\"},\"op\":{\"type\":\"string\"},\"subject\":{\"type\":\"string\"},\"hint\":{\"type\":\"string\"}}}"
+
+#define FILES_SCHEMA                                                                                                   \
+	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"           \
+	"\"path_base64\":{\"type\":\"string\"},\"root\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\",\"enum\":" \
+	"[\"added\",\"modified\",\"deleted\",\"renamed\",\"metadata\",\"type\"]},\"type\":{\"type\":\"string\"},"      \
+	"\"state\":{\"type\":\"string\",\"enum\":[\"applied\",\"held\",\"conflict\",\"skipped\",\"discarded\"]},"      \
+	"\"reason\":{\"type\":[\"string\",\"null\"]},\"from\":{\"type\":[\"string\",\"null\"]},\"size\":{\"type\":"    \
+	"\"integer\"},\"mode\":{\"type\":\"string\"}},\"required\":[\"path\",\"kind\",\"state\"]}}"
+
+/* What a tool gives, or the error it ended with. */
+#define OUTPUT(required, properties)                                                                                   \
+	"{\"type\":\"object\",\"properties\":{" properties ",\"error\":" ERROR_SCHEMA                                  \
+	"},\"anyOf\":[{\"required\":[" required "]},{\"required\":[\"error\"]}]}"
+
+#define STRING "{\"type\":\"string\"}"
+#define INTEGER "{\"type\":\"integer\"}"
+
+#define CHANGES_OUTPUT                                                                                                 \
+	OUTPUT("\"run\",\"state\",\"files\"",                                                                          \
+	       "\"run\":" STRING ",\"state\":" STRING ",\"count\":" INTEGER ",\"files\":" FILES_SCHEMA)
+
+#define RUN_OUTPUT                                                                                                     \
+	"{\"type\":\"object\",\"properties\":{"                                                                        \
+	"\"run\":{\"type\":[\"string\",\"null\"]},"                                                                    \
+	"\"status\":{\"type\":\"string\",\"enum\":[\"exited\",\"signaled\",\"timeout\",\"error\"]},"                   \
+	"\"exit_code\":" INTEGER ",\"signal\":{\"type\":[\"integer\",\"null\"]},"                                      \
+	"\"duration_ms\":{\"type\":\"number\"},\"stdout\":" STRING ",\"stderr\":" STRING ","                           \
+	"\"stdout_bytes\":" INTEGER ",\"stderr_bytes\":" INTEGER ",\"truncated\":{\"type\":\"boolean\"},"              \
+	"\"working_dir\":{\"type\":[\"string\",\"null\"]},\"isolation\":{\"type\":[\"object\",\"null\"]},"             \
+	"\"usage\":{\"type\":[\"object\",\"null\"]},"                                                                  \
+	"\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING ",\"files\":" FILES_SCHEMA                \
+	"},\"required\":[\"state\",\"files\"]},\"error\":" ERROR_SCHEMA "},"                                           \
+	"\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"
+
+#define INPUT(required, properties)                                                                                    \
+	"{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "],"                            \
+	"\"additionalProperties\":false}"
+
+#define RUN_ARGUMENT                                                                                                   \
+	"\"run\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The run: its id, the beginning of it, or "     \
+	"\\\"last\\\".\"}"
+
+#define PATHS_ARGUMENT                                                                                                 \
+	"\"paths\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1},\"maxItems\":10000,"            \
+	"\"description\":\"Only these paths, relative to the project or absolute; a directory means everything below " \
+	"it. Left out: all.\"}"
+
+#define PATH_ARGUMENT(words)                                                                                           \
+	"\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"" words                                       \
+	" Relative to the project, or absolute inside it.\"}"
+
+static const char run_command_words[] =
+	"Run a shell command line and get its output. You have a whole shell: pipes, redirections, && and several "
+	"lines "
+	"work, and so does every program of this machine.\n\n"
+	"Files: the command can write to the project directory and to $HOME/playground, a place for experiments that "
+	"is "
+	"kept between commands. Everything else is read-only, and some of it, like keys and passwords, is hidden. /tmp "
+	"is empty at the start and thrown away at the end.\n\n"
+	"Network: there is none, unless you set network to true; then a person is asked, every time. To fetch a web "
+	"page, "
+	"prefer a tool made for that if you have one.\n\n"
+	"Changes: the result lists every file that was added, modified or deleted. Most changes are in the project "
+	"when "
+	"the result comes. Some are held back until somebody applies them, for instance git hooks; that is no error, "
+	"and "
+	"repeating the command does not help. Everything that was applied can be undone with undo.\n\n"
+	"Each command starts anew in working_dir: cd and variables do not last. There is no input to type, so use "
+	"options "
+	"that ask nothing. A command that fails gives its exit code; read its output, and tell the user plainly what "
+	"went wrong if you cannot fix it.";
+
+#define RUN_INPUT                                                                                                      \
+	INPUT("\"command\"",                                                                                           \
+	      "\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The command line, for /bin/sh.\"},"  \
+	      "\"working_dir\":{\"type\":\"string\",\"description\":\"Where to run it: an absolute path of a "         \
+	      "directory that exists, or \\\"playground\\\" for $HOME/playground. Default: the project "               \
+	      "directory.\"},"                                                                                         \
+	      "\"network\":{\"type\":\"boolean\",\"description\":\"Does it need the network? A person is asked each "  \
+	      "time. Default: false.\"},"                                                                              \
+	      "\"timeout\":{\"type\":\"number\",\"exclusiveMinimum\":0,\"description\":\"Seconds after which it is "   \
+	      "killed with all its processes; its changes are held then. Cannot be more than the configured "          \
+	      "limit.\"},"                                                                                             \
+	      "\"allow_write\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1},\"maxItems\":32,"   \
+	      "\"description\":\"More directories it must be able to write to, as absolute paths. A person is "        \
+	      "asked.\"}")
+
+const struct mcp_tool front_tools[] = {
+	{.name = "run_command",
+	 .title = "Run a command in a sandbox",
+	 .description = run_command_words,
+	 .input_schema = RUN_INPUT,
+	 .output_schema = RUN_OUTPUT,
+	 .is_destructive = true,
+	 .is_open_world = true,
+	 .call = tool_run_command},
+	{.name = "list_changes",
+	 .title = "List what a run changed",
+	 .description =
+		 "List the files a run added, modified, deleted or renamed, and what became of each: applied to the "
+		 "project, held back, in conflict, or discarded.",
+	 .input_schema = INPUT("\"run\"", RUN_ARGUMENT),
+	 .output_schema = CHANGES_OUTPUT,
+	 .is_read_only = true,
+	 .is_idempotent = true,
+	 .call = tool_list_changes},
+	{.name = "diff",
+	 .title = "Show what a run changed",
+	 .description =
+		 "Show the content of a run's changes as a unified diff, before and after. Works for changes that are "
+		 "held as well as for those already applied.",
+	 .input_schema = INPUT("\"run\"", RUN_ARGUMENT "," PATHS_ARGUMENT),
+	 .output_schema = OUTPUT("\"run\",\"diff\"", "\"run\":" STRING ",\"diff\":" STRING ",\"bytes\":" INTEGER
+						     ",\"truncated\":{\"type\":\"boolean\"}"),
+	 .is_read_only = true,
+	 .is_idempotent = true,
+	 .call = tool_diff},
+	{.name = "apply_changes",
+	 .title = "Apply held changes",
+	 .description =
+		 "Make changes of a run that were held back in the project. A person is asked first when some of them "
+		 "could make other programs run something later (git hooks, shell start files, editor tasks). Where "
+		 "somebody else has edited the same file meanwhile, nothing is applied. What is applied can be "
+		 "undone.",
+	 .input_schema = INPUT("\"run\"", RUN_ARGUMENT "," PATHS_ARGUMENT),
+	 .output_schema = CHANGES_OUTPUT,
+	 .is_destructive = true,
+	 .is_idempotent = true,
+	 .call = tool_apply_changes},
+	{.name = "discard_changes",
+	 .title = "Discard held changes",
+	 .description =
+		 "Throw away changes of a run that were held back. The project stays as it is. This cannot be undone.",
+	 .input_schema = INPUT("\"run\"", RUN_ARGUMENT "," PATHS_ARGUMENT),
+	 .output_schema = CHANGES_OUTPUT,
+	 .is_destructive = true,
+	 .is_idempotent = true,
+	 .call = tool_discard_changes},
+	{.name = "undo",
+	 .title = "Undo a run",
+	 .description =
+		 "Put back what applying a run replaced or deleted, and remove what it added. Without run it is the "
+		 "last one that was applied in this project. Undoing the same run again does it again. Where "
+		 "somebody else has edited the same file since, nothing is done.",
+	 .input_schema = INPUT("", RUN_ARGUMENT "," PATHS_ARGUMENT),
+	 .output_schema = CHANGES_OUTPUT,
+	 .is_destructive = true,
+	 .call = tool_undo},
+#include "catalog_files.h"
+	{0},
+};

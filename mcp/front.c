@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "front.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct front *front_of(const struct mcp_request *r)
+{
+	return mcp_data(r);
+}
+
+int front_error(struct airlock_error *err, int code, const char *format, ...)
+{
+	va_list args;
+	*err = (struct airlock_error){.code = code};
+	va_start(args, format);
+	(void)vsnprintf(err->message, sizeof err->message, format, args);
+	va_end(args);
+	return code;
+}
+
+int front_settings(struct front *f, struct airlock_settings **ret, struct airlock_error *err)
+{
+	int rc = f->options->settings(f->options->data, ret, err);
+	return rc < 0 ? rc : airlock_settings_set_session(*ret, f->session, err);
+}
+
+static int explain_base(struct airlock_settings *s, json_t **ret, struct airlock_error *err)
+{
+	struct airlock_job *job = NULL;
+	int rc = airlock_settings_set_command(s, "true", err);
+	if (rc >= 0)
+		rc = airlock_job_prepare(s, &job, err);
+	if (rc >= 0)
+		*ret = json_loads(airlock_job_explain_json(job), 0, NULL);
+	airlock_job_free(job);
+	return rc < 0 ? rc : *ret ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "cannot read the plan");
+}
+
+int front_base(struct front *f, json_t **ret, struct airlock_error *err)
+{
+	struct airlock_settings *s = NULL;
+	int rc = 0;
+	if (!f->base) {
+		rc = front_settings(f, &s, err);
+		if (rc >= 0)
+			rc = explain_base(s, &f->base, err);
+		airlock_settings_free(s);
+	}
+	*ret = f->base;
+	return rc;
+}
+
+/* ── Runs ── */
+
+void front_remember_run(struct front *f, const char *id)
+{
+	char *slot = f->own_runs[f->n_own_runs++ % FRONT_OWN_RUNS];
+	(void)snprintf(slot, sizeof f->own_runs[0], "%s", id);
+}
+
+const char *front_last_run(const struct front *f)
+{
+	return f->n_own_runs ? f->own_runs[(f->n_own_runs - 1) % FRONT_OWN_RUNS] : NULL;
+}
+
+bool front_is_own_run(const struct front *f, const char *id)
+{
+	for (size_t i = 0; i < f->n_own_runs && i < FRONT_OWN_RUNS; i++)
+		if (strcmp(f->own_runs[i], id) == 0)
+			return true;
+	return false;
+}
+
+/* Whatever is changed below another directory belongs to somebody else. */
+static bool is_of_project(json_t *changes, json_t *base)
+{
+	json_t *file, *root, *roots = json_object_get(base, "roots");
+	size_t i, j;
+	json_array_foreach(json_object_get(changes, "files"), i, file)
+	{
+		json_array_foreach(roots, j, root) if (json_equal(root, json_object_get(file, "root"))) return true;
+	}
+	return json_array_size(json_object_get(changes, "files")) == 0;
+}
+
+static int check_run(struct front *f, json_t *changes, const char *asked, char ret_id[48], struct airlock_error *err)
+{
+	const char *id = json_string_value(json_object_get(changes, "run"));
+	json_t *base = NULL;
+	int rc = id ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "cannot read the changes of %s", asked);
+	if (rc == 0 && !front_is_own_run(f, id)) {
+		rc = front_base(f, &base, err);
+		if (rc == 0 && !is_of_project(changes, base))
+			rc = front_error(err, AIRLOCK_ERR_NOT_FOUND, "there is no run \"%s\" of this project", asked);
+	}
+	if (rc == 0)
+		(void)snprintf(ret_id, 48, "%s", id);
+	return rc;
+}
+
+int front_find_run(struct front *f, const struct airlock_settings *s, const char *run, char ret_id[48],
+		   struct airlock_error *err)
+{
+	char *text = NULL;
+	if (strcmp(run, "last") == 0 && front_last_run(f))
+		run = front_last_run(f);
+	int rc = airlock_changes_show(s, run, 1, &text, err);
+	if (rc >= 0) {
+		json_t *changes = json_loads(text, 0, NULL);
+		rc = check_run(f, changes, run, ret_id, err);
+		json_decref(changes);
+	}
+	airlock_free(text);
+	return rc;
+}
+
+/* ── Answers ── */
+
+char *front_join(char *text, const char *more)
+{
+	char *joined = NULL;
+	if (text && more && asprintf(&joined, "%s%s", text, more) < 0)
+		joined = NULL;
+	free(text);
+	return joined;
+}
+
+json_t *front_failure(const struct airlock_error *err, bool is_run, bool with_hint)
+{
+	char *text = NULL, *json = is_run ? airlock_failure_json(err) : airlock_error_json(err);
+	bool has_hint = with_hint && err->hint[0];
+	if (asprintf(&text, "ERROR: %s%s%s", err->message, has_hint ? "\nHint: " : "", has_hint ? err->hint : "") < 0)
+		text = NULL;
+	json_t *result =
+		mcp_tool_text(text ? text : "ERROR: out of memory", json ? json_loads(json, 0, NULL) : NULL, true);
+	free(text);
+	airlock_free(json);
+	return result;
+}
+
+void front_fail(struct mcp_request *r, const struct airlock_error *err)
+{
+	mcp_reply(r, front_failure(err, false, true));
+}
+
+void front_fail_run(struct mcp_request *r, const struct airlock_error *err)
+{
+	mcp_reply(r, front_failure(err, true, true));
+}
+
+void front_reply(struct mcp_request *r, const char *text, const char *json)
+{
+	json_t *data = json ? json_loads(json, 0, NULL) : NULL;
+	struct airlock_error err;
+	if (text && data) {
+		mcp_reply(r, mcp_tool_text(text, data, false));
+		return;
+	}
+	json_decref(data);
+	(void)front_error(&err, AIRLOCK_ERR_INTERNAL, "out of memory");
+	front_fail(r, &err);
+}
+
+int front_paths(json_t *arguments, const char ***ret, struct airlock_error *err)
+{
+	json_t *paths = json_object_get(arguments, "paths"), *path;
+	size_t i;
+	*ret = NULL;
+	if (json_array_size(paths) == 0)
+		return 0;
+	*ret = calloc(json_array_size(paths) + 1, sizeof **ret);
+	if (!*ret)
+		return front_error(err, AIRLOCK_ERR_INTERNAL, "out of memory");
+	json_array_foreach(paths, i, path)(*ret)[i] = json_string_value(path);
+	return 0;
+}
+
+json_t *front_base64(const char *bytes, size_t len)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *in = (const unsigned char *)bytes;
+	char *out = malloc(len / 3 * 4 + 5), *at = out;
+	for (size_t i = 0; out && i < len; i += 3) {
+		unsigned three = (unsigned)in[i] << 16 | (i + 1 < len ? (unsigned)in[i + 1] << 8 : 0) |
+				 (i + 2 < len ? (unsigned)in[i + 2] : 0);
+		*at++ = letters[three >> 18];
+		*at++ = letters[three >> 12 & 63];
+		*at++ = i + 1 < len ? letters[three >> 6 & 63] : '=';
+		*at++ = i + 2 < len ? letters[three & 63] : '=';
+	}
+	json_t *text = out ? json_stringn(out, (size_t)(at - out)) : NULL;
+	free(out);
+	return text;
+}

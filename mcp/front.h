@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the tools of airlock share: settings for a call, results, questions, and which runs a client may name. */
+#pragma once
+
+#include <airlock/airlock.h>
+
+#include "serve.h"
+#include "server.h"
+
+#define FRONT_OWN_RUNS 64
+
+struct front {
+	const struct mcp_options *options;
+	char session[48];		   /* what "for this session" means in an answer: this server */
+	char own_runs[FRONT_OWN_RUNS][48]; /* the latest runs of this server, a ring */
+	size_t n_own_runs;		   /* how many there were */
+	json_t *base;			   /* the plan of a call that asks for nothing; NULL until needed */
+};
+
+struct front *front_of(const struct mcp_request *r);
+/* Settings for one call; the caller frees them. */
+int front_settings(struct front *f, struct airlock_settings **ret, struct airlock_error *err);
+/* The plan of a call that asks for nothing, as explain gives it. Borrowed. */
+int front_base(struct front *f, json_t **ret, struct airlock_error *err);
+
+/* Is this run one of the server's project? "last" is this server's own latest run when it has one. ret_id: its full id.
+ * A client must not look at what was done in other projects. */
+int front_find_run(struct front *f, const struct airlock_settings *s, const char *run, char ret_id[48],
+		   struct airlock_error *err);
+bool front_is_own_run(const struct front *f, const char *id);
+void front_remember_run(struct front *f, const char *id);
+const char *front_last_run(const struct front *f); /* NULL: none yet */
+
+/* ── Answers ── */
+
+/* Text that starts with ERROR, and the error as data. */
+void front_fail(struct mcp_request *r, const struct airlock_error *err);
+/* The same for a call that is a run: the data is a whole result object. */
+void front_fail_run(struct mcp_request *r, const struct airlock_error *err);
+json_t *front_failure(const struct airlock_error *err, bool is_run, bool with_hint);
+/* json: an object's text of the library. */
+void front_reply(struct mcp_request *r, const char *text, const char *json);
+/* Ways to put a text together; NULL in, NULL out. */
+char *front_join(char *text /* freed */, const char *more);
+
+json_t *front_base64(const char *bytes, size_t len);
+
+/* ── Questions ── */
+
+/* Asks the person in front of the client; answered passes the answers to front_answer. False: the client has no way to ask,
+ * which is a no. */
+bool front_ask(struct mcp_request *r, const struct airlock_question *q, mcp_answered *answered);
+enum airlock_answer front_answer(json_t *answers);
+bool front_is_yes(enum airlock_answer answer);
+/* The refusal of a question that could not be asked, with the line that grants it; or that was answered with no. */
+void front_deny(struct mcp_request *r, const struct airlock_question *q, bool asked, bool is_run);
+
+/* ── Arguments ── */
+
+/* "paths" as a NULL-terminated list of borrowed strings, to be freed; *ret is NULL when there are none. */
+int front_paths(json_t *arguments, const char ***ret, struct airlock_error *err);
+int front_error(struct airlock_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ── The tools, one file each ── */
+
+typedef void front_tool(struct mcp_request *r, json_t *arguments);
+front_tool tool_run_command, tool_list_changes, tool_diff, tool_apply_changes, tool_discard_changes, tool_undo;
+front_tool tool_read_file, tool_write_file, tool_edit_file, tool_list_files, tool_glob, tool_grep;
+
+extern const struct mcp_tool front_tools[];
+extern const struct mcp_method front_resource_methods[];

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* apply_changes: what is sensitive is for a person to decide, whoever asks for it. */
+#include "deciding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct applying {
+	struct airlock_settings *settings;
+	struct airlock_asked *asked;
+	const char **paths;
+	json_t *arguments; /* behind the paths */
+	char run[48];
+};
+
+static void release(void *state)
+{
+	struct applying *a = state;
+	airlock_asked_free(a->asked);
+	airlock_settings_free(a->settings);
+	json_decref(a->arguments);
+	free(a->paths);
+	free(a);
+}
+
+static void apply(struct mcp_request *r, struct applying *a)
+{
+	struct airlock_error err = {0};
+	size_t count = 0;
+	char *text = NULL;
+	if (airlock_changes_apply(a->settings, a->run, a->paths, 0, &count, &text, &err) < 0)
+		front_fail(r, &err);
+	else
+		deciding_reply(r, a->settings, a->run, "applied", count, text);
+	airlock_free(text);
+}
+
+static void answered(struct mcp_request *r, json_t *answers)
+{
+	struct applying *a = mcp_state(r);
+	if (front_is_yes(front_answer(answers)))
+		apply(r, a);
+	else
+		front_deny(r, airlock_asked_question(a->asked), true, false);
+}
+
+void tool_apply_changes(struct mcp_request *r, json_t *arguments)
+{
+	struct airlock_error err = {0};
+	struct applying *a = calloc(1, sizeof *a);
+	if (!a) {
+		mcp_fail(r, RPC_INTERNAL_ERROR, NULL, "out of memory");
+		return;
+	}
+	mcp_keep(r, a, release, NULL);
+	a->arguments = json_incref(arguments);
+	int rc = front_settings(front_of(r), &a->settings, &err);
+	if (rc >= 0)
+		rc = front_find_run(front_of(r), a->settings, json_string_value(json_object_get(arguments, "run")),
+				    a->run, &err);
+	if (rc >= 0)
+		rc = front_paths(arguments, &a->paths, &err);
+	if (rc >= 0)
+		rc = airlock_changes_question(a->settings, a->run, a->paths, &a->asked, &err);
+	if (rc < 0) {
+		front_fail(r, &err);
+	} else if (!a->asked) {
+		apply(r, a);
+	} else if (!front_ask(r, airlock_asked_question(a->asked), answered)) {
+		front_deny(r, airlock_asked_question(a->asked), false, false);
+	}
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* run_command: prepare, ask when something needs a person's yes, start, and follow it from the server's loop. */
+#include "front.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS_MS 2000
+
+struct command_run {
+	struct airlock_job *job;
+	struct airlock_run *run; /* NULL until it has started */
+	int64_t started_ms;
+};
+
+static void release(void *state)
+{
+	struct command_run *c = state;
+	airlock_run_free(c->run);
+	airlock_job_free(c->job);
+	free(c);
+}
+
+/* ── The result ── */
+
+static char *add_notes(char *text, const struct command_run *c)
+{
+	const struct airlock_error *err = airlock_run_error(c->run);
+	if (err->code) {
+		text = front_join(text, err->message);
+		text = front_join(text, "\n");
+	}
+	for (size_t i = 0; airlock_run_note(c->run, i); i++) {
+		text = front_join(text, "note: ");
+		text = front_join(text, airlock_run_note(c->run, i));
+		text = front_join(text, "\n");
+	}
+	const char *state = airlock_run_changes_state(c->run);
+	if (strcmp(state, "held") == 0 || strcmp(state, "partial") == 0)
+		text = front_join(text, "Held changes are not in the project yet: see diff, apply_changes and "
+					"discard_changes.\n");
+	return text;
+}
+
+static char *result_text(const struct command_run *c)
+{
+	bool is_failure = airlock_run_status(c->run) == AIRLOCK_FAILED;
+	char *text = strdup(is_failure ? "ERROR: " : "");
+	if (!is_failure)
+		text = front_join(text, airlock_run_result_text(c->run));
+	return add_notes(text, c);
+}
+
+/* What did not fit is a resource. */
+static void link_stream(json_t *content, json_t *data, const char *stream, const char *key)
+{
+	char uri[128];
+	json_int_t bytes = json_integer_value(json_object_get(data, key));
+	if (bytes <= (json_int_t)json_string_length(json_object_get(data, stream)))
+		return;
+	(void)snprintf(uri, sizeof uri, "airlock://run/%s/%s", json_string_value(json_object_get(data, "run")), stream);
+	(void)json_array_append_new(content,
+				    json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", "resource_link", "uri", uri,
+					      "name", stream, "description", "the whole output of the command",
+					      "mimeType", "text/plain", "size", bytes));
+}
+
+static void finish(struct mcp_request *r, struct command_run *c)
+{
+	bool is_failure = airlock_run_status(c->run) == AIRLOCK_FAILED;
+	json_t *data = json_loads(airlock_run_result_json(c->run), 0, NULL);
+	char *text = result_text(c);
+	front_remember_run(front_of(r), airlock_run_id(c->run));
+	json_t *result = data && text ? mcp_tool_text(text, json_incref(data), is_failure) : NULL;
+	if (result && json_is_true(json_object_get(data, "truncated"))) {
+		link_stream(json_object_get(result, "content"), data, "stdout", "stdout_bytes");
+		link_stream(json_object_get(result, "content"), data, "stderr", "stderr_bytes");
+	}
+	mcp_reply(r, result);
+	json_decref(data);
+	free(text);
+}
+
+/* ── While it runs ── */
+
+static void tell_progress(struct mcp_request *r, const struct command_run *c)
+{
+	const char *latest = "";
+	int64_t n = airlock_run_progress(c->run, &latest);
+	double seconds = (double)(mcp_now_ms() - c->started_ms) / 1000;
+	char *inert = airlock_text_inert(latest, strlen(latest)), message[512];
+	if (n < 0)
+		(void)snprintf(message, sizeof message, "running for %.0f s", seconds);
+	else
+		(void)snprintf(message, sizeof message, "%lld file%s changed%s%.300s", (long long)n, n == 1 ? "" : "s",
+			       n > 0 && inert ? ", latest: " : "", n > 0 && inert ? inert : "");
+	mcp_progress(r, seconds, message);
+	airlock_free(inert);
+}
+
+static void ready(struct mcp_request *r)
+{
+	struct command_run *c = mcp_state(r);
+	int64_t now = mcp_now_ms();
+	if (airlock_run_dispatch(c->run, 0) == 0) {
+		finish(r, c);
+		return;
+	}
+	if (mcp_wants_progress(r) && now >= mcp_wake_ms(r)) {
+		tell_progress(r, c);
+		mcp_wait(r, airlock_run_fd(c->run), now + PROGRESS_MS, ready);
+	}
+}
+
+/* The whole tree is killed; its end is still waited for, so that its changes are found and held. */
+static void cancel(struct mcp_request *r)
+{
+	struct command_run *c = mcp_state(r);
+	if (c->run)
+		(void)airlock_run_signal(c->run, SIGKILL);
+	else
+		mcp_drop(r);
+}
+
+/* ── Before it runs ── */
+
+static void start(struct mcp_request *r, struct command_run *c)
+{
+	struct airlock_error err = {0};
+	if (airlock_run_start(c->job, NULL, &c->run, &err) < 0) {
+		front_fail_run(r, &err);
+		return;
+	}
+	c->started_ms = mcp_now_ms();
+	mcp_wait(r, airlock_run_fd(c->run), mcp_wants_progress(r) ? c->started_ms + PROGRESS_MS : 0, ready);
+}
+
+static void answered(struct mcp_request *r, json_t *answers)
+{
+	struct command_run *c = mcp_state(r);
+	airlock_job_answer(c->job, front_answer(answers));
+	start(r, c);
+}
+
+static int set_network(struct airlock_settings *s, json_t *arguments, struct airlock_error *err)
+{
+	if (!json_is_true(json_object_get(arguments, "network")))
+		return 0;
+	return airlock_settings_set(s, "network", "true", "network", err);
+}
+
+static int set_paths(struct airlock_settings *s, json_t *arguments, struct airlock_error *err)
+{
+	json_t *path;
+	size_t i;
+	int rc = 0;
+	json_array_foreach(json_object_get(arguments, "allow_write"), i, path) if (rc >= 0) rc =
+		airlock_settings_set(s, "allow-write", json_string_value(path), "allow_write", err);
+	return rc;
+}
+
+/* A call may take less time than the person who started the server allows, never more. */
+static int set_timeout(struct front *f, struct airlock_settings *s, json_t *arguments, struct airlock_error *err)
+{
+	json_t *asked = json_object_get(arguments, "timeout"), *base = NULL;
+	char text[32];
+	if (!asked)
+		return 0;
+	int rc = front_base(f, &base, err);
+	if (rc < 0)
+		return rc;
+	json_t *most = json_object_get(json_object_get(base, "limits"), "timeout_ms");
+	double ms = json_number_value(asked) * 1000;
+	if (json_is_number(most) && ms > json_number_value(most))
+		ms = json_number_value(most);
+	(void)snprintf(text, sizeof text, "%.0fms", ms < 1 ? 1 : ms);
+	return airlock_settings_set(s, "timeout", text, "timeout", err);
+}
+
+static int prepare(struct front *f, json_t *arguments, struct airlock_job **ret, struct airlock_error *err)
+{
+	struct airlock_settings *s = NULL;
+	const char *dir = json_string_value(json_object_get(arguments, "working_dir"));
+	int rc = front_settings(f, &s, err);
+	if (rc >= 0)
+		rc = airlock_settings_set_command(s, json_string_value(json_object_get(arguments, "command")), err);
+	if (rc >= 0 && dir && *dir)
+		rc = airlock_settings_set(s, "working-dir", dir, "working_dir", err);
+	if (rc >= 0)
+		rc = set_network(s, arguments, err);
+	if (rc >= 0)
+		rc = set_paths(s, arguments, err);
+	if (rc >= 0)
+		rc = set_timeout(f, s, arguments, err);
+	if (rc >= 0)
+		rc = airlock_job_prepare(s, ret, err);
+	airlock_settings_free(s);
+	return rc;
+}
+
+void tool_run_command(struct mcp_request *r, json_t *arguments)
+{
+	struct airlock_error err = {0};
+	struct command_run *c = calloc(1, sizeof *c);
+	if (!c) {
+		mcp_fail(r, RPC_INTERNAL_ERROR, NULL, "out of memory");
+		return;
+	}
+	mcp_keep(r, c, release, cancel);
+	if (prepare(front_of(r), arguments, &c->job, &err) < 0) {
+		front_fail_run(r, &err);
+		return;
+	}
+	const struct airlock_question *q = airlock_job_question(c->job);
+	if (!q) {
+		start(r, c);
+	} else if (!front_ask(r, q, answered)) {
+		front_deny(r, q, false, true);
+	}
+}
