@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`airlock mcp`: what needs a person, and how a client is asked. Prints TAP.
+
+    mcp_asking.py BUILD
+"""
+import contextlib
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from mcp_client import Client, main, test, text_of  # noqa: E402
+
+INTERFACES = "tail -n +3 /proc/net/dev | wc -l"
+HOOK = "mkdir -p .git/hooks; echo x >.git/hooks/pre-commit; echo y >plain"
+
+
+def call(tool, **arguments):
+    return {"name": tool, "arguments": arguments}
+
+
+@contextlib.contextmanager
+def asking(place, answer, revision="2025-11-25"):
+    """A client that answers every question with this."""
+    with Client(place) as client:
+        client.answer = lambda request: answer
+        client.initialize(revision, elicitation={})
+        yield client
+
+
+def denied(result, reason):
+    assert result["isError"] and text_of(result).startswith("ERROR: permission "), result
+    assert result["structuredContent"]["error"]["code"] == "denied", result
+    assert reason in text_of(result), result
+    return True
+
+
+@test
+def accepting_gives_the_network_for_this_once(place):
+    for revision in ("2025-06-18", "2025-11-25"):
+        with asking(place, {"action": "accept", "content": {}}, revision) as client:
+            for _ in range(2):  # asked each time
+                data = client.run("echo 'a b'", network=True)["structuredContent"]
+                assert data["stdout"] == "a b\n" and data["isolation"]["network"] == "allowed", data
+            assert client.run("true")["structuredContent"]["isolation"]["network"] == "blocked"
+            assert len(client.asked) == 2, client.asked
+            request = client.asked[0]
+            assert request["method"] == "elicitation/create" and isinstance(request["id"], (str, int)), request
+            assert request["params"]["message"].endswith("Run command with network access: echo 'a b'?"), request
+            assert request["params"]["requestedSchema"]["type"] == "object", request
+            assert ("mode" in request["params"]) == (revision != "2025-06-18"), request
+
+
+@test
+def declining_cancelling_and_failing_are_a_no(place):
+    for answer in ({"action": "decline"}, {"action": "cancel"}, {"action": "maybe"}, {}, [], None,
+                   {"action": "accept", "content": {"answer": "deny"}},
+                   {"action": "accept", "content": {"answer": 7}}):
+        with asking(place, answer) as client:
+            denied(client.run("echo x >made", network=True), "network")
+    assert not (place.project / "made").exists()
+
+
+@test
+def a_client_that_answers_with_an_error_said_no(place):
+    with Client(place) as client:
+        client.initialize(elicitation={})
+        number = client.start("tools/call", call("run_command", command="true", network=True))
+        request = client.receive()
+        client.send({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32603, "message": "no"}})
+        denied(client.wait(number)["result"], "network")
+
+
+@test
+def without_elicitation_it_is_denied_with_the_line_that_grants_it(place):
+    for capabilities in ({}, {"elicitation": {"url": {}}}, {"elicitation": None}):
+        with Client(place) as client:
+            client.initialize(**capabilities)
+            result = client.run("echo 'it''s' $HOME", network=True)
+            denied(result, "network")
+            line = text_of(result).splitlines()[-1].partition("with: ")[2]
+            assert line.startswith("airlock run ") and "--network" in line and "--yes" in line, line
+            assert "echo" in line and str(place.project) in line, line
+
+
+@test
+def yes_on_the_servers_command_line_asks_nobody(place):
+    with Client(place, "--yes") as client:
+        client.initialize()
+        assert client.run("true", network=True)["structuredContent"]["isolation"]["network"] == "allowed"
+
+
+@test
+def more_writable_directories_are_asked_for(place):
+    extra = place.home / "extra"
+    extra.mkdir()
+    with asking(place, {"action": "accept"}) as client:
+        data = client.run("echo x >../extra/made", allow_write=[str(extra)], network=True)["structuredContent"]
+        assert data["exit_code"] == 0 and (extra / "made").exists(), data
+        message = client.asked[0]["params"]["message"]
+        assert len(client.asked) == 1 and str(extra) in message and "network" in message, message
+        result = client.run("true", allow_write=[str(place.home / "nothing")])  # checked before anybody is asked
+        assert result["isError"] and len(client.asked) == 1, result
+
+
+@test
+def what_is_shown_is_inert(place):
+    with asking(place, {"action": "decline"}) as client:
+        client.run("echo a\nAllowed?\x1b[2J \u202e", network=True)
+        message = client.asked[0]["params"]["message"]
+        assert "\x1b" not in message and "\u202e" not in message and "\nAllowed?" not in message, message
+
+
+@test
+def sensitive_changes_need_a_person_too(place):
+    with Client(place) as client:
+        client.initialize()
+        data = client.run(HOOK)["structuredContent"]
+        assert data["changes"]["state"] == "partial", data
+        result = client.tool("apply_changes", run=data["run"])
+        denied(result, "sensitive-changes")
+        assert f"airlock apply {data['run']}" in text_of(result) or "airlock apply" in text_of(result), result
+    with asking(place, {"action": "decline"}) as client:
+        denied(client.tool("apply_changes", run=data["run"]), "sensitive-changes")
+        assert "pre-commit" in client.asked[0]["params"]["message"], client.asked
+    assert not (place.project / ".git/hooks/pre-commit").exists()
+    with asking(place, {"action": "accept"}) as client:
+        assert client.tool("apply_changes", run=data["run"])["structuredContent"]["count"] >= 1
+        assert (place.project / ".git/hooks/pre-commit").read_text() == "x\n"
+        client.tool("undo", run=data["run"])
+        assert not (place.project / ".git/hooks/pre-commit").exists()
+        result = client.tool("undo", run=data["run"])  # again: that would bring the hook back
+        assert result["isError"] and "sensitive" in text_of(result), result
+        assert not (place.project / ".git/hooks/pre-commit").exists()
+
+
+@test
+def others_are_served_while_a_question_waits(place):
+    with Client(place) as client:
+        client.initialize(elicitation={})
+        first = client.start("tools/call", call("run_command", command="echo one", network=True))
+        second = client.start("tools/call", call("run_command", command="echo two", network=True))
+        questions = {}
+        for _ in range(2):
+            request = client.receive()
+            questions["one" if "echo one" in request["params"]["message"] else "two"] = request["id"]
+        assert text_of(client.run("echo three")) == "three\n"
+        client.send({"jsonrpc": "2.0", "id": questions["two"], "result": {"action": "accept"}})
+        assert text_of(client.wait(second)["result"]) == "two\n"
+        client.notify("notifications/cancelled", requestId=first)
+        note = client.receive()
+        assert note["method"] == "notifications/cancelled" and note["params"]["requestId"] == questions["one"], note
+        client.send({"jsonrpc": "2.0", "id": questions["one"], "result": {"action": "accept"}})
+        assert client.request("ping")["result"] == {}
+
+
+# ---- 2026-07-28
+
+
+
+def first_round(client, params):
+    result = client.request("tools/call", params)["result"]
+    assert result["resultType"] == "input_required", result
+    assert len(result["inputRequests"]) == 1 and len(result["requestState"]) >= 32, result
+    (key, request), = result["inputRequests"].items()
+    assert request["method"] == "elicitation/create", request
+    return key, request["params"], result["requestState"]
+
+
+@test
+def in_2026_the_request_comes_again_with_the_answer(place):
+    params = call("run_command", command="echo hi", network=True)
+    with Client(place) as client:
+        client.modern(elicitation={"form": {}})
+        for action, allowed in (("accept", True), ("decline", False), ("cancel", False)):
+            key, question, state = first_round(client, params)
+            assert question["message"].endswith("Run command with network access: echo hi?"), question
+            result = client.request("tools/call", {**params, "requestState": state,
+                                                   "inputResponses": {key: {"action": action}}})["result"]
+            assert result["resultType"] == "complete", result
+            if allowed:
+                assert text_of(result) == "hi\n" and result["structuredContent"]["isolation"]["network"] == "allowed"
+            else:
+                denied(result, "network")
+        assert not client.asked, "a server of 2026-07-28 sends no requests"
+
+
+@test
+def a_request_state_is_good_for_one_use_of_one_request(place):
+    params = call("run_command", command="echo x >made", network=True)
+    with Client(place) as client:
+        client.modern(elicitation={})
+
+        def again(state, **changed):
+            whole = {**params, **changed, "requestState": state, "inputResponses": {key: {"action": "accept"}}}
+            return client.request("tools/call", whole)
+
+        key, _, state = first_round(client, params)
+        other = call("run_command", command="echo y >made", network=True)
+        assert again(state, **other)["error"]["code"] == -32602  # another command
+        assert again(state)["error"]["code"] == -32602  # and used up by that
+        key, _, state = first_round(client, params)
+        assert again(state[:-1] + ("0" if state[-1] != "0" else "1"))["error"]["code"] == -32602
+        assert again("")["error"]["code"] == -32602
+        assert again(7)["error"]["code"] == -32602
+        assert not (place.project / "made").exists()
+        assert again(state)["result"]["structuredContent"]["exit_code"] == 0
+        assert again(state)["error"]["code"] == -32602  # once
+        _, _, one = first_round(client, params)
+        _, _, two = first_round(client, params)
+        assert one != two
+    with Client(place) as client:
+        client.modern(elicitation={})
+        assert again(two)["error"]["code"] == -32602  # another server
+
+
+@test
+def answers_without_a_question_count_for_nothing(place):
+    params = call("run_command", command="echo x >made", network=True)
+    with Client(place) as client:
+        client.modern(elicitation={})
+        result = client.request("tools/call", {**params, "inputResponses": {"permission": {"action": "accept"}}})["result"]
+        assert result["resultType"] == "input_required", result
+        key, _, state = first_round(client, params)
+        result = client.request("tools/call", {**params, "requestState": state, "inputResponses": {
+            "other": {"action": "accept"}}})["result"]
+        assert result["resultType"] == "input_required" and result["requestState"] != state, result
+        reply = client.request("tools/call", {**params, "requestState": result["requestState"], "inputResponses": [1]})
+        assert reply["error"]["code"] == -32602, reply
+    assert not (place.project / "made").exists()
+
+
+@test
+def without_elicitation_2026_denies_as_well(place):
+    with Client(place) as client:
+        client.modern()
+        denied(client.run("true", network=True), "network")
+
+
+@test
+def sensitive_changes_in_2026(place):
+    with Client(place) as client:
+        client.modern(elicitation={})
+        run = client.run(HOOK)["structuredContent"]["run"]
+        params = call("apply_changes", run=run)
+        key, question, state = first_round(client, params)
+        assert "pre-commit" in question["message"], question
+        result = client.request("tools/call", {**params, "requestState": state,
+                                               "inputResponses": {key: {"action": "accept"}}})["result"]
+        assert (place.project / ".git/hooks/pre-commit").exists(), result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

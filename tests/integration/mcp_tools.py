@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`airlock mcp`: what the tools do. Prints TAP.
+
+    mcp_tools.py BUILD
+"""
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from mcp_client import Client, main, test, text_of  # noqa: E402
+
+
+
+
+def states(data):
+    return {file["path"]: file["state"] for file in data["files"]}
+
+
+@test
+def a_command_gives_its_output_its_exit_code_and_its_changes(place):
+    (place.project / "old").write_text("old\n")
+    with Client(place) as client:
+        client.initialize()
+        result = client.run("echo out; echo err >&2; echo new >made; rm old; exit 3")
+        data = result["structuredContent"]
+        assert not result.get("isError"), result
+        assert (data["stdout"], data["stderr"], data["exit_code"], data["status"]) == ("out\n", "err\n", 3, "exited"), data
+        assert data["changes"]["state"] == "applied" and states(data["changes"]) == {"made": "applied", "old": "applied"}
+        assert data["isolation"]["filesystem"] == "enforced" and data["isolation"]["network"] == "blocked", data
+        assert text_of(result) == "out\nerr\nExit code: 3\nChanges:\nA  made\nD  old\n", text_of(result)
+        assert (place.project / "made").read_text() == "new\n" and not (place.project / "old").exists()
+
+
+@test
+def a_silent_command_says_so(place):
+    with Client(place) as client:
+        client.initialize()
+        assert text_of(client.run("true")) == "No output received from command\n"
+        assert text_of(client.run("exit 7")) == "No output received from command\nExit code: 7\n"
+
+
+@test
+def where_a_command_runs(place):
+    (place.project / "sub").mkdir()
+    (place.project / "file").touch()
+    with Client(place) as client:
+        client.initialize()
+        assert text_of(client.run("pwd")) == f"{place.project}\n"
+        assert text_of(client.run("pwd", working_dir=str(place.project / "sub"))) == f"{place.project}/sub\n"
+        assert text_of(client.run("pwd; echo x >kept", working_dir="playground")).startswith(f"{place.home}/playground\n")
+        assert text_of(client.run("cat kept", working_dir="playground")) == "x\n"
+        for path, what in (("nothing", "does not exist"), ("file", "is not a directory")):
+            result = client.run("true", working_dir=f"{place.project}/{path}")
+            assert result["isError"] and result["structuredContent"]["status"] == "error", result
+            assert text_of(result).startswith(f"ERROR: Working directory {what}: {place.project}/{path}"), result
+
+
+@test
+def no_network_no_input_no_writing_outside(place):
+    with Client(place) as client:
+        client.initialize()
+        data = client.run("cat; tail -n +3 /proc/net/dev; touch /etc/x ~/x")["structuredContent"]
+        assert data["stdout"].count(":") == data["stdout"].count("lo:") and data["exit_code"] == 1, data
+        assert not (place.home / "x").exists()
+
+
+@test
+def time_is_limited_and_cannot_be_stretched(place):
+    with Client(place, "--timeout", "2s") as client:
+        client.initialize()
+        data = client.run("echo x >made; sleep 987", timeout=0.4)["structuredContent"]
+        assert data["status"] == "timeout" and data["exit_code"] == 124 and data["changes"]["state"] == "held", data
+        assert data["duration_ms"] >= 400 and not (place.project / "made").exists(), data
+        result = client.run("sleep 987", timeout=86400)
+        assert result["structuredContent"]["status"] == "timeout" and not result.get("isError"), result
+
+
+@test
+def many_commands_at_once(place):
+    """Each waits for the one after it: in turn they would wait for ever."""
+    with Client(place) as client:
+        client.initialize()
+        n = 8
+        waits = "mkdir -p ~/playground/go; touch ~/playground/go/{0}; while [ ! -e ~/playground/go/{1} ]; do sleep 0.05; done"
+        ids = [client.start("tools/call", {"name": "run_command", "arguments": {
+            "command": waits.format(i, (i + 1) % n) + f"; echo {i}", "timeout": 45}}) for i in range(n)]
+        replies = {}
+        while len(replies) < n:
+            message = client.receive()
+            replies[message["id"]] = message["result"]["structuredContent"]["stdout"]
+        assert [replies[number] for number in ids] == [f"{i}\n" for i in range(n)], replies
+
+
+@test
+def a_quick_request_does_not_wait_for_a_slow_one(place):
+    with Client(place) as client:
+        client.initialize()
+        slow = client.start("tools/call", {"name": "run_command", "arguments": {"command": "sleep 987"}})
+        assert text_of(client.run("echo quick")) == "quick\n"
+        client.notify("notifications/cancelled", requestId=slow)
+
+
+@test
+def progress_counts_the_changed_files(place):
+    with Client(place) as client:
+        client.initialize()
+        number = client.start("tools/call", {"name": "run_command", "arguments": {
+            "command": "touch a b c; sleep 4.6"}}, progress="token")
+        assert "result" in client.wait(number)
+        notes = [note["params"] for note in client.notes if note["method"] == "notifications/progress"]
+        assert notes and all(note["progressToken"] == "token" for note in notes), client.notes
+        assert all(one["progress"] < two["progress"] for one, two in zip(notes, notes[1:])), notes
+        assert "3 files changed" in notes[-1]["message"], notes
+        client.notes.clear()
+        client.wait(client.start("tools/call", {"name": "run_command", "arguments": {"command": "sleep 2.2"}}))
+        assert not client.notes, client.notes
+
+
+@test
+def a_cancelled_command_is_killed_and_its_changes_are_held(place):
+    with Client(place) as client:
+        client.initialize()
+        number = client.start("tools/call", {"name": "run_command", "arguments": {
+            "command": "echo x >made; sleep 987 & wait"}})
+        while not list(place.home.glob(".local/state/airlock/runs/*/upper/overlay1/made")):
+            assert client.process.poll() is None
+        client.notify("notifications/cancelled", requestId=number, reason="test")
+        for _ in range(500):  # no answer comes, so look until it is over
+            result = client.tool("list_changes", run="last")
+            if not result.get("isError"):
+                break
+            time.sleep(0.1)
+        data = result["structuredContent"]
+        assert data["state"] == "held" and states(data) == {"made": "held"}, data
+        assert not (place.project / "made").exists()
+        assert not [note for note in client.notes if note.get("id") == number], client.notes
+
+
+@test
+def changes_are_listed_compared_undone_and_done_again(place):
+    (place.project / "a").write_text("one\n")
+    with Client(place) as client:
+        client.initialize()
+        run = client.run("echo two >a; echo b >b")["structuredContent"]["run"]
+        for name in (run, run[:-2], "last"):
+            listed = client.tool("list_changes", run=name)
+            assert listed["structuredContent"]["run"] == run, listed
+            assert text_of(listed) == "Changes:\nM  a\nA  b\n", listed
+        diff = client.tool("diff", run=run)
+        assert "-one\n+two\n" in text_of(diff) and diff["structuredContent"]["diff"] == text_of(diff), diff
+        assert "+b" not in text_of(client.tool("diff", run=run, paths=["a"]))
+        undone = client.tool("undo")["structuredContent"]
+        assert undone["run"] == run and undone["count"] == 2, undone
+        assert (place.project / "a").read_text() == "one\n" and not (place.project / "b").exists()
+        client.tool("undo", run=run, paths=["b"])
+        assert (place.project / "b").read_text() == "b\n" and (place.project / "a").read_text() == "one\n"
+
+
+@test
+def held_changes_are_applied_or_discarded(place):
+    with Client(place, "--hold") as client:
+        client.initialize()
+        result = client.run("echo a >a; echo b >b; echo c >c")
+        run = result["structuredContent"]["run"]
+        assert result["structuredContent"]["changes"]["state"] == "held" and "apply_changes" in text_of(result), result
+        applied = client.tool("apply_changes", run=run, paths=["a"])["structuredContent"]
+        assert applied["count"] == 1 and states(applied) == {"a": "applied", "b": "held", "c": "held"}, applied
+        client.tool("discard_changes", run=run, paths=["b"])
+        client.tool("apply_changes", run=run)
+        assert sorted(path.name for path in place.project.iterdir()) == ["a", "c"]
+
+
+@test
+def a_newer_edit_is_a_conflict(place):
+    (place.project / "a").write_text("one\n")
+    with Client(place, "--hold") as client:
+        client.initialize()
+        run = client.run("echo two >a")["structuredContent"]["run"]
+        (place.project / "a").write_text("mine\n")
+        result = client.tool("apply_changes", run=run)
+        assert result["isError"] and text_of(result).startswith("ERROR: "), result
+        assert result["structuredContent"]["error"]["code"] == "conflict", result
+        assert (place.project / "a").read_text() == "mine\n"
+
+
+@test
+def runs_that_do_not_exist_and_runs_of_others(place):
+    other = place.home / "other"
+    other.mkdir()
+    place.airlock("run", "-p", str(other), "-c", f"cd {other}; echo secret >x; echo secret")
+    with Client(place) as client:
+        client.initialize()
+        foreign = sorted(path.name for path in place.home.glob(".local/state/airlock/runs/*"))[-1]
+        for tool in ("list_changes", "diff", "apply_changes", "discard_changes", "undo"):
+            for run in ("20010101", foreign, "last"):
+                result = client.tool(tool, run=run)
+                assert result["isError"] and "ERROR: " in text_of(result), (tool, run, result)
+                assert "secret" not in str(result), result
+        reply = client.request("resources/read", {"uri": f"airlock://run/{foreign}/stdout"})
+        assert reply["error"]["code"] == -32602, reply
+    assert (other / "x").exists()
+
+
+@test
+def a_run_that_changed_nothing_has_no_changes(place):
+    with Client(place) as client:
+        client.initialize()
+        run = client.run("true")["structuredContent"]["run"]
+        assert client.tool("list_changes", run=run)["structuredContent"] == {"run": run, "state": "none", "files": []}
+
+
+@test
+def long_output_is_cut_and_whole_as_a_resource(place):
+    with Client(place) as client:
+        client.initialize()
+        result = client.run("seq 1 200000; echo short >&2")
+        data = result["structuredContent"]
+        assert data["truncated"] and len(data["stdout"]) < 105000 and data["stdout_bytes"] == 1288895, data["stdout_bytes"]
+        assert data["stdout"].startswith("1\n2\n") and data["stdout"].endswith("\n200000\n")
+        links = [item["uri"] for item in result["content"] if item["type"] == "resource_link"]
+        assert links == [f"airlock://run/{data['run']}/stdout"], links
+        whole = client.request("resources/read", {"uri": links[0]})["result"]["contents"][0]
+        assert whole["text"] == "".join(f"{i}\n" for i in range(1, 200001)) and whole["uri"] == links[0]
+        part = client.request("resources/read", {"uri": links[0] + "?offset=1288888"})["result"]["contents"][0]
+        assert part["text"] == "200000\n", part
+        errors = client.request("resources/read", {"uri": f"airlock://run/{data['run']}/stderr"})["result"]["contents"]
+        assert errors[0]["text"] == "short\n", errors
+
+
+@test
+def resources_are_listed(place):
+    with Client(place) as client:
+        client.initialize()
+        run = client.run("echo x >a")["structuredContent"]["run"]
+        listed = client.request("resources/list")["result"]["resources"]
+        assert [item["uri"] for item in listed] == [f"airlock://run/{run}/{what}" for what in ("stdout", "stderr", "diff")]
+        diff = client.request("resources/read", {"uri": listed[2]["uri"]})["result"]["contents"][0]
+        assert "+x" in diff["text"] and diff["mimeType"] == "text/x-diff", diff
+        templates = client.request("resources/templates/list")["result"]["resourceTemplates"]
+        assert len(templates) == 3 and all("{run}" in item["uriTemplate"] for item in templates), templates
+
+
+@test
+def bytes_that_are_no_text(place):
+    with Client(place) as client:
+        client.initialize()
+        data = client.run(r"printf 'a\377b\n'; touch $(printf 'n\377')")["structuredContent"]
+        assert data["stdout"] == "a\ufffdb\n" and data["changes"]["files"][0]["path_base64"], data
+        blob = client.request("resources/read", {"uri": f"airlock://run/{data['run']}/stdout"})["result"]["contents"][0]
+        assert blob["blob"] == "Yf9iCg==", blob
+
+
+@test
+def the_servers_options_hold_for_every_call(place):
+    with Client(place, "--profile", "strict") as client:
+        client.initialize()
+        data = client.run("true")["structuredContent"]
+        assert data["isolation"]["profile"] == "strict", data
+        result = client.run("true", network=True)
+        assert result["isError"] and text_of(result).startswith("ERROR: "), result
+
+
+if __name__ == "__main__":
+    sys.exit(main())
