@@ -142,9 +142,12 @@ static int add_path(struct merge *m, const struct row *row, const struct config_
 	const struct schema_key *key = key_of(row);
 	_cleanup_buf_ struct buf shown = BUF_INIT;
 	struct airlock_error why = {0};
+	size_t before = m->c->policy.n_paths;
 	int rc = merge_add_item(m, key, s->value, m->in->cwd, s->origin, &shown, &why);
 	if (rc == AIRLOCK_ERR_INVALID)
 		return bad_value(s, "a path", err);
+	for (size_t i = before; i < m->c->policy.n_paths; i++)
+		m->c->policy.paths[i].asked = true;
 	return rc < 0 ? base_oom(err) : values_add_list(m, key, buf_str(&shown), s->origin, err);
 }
 

@@ -55,8 +55,11 @@ int policy_add_path(struct policy *p, enum policy_access access, const char *pat
 static int copy_paths(const struct policy *from, struct policy *to, struct airlock_error *err)
 {
 	int rc = 0;
-	for (size_t i = 0; rc >= 0 && i < from->n_paths; i++)
+	for (size_t i = 0; rc >= 0 && i < from->n_paths; i++) {
 		rc = policy_add_path(to, from->paths[i].access, from->paths[i].path, from->paths[i].origin, err);
+		if (rc == 0)
+			to->paths[to->n_paths - 1].asked = from->paths[i].asked;
+	}
 	return rc;
 }
 

@@ -26,6 +26,7 @@ struct policy_path {
 	char *path; /* absolute and normal; may not exist */
 	enum policy_access access;
 	char *origin; /* who asked: "built-in: moderate", "file:line", "--ro", "AIRLOCK_HIDE" */
+	bool asked;   /* by the caller for this run, not by a file or a profile */
 };
 
 enum policy_network {

@@ -120,11 +120,6 @@ int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, 
 
 /* ── Paths ── */
 
-static bool is_from(const struct policy_path *p, const char *option, const char *variable)
-{
-	return strcmp(p->origin, option) == 0 || strcmp(p->origin, variable) == 0;
-}
-
 static int check_asked_path(const struct policy_path *p, struct airlock_error *err)
 {
 	struct stat st;
@@ -152,8 +147,8 @@ int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writab
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < policy->n_paths; i++) {
 		const struct policy_path *p = &policy->paths[i];
-		bool write = p->access == POLICY_WRITE && is_from(p, "--allow-write", "AIRLOCK_ALLOW_WRITE");
-		bool read = p->access == POLICY_READ && is_from(p, "--ro", "AIRLOCK_RO");
+		bool write = p->access == POLICY_WRITE && p->asked;
+		bool read = p->access == POLICY_READ && p->asked;
 		if (write || read)
 			rc = check_asked_path(p, err);
 		if (rc == 0 && write)
