@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "agents.h"
+
 static const struct airlock_option own_options[] = {
 	{.name = "force",
 	 .kind = AIRLOCK_OPTION_FLAG,
@@ -28,6 +30,8 @@ static const struct airlock_option own_options[] = {
 	 .value_name = "PATTERN",
 	 .help = "only in files whose names match, such as '*.c'"},
 	{.name = "max", .kind = AIRLOCK_OPTION_VALUE, .value_name = "N", .help = "at most so many results"},
+	{.name = "print", .kind = AIRLOCK_OPTION_FLAG, .help = "print what the file would say, and change nothing"},
+	{.name = "undo", .kind = AIRLOCK_OPTION_FLAG, .help = "take airlock out of it again"},
 	{0},
 };
 
@@ -267,6 +271,29 @@ const struct command commands[] = {
 	 .examples = "airlock config show\twhat is in force here\n"
 		     "airlock config show --profile strict\twhat would be with this option\n"
 		     "airlock config check .airlock.toml\tbefore you commit it"},
+	{.name = "setup",
+	 .group = "For agents",
+	 .summary = "make an agent run its commands in airlock",
+	 .options = "print undo",
+	 .operand = "AGENT",
+	 .words = AGENT_NAMES,
+	 .run = cmd_setup,
+	 .about = "Writes a hook into your configuration of the agent, so that every command line it wants to run is "
+		  "run by airlock. Everything else in the file stays; what it was before is kept beside it. Doing it "
+		  "twice does nothing.",
+	 .examples = "airlock setup claude\tClaude Code runs commands in airlock\n"
+		     "airlock setup gemini --print\tlook at it first\n"
+		     "airlock setup claude --undo\tno longer"},
+	{.name = "hook",
+	 .group = "For agents",
+	 .summary = "answer an agent's hook: its commands run in a sandbox",
+	 .operand = "AGENT",
+	 .words = AGENT_NAMES,
+	 .run = cmd_hook,
+	 .about = "Reads the tool call that the agent is about to make, as JSON, from standard input, and answers in "
+		  "the agent's own way: a command line is to be run by airlock, every other call is left alone. A call "
+		  "that is not understood is blocked (exit status 2). 'airlock setup' tells the agent to call it.",
+	 .examples = "airlock hook claude <call.json\twhat Claude Code would be told"},
 	{.name = "trust",
 	 .group = "Set it up",
 	 .summary = "trust a project's .airlock.toml as it is now",

@@ -82,6 +82,7 @@ int invoke_report(const struct command *c, bool json, const struct airlock_error
 
 command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_completion, cmd_help, cmd_mcp;
 command_function cmd_permissions_list, cmd_permissions_revoke, cmd_permissions_clear;
+command_function cmd_hook, cmd_setup;
 command_function cmd_config_show, cmd_config_check, cmd_config_path;
 command_function cmd_playground_path, cmd_playground_size, cmd_playground_clear;
 command_function cmd_project_scan;

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The agents airlock knows: how their hooks ask and want to be answered, and where they are configured. One table.
+ *
+ *   const struct agent *a = agent_find("claude");
+ *   char *command = agent_command(a, "/usr/bin/airlock");          '/usr/bin/airlock' hook claude
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How an agent is told the command it shall run instead. */
+enum agent_answer {
+	AGENT_UPDATED_INPUT, /* hookSpecificOutput: permissionDecision, updatedInput with all of the tool's input */
+	AGENT_TOOL_INPUT,    /* hookSpecificOutput: tool_input, merged into the tool's */
+	AGENT_FLAT,	     /* permission, updated_input */
+};
+
+/* How a hook is written down in its configuration. */
+enum agent_entry {
+	AGENT_ENTRY_NESTED,  /* {"matcher", "hooks": [{"type", "command"}]} */
+	AGENT_ENTRY_TYPED,   /* {"type", "command"} */
+	AGENT_ENTRY_COMMAND, /* {"command", "matcher", "failClosed"} */
+};
+
+struct agent {
+	const char *name;  /* "claude" */
+	const char *title; /* "Claude Code" */
+	const char *tools; /* those that run a command line, separated by spaces */
+	enum agent_answer answer;
+	const char *event;	  /* "PreToolUse", in its configuration and its answers */
+	const char *dir_variable; /* names its configuration directory, or NULL */
+	const char *dir;	  /* otherwise, in the home directory */
+	const char *file;	  /* in that directory */
+	enum agent_entry entry;
+	const char *matcher; /* NULL: it has none */
+	int version;	     /* of its configuration format; 0: it does not say */
+	const char *advice;  /* what to do after the set-up, or NULL */
+};
+
+extern const struct agent agents[]; /* ends with name == NULL */
+#define AGENT_NAMES "claude codex gemini cursor vscode"
+
+const struct agent *agent_find(const char *name); /* NULL: unknown */
+
+/* One word for a POSIX shell, in quotes. NULL: out of memory. The caller frees. */
+char *agent_quote(const char *text);
+/* The hook as the agent shall call it; and is this command such a hook, of whatever airlock? */
+char *agent_command(const struct agent *a, const char *program);
+bool agent_is_command(const struct agent *a, const char *command);
+
+/* Where it is configured. NULL: no home directory, or out of memory. The caller frees. */
+char *agent_file(const struct agent *a);
+
+/* This very program, as an absolute path. NULL: not to be found. The caller frees. */
+char *agent_program(void);
