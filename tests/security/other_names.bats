@@ -11,7 +11,7 @@ setup() {
 	unshare --mount true 2>/dev/null || skip "needs: the right to mount"
 	ELSEWHERE=$(mktemp -d /opt/airlock-test.XXXXXX)
 	chmod 755 "$ELSEWHERE"
-	mkdir -p -m 0700 "$HOME/.ssh/keys"
+	mkdir -p "$HOME/.ssh/keys"
 	echo the-secret | tee "$HOME/.ssh/id" "$HOME/.ssh/keys/id" "$HOME/.netrc" >"$HOME/plain"
 }
 
