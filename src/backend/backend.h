@@ -22,6 +22,8 @@ struct backend_isolation {
 	bool own_pid_namespace;	 /* killing the first process kills everything */
 	bool own_user_namespace; /* RLIMIT_NPROC counts the sandbox alone */
 	bool foreign_proc;	 /* /proc shows other processes than those of the own pid namespace */
+	bool ruleset;		 /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and puts it in force */
+	bool no_unix_sockets, no_internet_sockets; /* what the system call filter refuses because nothing else does */
 };
 
 /* What probing found, for the rest of a job. Filled in by the backends; backend_found_done frees it. */
@@ -63,9 +65,10 @@ struct backend {
 	struct backend_isolation (*isolation)(const struct backend_context *ctx, const struct plan *plan);
 	int (*spawn)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     pid_t *ret_pid, struct airlock_error *err);
+	bool in_place; /* nothing is mounted: the command sees the host's paths, and no layer can be put over them */
 };
 
-extern const struct backend backend_native, backend_bubblewrap, backend_passthrough;
+extern const struct backend backend_native, backend_bubblewrap, backend_landlock, backend_passthrough;
 
 /* NULL when this build has no such backend. */
 const struct backend *backend_by_name(const char *name);

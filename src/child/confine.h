@@ -4,5 +4,8 @@
 
 #include "child/job.h"
 
+/* With CHILD_RULESET: drops all capabilities, and puts the ruleset at CHILD_FD_ARGS in force. Returns 0 or -errno. */
+long confine_files(const struct child_job *job);
+
 /* Puts the job's system call filter in force, for this process and all it will ever start. Returns 0 or -errno. */
 long confine_calls(const struct child_job *job);

@@ -341,7 +341,9 @@ __attribute__((noreturn)) static void become_command(struct state *st, char **ar
 	(void)raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
 	if (st->rename_socket[1] >= 0)
 		hand_over_renames(st->rename_socket[1]);
-	rc = confine_calls(job);
+	rc = confine_files(job);
+	if (rc == 0)
+		rc = confine_calls(job);
 	if (rc < 0)
 		fail_start(st->error_fd, CHILD_STAGE_FILTER, rc);
 	rc = exec_search(job, argv, envp);
@@ -536,9 +538,10 @@ __attribute__((noreturn)) static void be_first_process(void)
 	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-init");
 	if (!st.is_pid1)
 		(void)r_prctl(PR_SET_CHILD_SUBREAPER, 1);
-	(void)r_close_from(CHILD_FD_SELF);
-	block_signals(&st);
 	st.job = map_job();
+	(void)r_close(CHILD_FD_SELF);
+	(void)r_close_from(CHILD_FD_ARGS + (st.job->flags & CHILD_RULESET ? 1 : 0));
+	block_signals(&st);
 	/* The caller's session keyring holds its Kerberos and file-system keys; ours is new and empty. */
 	(void)raw_call2(__NR_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
 	tell(CHILD_HELLO, 0, 0);

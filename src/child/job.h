@@ -26,7 +26,7 @@
 #define CHILD_FD_CONTROL 3
 #define CHILD_FD_JOB 4
 #define CHILD_FD_SELF 5
-#define CHILD_FD_ARGS 6	 /* the backend's arguments */
+#define CHILD_FD_ARGS 6	 /* the backend's arguments, or a Landlock ruleset (CHILD_RULESET) */
 #define CHILD_FD_STAGE 7 /* struct child_stage_job, only for the stage */
 #define CHILD_FD_PLAN 7	 /* struct child_plan, only for the native backend */
 
@@ -36,6 +36,7 @@
 enum {
 	CHILD_PTY = 1 << 0,	    /* give the command a terminal made in its own devpts */
 	CHILD_NEW_SESSION = 1 << 1, /* setsid before exec */
+	CHILD_RULESET = 1 << 3,	    /* CHILD_FD_ARGS is a Landlock ruleset; and no capabilities */
 	CHILD_RENAMES = 1 << 2,	    /* roots are overlays: rename directories for the command (rename.h) */
 };
 

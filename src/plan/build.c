@@ -99,6 +99,8 @@ static void copy_scalars(struct plan *p, const struct plan_inputs *in)
 	p->namespaces = PLAN_NS_USER | PLAN_NS_MOUNT | PLAN_NS_IPC | PLAN_NS_UTS | PLAN_NS_CGROUP;
 	p->namespaces |= policy->share_pid ? 0 : PLAN_NS_PID;
 	p->namespaces |= in->network ? 0 : PLAN_NS_NET;
+	if (in->in_place)
+		p->namespaces = 0;
 }
 
 int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_error *err)

@@ -116,8 +116,11 @@ void plan_print_text(const struct plan *p, struct buf *out)
 		add_path(out, p->left_out_because.v[i]);
 		buf_adds(out, "]\n");
 	}
-	buf_printf(out, "network: %s\n", p->network ? "shared with the host" : "none but an own loopback");
-	buf_adds(out, "namespaces:");
+	buf_printf(out, "network: %s\n",
+		   p->network			 ? "shared with the host"
+		   : p->namespaces & PLAN_NS_NET ? "none but an own loopback"
+						 : "none");
+	buf_adds(out, p->namespaces ? "namespaces:" : "namespaces: none");
 	for (unsigned bit = 1; plan_namespace_name(bit); bit <<= 1)
 		if (p->namespaces & bit)
 			buf_printf(out, " %s", plan_namespace_name(bit));

@@ -84,12 +84,22 @@ static int choose_in_flatpak(struct airlock_job *job, char **ret_because, struct
 	return *ret_because ? 0 : base_oom(err);
 }
 
+/* Does it work here, and can it do what the policy demands? */
+static int can_do(const struct airlock_job *job, const struct backend *b, struct airlock_error *reason)
+{
+	int rc = b->probe(&job->ctx, reason);
+	if (rc < 0 || !b->in_place || job->config->policy.changes == POLICY_CHANGES_DIRECT)
+		return rc;
+	return base_error(reason, AIRLOCK_ERR_UNAVAILABLE, "backend", b->name,
+			  "%s cannot capture changes; it can be had with --changes direct", b->name);
+}
+
 static int choose_automatically(struct airlock_job *job, char **ret_because, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
 	for (const struct backend *const *b = backend_preference(); *b; b++) {
 		struct airlock_error reason = {0};
-		int rc = (*b)->probe(&job->ctx, &reason);
+		int rc = can_do(job, *b, &reason);
 		if (rc == 0) {
 			job->backend = *b;
 			return 0;
@@ -169,7 +179,7 @@ int job_find_working_dir(const struct airlock_job *job, const char *wanted, char
 {
 	bool playground = wanted && strcmp(wanted, "playground") == 0;
 	_cleanup_free_ char *path = NULL;
-	if (playground && job->backend == &backend_passthrough)
+	if (playground && job->backend->in_place)
 		path = strdup(job->host.playground); /* nothing is mounted there without a sandbox */
 	else if (playground)
 		path = path_join(job->host.home, "playground");
@@ -195,7 +205,7 @@ int job_check_working_dir(const struct airlock_job *job, const char *shown, stru
 	const char *cwd = job->plan->cwd;
 	if (!shown || path_is_beneath(cwd, job->host.playground))
 		return 0;
-	int rc = job->backend == &backend_passthrough ? 1 : plan_locate(job->plan, cwd, &host);
+	int rc = job->backend->in_place ? 1 : plan_locate(job->plan, cwd, &host);
 	if (rc == 0)
 		return 0;
 	if (rc == -ENOMEM)

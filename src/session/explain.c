@@ -50,6 +50,8 @@ const char *airlock_job_explain(struct airlock_job *job)
 	add_question(job, &out);
 	if (job->backend == &backend_passthrough)
 		buf_adds(&out, "NOT IN SANDBOX: nothing below is enforced but the environment and the timeout\n");
+	else if (job->backend->in_place)
+		buf_adds(&out, "nothing is mounted: what is listed below as mounts is granted, or not, where it is\n");
 	plan_print_text(job->plan, &out);
 	if (job->backend->describe(&job->ctx, job->plan, &argv, NULL) == 0) {
 		buf_adds(&out, "command line:\n");

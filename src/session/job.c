@@ -148,12 +148,37 @@ static int check_changes(const struct airlock_job *job, struct airlock_error *er
 	const struct policy *p = &job->config->policy;
 	bool captures = p->changes == POLICY_CHANGES_ASK || p->changes == POLICY_CHANGES_HOLD ||
 			p->changes == POLICY_CHANGES_DISCARD;
-	if (!captures || job->backend != &backend_passthrough)
+	if (!job->backend->in_place || p->changes == POLICY_CHANGES_DIRECT)
+		return 0;
+	/* Landlock is a sandbox: what it cannot do must be given up by somebody, not by itself. */
+	bool asked = p->changes_asked && job->backend != &backend_passthrough;
+	if (!captures && !asked)
 		return 0;
 	const char *mode = policy_changes_name(p->changes);
 	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "changes", mode,
-		   "changes cannot be captured without a sandbox, so \"%s\" is not to be had", mode);
+		   job->backend == &backend_passthrough
+			   ? "changes cannot be captured without a sandbox, so \"%s\" is not to be had"
+			   : "changes cannot be captured by this backend, so \"%s\" is not to be had",
+		   mode);
 	return base_hint(err, "use --changes direct: the command writes straight to the project");
+}
+
+/* What mounts would have given: a /tmp of its own is a directory in the playground. */
+static int live_without_mounts(struct airlock_job *job, struct airlock_error *err)
+{
+	struct policy *p = &job->config->policy;
+	_cleanup_free_ char *tmp = path_join(job->host.playground, "tmp");
+	if (!tmp)
+		return base_oom(err);
+	int rc = fs_make_private_dir(tmp, err);
+	if (rc < 0)
+		return rc;
+	strs_addf(&p->env_set, "TMPDIR=%s", tmp);
+	if (p->changes != POLICY_CHANGES_DIRECT)
+		strs_add(&job->warnings,
+			 "changes cannot be held back with backend landlock: the command writes straight to the "
+			 "project");
+	return p->env_set.failed ? base_oom(err) : 0;
 }
 
 static int want_network(const struct airlock_job *job, bool *ret, struct airlock_error *err)
@@ -263,6 +288,7 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		.network = network,
 		.is_root = geteuid() == 0,
 		.capture = layers_wanted(job),
+		.in_place = job->backend->in_place,
 	};
 	rc = plan_build(&in, &job->plan, err);
 	if (rc == 0)
@@ -311,6 +337,8 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 		rc = check_changes(job, err);
 	if (rc == 0)
 		rc = job_find_working_dir(job, wanted_dir, &cwd, err);
+	if (rc == 0 && job->backend == &backend_landlock)
+		rc = live_without_mounts(job, err);
 	/* Before the plan looks at the home it lies in: what is not there then is not in a rebuilt directory either. */
 	if (rc == 0)
 		rc = fs_make_private_dir(job->host.playground, err);

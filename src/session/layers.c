@@ -17,7 +17,7 @@
 
 bool layers_wanted(const struct airlock_job *job)
 {
-	return job->config->policy.changes != POLICY_CHANGES_DIRECT && job->backend != &backend_passthrough;
+	return job->config->policy.changes != POLICY_CHANGES_DIRECT && !job->backend->in_place;
 }
 
 char *layers_journal_dir(const struct host *host)

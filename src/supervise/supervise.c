@@ -77,8 +77,10 @@ static void fill_filter(const struct supervise *s, struct child_job_spec *job)
 	const struct plan *plan = s->spec.plan;
 	if (s->iso.syscalls == BACKEND_NONE)
 		return;
-	struct filter_program p = filter_program(FILTER_ARCH_OWN, (plan->nested ? FILTER_NESTED : 0) |
-									  (plan->unix_sockets ? 0 : FILTER_NO_UNIX));
+	bool unix_sockets = plan->unix_sockets && !s->iso.no_unix_sockets;
+	unsigned flags = (plan->nested ? FILTER_NESTED : 0) | (unix_sockets ? 0 : FILTER_NO_UNIX) |
+			 (s->iso.no_internet_sockets ? FILTER_NO_INET : 0);
+	struct filter_program p = filter_program(FILTER_ARCH_OWN, flags);
 	job->filter = p.code;
 	job->head.filter_len = p.len;
 }
@@ -89,7 +91,8 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 	struct child_job_spec job = {
 		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
 	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
-			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0);
+			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
+			 (s->iso.ruleset ? CHILD_RULESET : 0);
 	limits_fill_job(&s->limits, &job.head);
 	fill_filter(s, &job);
 	if (s->spec.pty)

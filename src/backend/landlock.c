@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Landlock: for where no user namespace can be had.
+ *
+ * Nothing is mounted: the command sees the host's paths, and the kernel refuses what no rule grants. What that cannot
+ * do is said by isolation(): metadata of visible files can be changed by their owner, hidden files still have a size,
+ * the processes of the machine have names, and there is no layer, so that writes go straight to the project. Sockets are
+ * the system call filter's: Landlock knows neither UDP nor Unix sockets by path.
+ */
+#include "backend/landlock_rules.h"
+#include "backend/spawn.h"
+#include "sys/landlock.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* The first that guards truncate(2): without it every file of the user could be emptied. Linux 6.2. */
+#define VERSION_NEEDED 3
+#define VERSION_TCP 4
+#define VERSION_IOCTL 5
+#define VERSION_SCOPES 6
+
+#define READ_ACCESS (SYS_LANDLOCK_EXECUTE | SYS_LANDLOCK_READ_FILE | SYS_LANDLOCK_READ_DIR)
+#define WRITE_ACCESS                                                                                                   \
+	(SYS_LANDLOCK_WRITE_FILE | SYS_LANDLOCK_REMOVE_DIR | SYS_LANDLOCK_REMOVE_FILE | SYS_LANDLOCK_MAKE_DIR |        \
+	 SYS_LANDLOCK_MAKE_REG | SYS_LANDLOCK_MAKE_SOCK | SYS_LANDLOCK_MAKE_FIFO | SYS_LANDLOCK_MAKE_SYM |             \
+	 SYS_LANDLOCK_REFER | SYS_LANDLOCK_TRUNCATE)
+#define NEVER_GRANTED (SYS_LANDLOCK_MAKE_CHAR | SYS_LANDLOCK_MAKE_BLOCK)
+#define OF_A_FILE (SYS_LANDLOCK_EXECUTE | SYS_LANDLOCK_READ_FILE | SYS_LANDLOCK_WRITE_FILE | SYS_LANDLOCK_TRUNCATE)
+
+static int probe(const struct backend_context *ctx, struct airlock_error *err)
+{
+	long version = sys_landlock_version();
+	if (version >= VERSION_NEEDED)
+		return 0;
+	if (version >= 0)
+		base_error(err, AIRLOCK_ERR_UNAVAILABLE, "landlock", "version",
+			   "this kernel's Landlock is version %ld; version %d is needed", version, VERSION_NEEDED);
+	else
+		base_error(err, AIRLOCK_ERR_UNAVAILABLE, "landlock", "",
+			   version == -EOPNOTSUPP ? "Landlock is switched off in this kernel"
+						  : "this kernel has no Landlock");
+	return base_hint(err, version == -EOPNOTSUPP ? "add landlock to the lsm= parameter of the kernel"
+						     : "it needs Linux 6.2 or newer with CONFIG_SECURITY_LANDLOCK");
+}
+
+static int describe(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,
+		    struct airlock_error *err)
+{
+	strs_add_all(ret, &plan->argv);
+	return ret->failed ? base_oom(err) : 0;
+}
+
+static struct backend_isolation isolation(const struct backend_context *ctx, const struct plan *plan)
+{
+	return (struct backend_isolation){
+		.filesystem = BACKEND_PARTIAL,
+		.processes = BACKEND_PARTIAL,
+		.syscalls = BACKEND_ENFORCED,
+		.network_isolated = true,
+		.network_blocked = !plan->network,
+		.ruleset = true,
+		.no_unix_sockets = true,
+		.no_internet_sockets = !plan->network,
+	};
+}
+
+/* Everything this kernel can refuse is refused, but for what rules grant. */
+static int create_ruleset(const struct plan *plan, long version)
+{
+	struct sys_landlock_ruleset r = {.fs = READ_ACCESS | WRITE_ACCESS | NEVER_GRANTED};
+	if (version >= VERSION_IOCTL)
+		r.fs |= SYS_LANDLOCK_IOCTL_DEV;
+	if (version >= VERSION_TCP && !plan->network)
+		r.net = SYS_LANDLOCK_BIND_TCP | SYS_LANDLOCK_CONNECT_TCP;
+	if (version >= VERSION_SCOPES)
+		r.scoped = SYS_LANDLOCK_SCOPE_ABSTRACT | SYS_LANDLOCK_SCOPE_SIGNAL;
+	size_t known = version >= VERSION_SCOPES ? sizeof r : version >= VERSION_TCP ? 16 : 8;
+	return (int)sys_landlock_create(&r, known);
+}
+
+/* What is gone, or cannot be opened, is not granted. */
+static int add_rule(int ruleset, const struct landlock_rule *rule, long version)
+{
+	_cleanup_close_ int fd = open(rule->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))
+		return 0;
+	uint64_t access = READ_ACCESS | (rule->write ? WRITE_ACCESS : 0);
+	if (rule->device && version >= VERSION_IOCTL)
+		access |= SYS_LANDLOCK_IOCTL_DEV;
+	if (!S_ISDIR(st.st_mode))
+		access &= OF_A_FILE | SYS_LANDLOCK_IOCTL_DEV;
+	struct sys_landlock_beneath beneath = {access, fd};
+	long rc = sys_landlock_add(ruleset, &beneath);
+	return rc == -EBADFD || rc == -EBADF ? 0 : (int)rc; /* a pipe or a file of the kernel that takes no rules */
+}
+
+static int make_ruleset(const struct plan *plan, struct airlock_error *err)
+{
+	_cleanup_(landlock_rules_done) struct landlock_rules rules = {0};
+	long version = sys_landlock_version();
+	int rc = landlock_rules_make(plan, &rules, err);
+	if (rc < 0)
+		return rc;
+	_cleanup_close_ int fd = create_ruleset(plan, version);
+	if (fd < 0)
+		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, fd, "landlock_create_ruleset", "");
+	for (size_t i = 0; i < rules.n; i++) {
+		rc = add_rule(fd, &rules.v[i], version);
+		if (rc < 0)
+			return base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "landlock_add_rule", rules.v[i].path);
+	}
+	return TAKE_FD(fd);
+}
+
+static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
+		 pid_t *ret_pid, struct airlock_error *err)
+{
+	static const char *const argv[] = {"airlock", NULL};
+	_cleanup_close_ int ruleset = make_ruleset(plan, err);
+	if (ruleset < 0)
+		return ruleset;
+	return spawn_process("/proc/self/fd/5", argv, fds, ruleset, -1, plan->new_session, ret_pid, err);
+}
+
+const struct backend backend_landlock = {"landlock", probe, describe, isolation, spawn, .in_place = true};
