@@ -35,11 +35,11 @@ static bool is_root(const struct node *n)
 }
 
 /* A hidden thing is replaced by something empty of its own type. */
-static enum plan_mount_kind settled_kind(const struct node *n, const struct plan_world *w)
+static enum plan_mount_kind settled_kind(struct node *n, const struct plan_world *w)
 {
 	if (n->kind != PLAN_EMPTY_DIR)
 		return n->kind;
-	enum plan_type type = w->type(n->path, w->data);
+	enum plan_type type = nodes_type(n, w);
 	return type == PLAN_DIRECTORY || type == PLAN_MISSING ? PLAN_EMPTY_DIR : PLAN_EMPTY_FILE;
 }
 

@@ -32,77 +32,108 @@ void nodes_done(struct nodes *t)
 	*t = (struct nodes){0};
 }
 
-static void remove_node(struct nodes *t, size_t i)
-{
-	free_node(&t->v[i]);
-	memmove(&t->v[i], &t->v[i + 1], (t->n - i - 1) * sizeof *t->v);
-	t->n--;
-}
-
-/* A node for a path that has none yet. */
-static void append(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
-		   const char *because, int64_t size)
+/* Later nodes for the same path replace earlier ones, when the table is sorted next. */
+static struct node *put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
+			const char *because, int64_t size)
 {
 	struct node n = {.path = strdup(path),
 			 .kind = kind,
 			 .source = source ? strdup(source) : NULL,
 			 .because = strdup(because),
-			 .size = size};
+			 .size = size,
+			 .order = t->next_order++,
+			 .cover = NODES_NONE};
 	if (!n.path || !n.because || (source && !n.source))
 		t->failed = true;
 	if (!t->failed && t->n == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 64;
+		size_t cap = t->cap ? t->cap * 2 : 512;
 		struct node *v = realloc(t->v, cap * sizeof *v);
 		t->failed = !v;
 		t->v = v ? v : t->v;
 		t->cap = v ? cap : t->cap;
 	}
-	if (t->failed)
+	if (t->failed) {
 		free_node(&n);
-	else
-		t->v[t->n++] = n;
+		return NULL;
+	}
+	t->v[t->n] = n;
+	return &t->v[t->n++];
 }
 
-/* Later nodes for the same path replace earlier ones. */
-static void put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source, const char *because,
-		int64_t size)
+enum plan_type nodes_type(struct node *n, const struct plan_world *world)
 {
-	size_t i = 0;
-	while (i < t->n && strcmp(t->v[i].path, path) != 0)
-		i++;
-	if (i < t->n)
-		remove_node(t, i);
-	append(t, path, kind, source, because, size);
+	if (!n->looked)
+		n->type = world->type(n->path, world->data);
+	n->looked = true;
+	return n->type;
 }
 
 static int by_path(const void *a, const void *b)
 {
-	return path_compare(((const struct node *)a)->path, ((const struct node *)b)->path);
+	const struct node *x = a, *y = b;
+	int c = path_compare(x->path, y->path);
+	return c ? c : (x->order > y->order) - (x->order < y->order);
+}
+
+/* Parents stand before their children and right before them their siblings' trees, so the node above is found by climbing
+ * from the one before. */
+static void link_covers(struct nodes *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		size_t above = i > 0 ? i - 1 : NODES_NONE;
+		while (above != NODES_NONE && !path_is_beneath(t->v[i].path, t->v[above].path))
+			above = t->v[above].cover;
+		t->v[i].cover = above;
+	}
+}
+
+static void compact(struct nodes *t)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->v[i].gone)
+			free_node(&t->v[i]);
+		else
+			t->v[n++] = t->v[i];
+	}
+	t->n = n;
+	link_covers(t);
 }
 
 static void sort(struct nodes *t)
 {
 	if (t->n > 1)
 		qsort(t->v, t->n, sizeof *t->v, by_path);
+	for (size_t i = 1; i < t->n; i++)
+		if (strcmp(t->v[i - 1].path, t->v[i].path) == 0)
+			t->v[i - 1].gone = true;
+	compact(t);
 }
 
-static const struct node *find(const struct nodes *t, const char *path)
+/* Whether one of the first n nodes, which are sorted, has this path. */
+static bool is_known(const struct nodes *t, size_t n, const char *path)
 {
-	struct node key = {.path = (char *)path};
-	return t->n ? bsearch(&key, t->v, t->n, sizeof *t->v, by_path) : NULL;
-}
-
-const struct node *nodes_cover(const struct nodes *t, const char *path)
-{
-	_cleanup_free_ char *p = strdup(path);
-	while (p && p[1]) {
-		char *slash = strrchr(p, '/');
-		slash[slash == p] = '\0';
-		const struct node *n = find(t, p);
-		if (n)
-			return n;
+	size_t low = 0;
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+		int c = path_compare(path, t->v[middle].path);
+		if (c == 0)
+			return true;
+		if (c > 0)
+			low = middle + 1;
+		else
+			n = middle;
 	}
-	return NULL;
+	return false;
+}
+
+/* The nearest node strictly above node i, or NULL. */
+static const struct node *cover_of(const struct nodes *t, size_t i)
+{
+	size_t above = t->v[i].cover;
+	while (above != NODES_NONE && t->v[above].gone)
+		above = t->v[above].cover;
+	return above == NODES_NONE ? NULL : &t->v[above];
 }
 
 /* ── Canonical paths ── */
@@ -119,7 +150,7 @@ static struct place resolve(struct nodes *t, const struct plan_world *w, const c
 /* Hundreds of rules share a few dozen directories: each is resolved once. Borrowed from the table. */
 static const struct known_dir *resolve_dir(struct nodes *t, const struct plan_world *w, const char *dir)
 {
-	for (size_t i = 0; i < t->n_known; i++)
+	for (size_t i = t->n_known; i-- > 0;) /* rules for one directory mostly follow each other */
 		if (strcmp(t->known[i].path, dir) == 0)
 			return &t->known[i];
 	struct place p = resolve(t, w, dir);
@@ -197,7 +228,11 @@ static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_ac
 		return;
 	enum plan_mount_kind kind = kind_of(access);
 	bool bound = kind == PLAN_READ || kind == PLAN_WRITE;
-	put(t, real, kind, bound ? real : NULL, because, kind == PLAN_TMPFS ? TMP_BYTES : 0);
+	struct node *n = put(t, real, kind, bound ? real : NULL, because, kind == PLAN_TMPFS ? TMP_BYTES : 0);
+	if (n && (!place.is_link || !missing)) { /* else it is the link itself that is there */
+		n->type = place.type;
+		n->looked = true;
+	}
 	/* The name the rule used may be a symlink: it must lead somewhere where its parent is not the host's. */
 	_cleanup_free_ char *text = bound && place.is_link ? w->link(path, w->data) : NULL;
 	if (text)
@@ -247,7 +282,7 @@ static bool holds_place(const struct nodes *t, size_t i)
 
 static bool is_redundant(const struct nodes *t, size_t i)
 {
-	const struct node *n = &t->v[i], *cover = nodes_cover(t, n->path);
+	const struct node *n = &t->v[i], *cover = cover_of(t, i);
 	if (strcmp(n->path, "/") == 0 || !same_region(n, cover))
 		return false;
 	return !cover || cover->kind != PLAN_REBUILD || !holds_place(t, i);
@@ -255,12 +290,9 @@ static bool is_redundant(const struct nodes *t, size_t i)
 
 static void drop_redundant(struct nodes *t)
 {
-	for (size_t i = 0; i < t->n;) {
-		if (is_redundant(t, i))
-			remove_node(t, i);
-		else
-			i++;
-	}
+	for (size_t i = 0; i < t->n; i++)
+		t->v[i].gone = is_redundant(t, i);
+	compact(t);
 }
 
 /* How many nodes are entries of dir; 0 when one lies deeper without an entry of dir above it, which could not be found
@@ -272,7 +304,7 @@ static size_t count_entries(const struct nodes *t, const char *dir)
 		const char *rest = path_rest(t->v[i].path, dir);
 		if (!rest || !*rest)
 			continue;
-		const struct node *cover = strchr(rest, '/') ? nodes_cover(t, t->v[i].path) : NULL;
+		const struct node *cover = strchr(rest, '/') ? cover_of(t, i) : NULL;
 		if (strchr(rest, '/') &&
 		    (!cover || !path_is_beneath(cover->path, dir) || strcmp(cover->path, dir) == 0))
 			return 0;
@@ -286,7 +318,7 @@ static size_t count_entries(const struct nodes *t, const char *dir)
 static void gather(struct nodes *t)
 {
 	for (size_t i = 0; i < t->n && !t->failed; i++) {
-		if (t->v[i].kind != PLAN_READ || nodes_cover(t, t->v[i].path))
+		if (t->v[i].kind != PLAN_READ || cover_of(t, i))
 			continue;
 		_cleanup_free_ char *dir = path_dirname(t->v[i].path);
 		if (!dir || !dir[1] || count_entries(t, dir) < GATHER_MIN)
@@ -342,15 +374,19 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 			t->failed = true;
 			return;
 		}
-		struct nodes before = {.v = t->v, .n = known};
-		if (find(&before, path))
+		if (is_known(t, known, path))
 			continue;
 		enum plan_type type = w->type(path, w->data);
 		_cleanup_free_ char *text = type == PLAN_LINK ? w->link(path, w->data) : NULL;
+		struct node *n = NULL;
 		if (text)
-			append(t, path, PLAN_SYMLINK, text, "entry of a rebuilt directory", 0);
+			n = put(t, path, PLAN_SYMLINK, text, "entry of a rebuilt directory", 0);
 		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
-			append(t, path, PLAN_READ, path, "entry of a rebuilt directory", 0);
+			n = put(t, path, PLAN_READ, path, "entry of a rebuilt directory", 0);
+		if (n) {
+			n->type = type;
+			n->looked = true;
+		}
 		/* Sockets and devices are left out: nobody behind them is for the command to talk to. */
 	}
 }
@@ -376,6 +412,7 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 		return false;
 	}
 	strs_sort(&names);
+	compact(t);
 	add_entries(t, w, dir, &names);
 	put(t, dir, PLAN_REBUILD, NULL, because, 0);
 	sort(t);
@@ -386,8 +423,9 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, const char *home, struct strs *notes,
 		     bool *changed)
 {
-	const struct node *n = &t->v[i], *cover = nodes_cover(t, n->path);
-	if (!is_host_region(cover) || w->type(n->path, w->data) != PLAN_MISSING)
+	struct node *n = &t->v[i];
+	const struct node *cover = cover_of(t, i);
+	if (!is_host_region(cover) || nodes_type(n, w) != PLAN_MISSING)
 		return true;
 	/* A secret that does not exist may come into being while the command runs, but only the user's own ones. */
 	if (n->kind == PLAN_EMPTY_DIR && !path_is_beneath(n->path, home))
@@ -411,12 +449,12 @@ static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, cons
 	return *changed;
 }
 
-static void tell_left_out(const struct nodes *t, const struct plan_world *w, struct plan *plan)
+static void tell_left_out(struct nodes *t, const struct plan_world *w, struct plan *plan)
 {
 	for (size_t i = 0; i < t->n; i++) {
-		const struct node *n = &t->v[i], *cover = n->kind == PLAN_EMPTY_DIR ? nodes_cover(t, n->path) : NULL;
-		if (!cover || cover->kind != PLAN_REBUILD || !is_redundant(t, i) ||
-		    w->type(n->path, w->data) == PLAN_MISSING)
+		struct node *n = &t->v[i];
+		const struct node *cover = n->kind == PLAN_EMPTY_DIR ? cover_of(t, i) : NULL;
+		if (!cover || cover->kind != PLAN_REBUILD || !is_redundant(t, i) || nodes_type(n, w) == PLAN_MISSING)
 			continue;
 		strs_add(&plan->left_out, n->path);
 		strs_add(&plan->left_out_because, n->because);
@@ -430,14 +468,13 @@ void nodes_make_room(struct nodes *t, const struct plan_world *world, const char
 	t->failed |= !real_home;
 	for (size_t i = 0; i < t->n && !t->failed;) {
 		bool changed = false;
-		bool stays = strcmp(t->v[i].path, "/") == 0 || has_room(t, i, world, real_home, notes, &changed);
-		if (changed)
-			i = 0; /* new nodes were sorted in before and behind this one */
-		else if (stays)
-			i++;
-		else
-			remove_node(t, i);
+		bool stays = t->v[i].gone || strcmp(t->v[i].path, "/") == 0 ||
+			     has_room(t, i, world, real_home, notes, &changed);
+		if (!stays)
+			t->v[i].gone = true;
+		i = changed ? 0 : i + 1; /* new nodes were sorted in before and behind this one */
 	}
+	compact(t);
 	tell_left_out(t, world, plan);
 	drop_redundant(t); /* what a rebuilt directory leaves out needs no hiding */
 }

@@ -10,7 +10,15 @@ struct node {
 	char *source;		   /* READ, WRITE: host path; SYMLINK: text */
 	char *because;
 	int64_t size;
+	size_t order; /* of two nodes for one path the later one counts */
+	/* What is there on the host, once somebody has looked: hundreds of rules are about paths that do not exist. */
+	enum plan_type type;
+	bool looked;
+	size_t cover; /* index of the nearest node strictly above, or NODES_NONE */
+	bool gone;    /* leaves the table when it is compacted next */
 };
+
+#define NODES_NONE SIZE_MAX
 
 /* A directory whose real path is known. */
 struct known_dir {
@@ -21,6 +29,7 @@ struct known_dir {
 struct nodes {
 	struct node *v;
 	size_t n, cap;
+	size_t next_order;
 	bool failed;
 	struct known_dir *known;
 	size_t n_known;
@@ -34,6 +43,6 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
  * What exists and is not among the entries goes to left_out of the plan. */
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan);
 
-/* The nearest node strictly above path, or NULL. Nodes are sorted. */
-const struct node *nodes_cover(const struct nodes *t, const char *path);
+/* What is at the node's path on the host. */
+enum plan_type nodes_type(struct node *n, const struct plan_world *world);
 void nodes_done(struct nodes *t);

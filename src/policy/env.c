@@ -5,6 +5,7 @@
 
 #include <fnmatch.h>
 #include <string.h>
+#include <strings.h>
 
 const char *const policy_env_strict_allow[] = {
 	"PATH",	    "HOME",	   "USER",     "LOGNAME",
@@ -122,10 +123,26 @@ static bool is_allowed(const struct policy *p, size_t from, const char *name)
 	return from < p->env_allow.n && matches_any((const char *const *)p->env_allow.v + from, name);
 }
 
+/* Most patterns begin or end with letters of their own: telling those apart by one letter spares nearly all of the
+ * thousands of comparisons before every run. */
+static bool differs_at_an_end(const char *pattern, const char *name, size_t name_len)
+{
+	static const char special[] = "*?[]\\";
+	size_t len = strlen(pattern);
+	if (len == 0 || name_len == 0)
+		return false;
+	char first = pattern[0], last = pattern[len - 1];
+	return (!strchr(special, first) && strncasecmp(&first, name, 1) != 0) ||
+	       (!strchr(special, last) && strncasecmp(&last, name + name_len - 1, 1) != 0);
+}
+
 /* Secrets are spelt in any case (npm_config__authToken), so what removes ignores it; what keeps does not. */
 static bool is_denied(const struct policy *p, const char *name)
 {
+	size_t len = strlen(name);
 	for (size_t i = 0; i < p->env_deny.n; i++) {
+		if (differs_at_an_end(p->env_deny.v[i], name, len))
+			continue;
 		size_t earlier_allows = i < p->n_env_deny_after ? p->env_deny_after[i] : 0;
 		if (fnmatch(p->env_deny.v[i], name, FNM_CASEFOLD) == 0 && !is_allowed(p, earlier_allows, name))
 			return true;
