@@ -35,7 +35,7 @@ teardown_file() {
 
 # The variables of the test run itself, out of the way of those that airlock reads.
 BATS_AIRLOCK=${AIRLOCK:-${BATS_AIRLOCK:?set AIRLOCK to the airlock to test, or use tools/check}}
-TEST_BACKENDS=${AIRLOCK_TEST_BACKENDS:-${TEST_BACKENDS:-bubblewrap}}
+TEST_BACKENDS=${AIRLOCK_TEST_BACKENDS:-${TEST_BACKENDS:-native}}
 export BATS_AIRLOCK TEST_BACKENDS
 
 # make_home DIR: a new home with its XDG directories, as after a login

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-static const struct backend *const preference[] = {&backend_bubblewrap, &backend_native, &backend_landlock, NULL};
+static const struct backend *const preference[] = {&backend_native, &backend_bubblewrap, &backend_landlock, NULL};
 
 const struct backend *const *backend_preference(void)
 {

@@ -57,7 +57,8 @@ struct backend_fds {
 
 struct backend {
 	const char *name;
-	/* 0, or AIRLOCK_ERR_UNAVAILABLE with the reason and the way out. */
+	/* 0: it works; 1: it works but lacks something, which isolation() tells; or AIRLOCK_ERR_UNAVAILABLE with the reason and
+	 * the way out. */
 	int (*probe)(const struct backend_context *ctx, struct airlock_error *err);
 	/* The whole command line a person could type for this plan, the command included. */
 	int (*describe)(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,

@@ -26,7 +26,8 @@ static int find_native(const struct backend_context *ctx, struct native_info *re
 static int probe(const struct backend_context *ctx, struct airlock_error *err)
 {
 	struct native_info info;
-	return find_native(ctx, &info, err);
+	int rc = find_native(ctx, &info, err);
+	return rc < 0 ? rc : info.own_proc ? 0 : 1;
 }
 
 /* There is no other program: what a person could type is the command itself. */

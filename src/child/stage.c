@@ -19,6 +19,7 @@
 #include <linux/mount.h>
 #include <linux/sched.h>
 #include <linux/stat.h>
+#include <asm/statfs.h>
 
 #define SMALL_TMPFS (1 << 20)
 
@@ -111,6 +112,17 @@ static void cover(const char *path, int is_dir, const char *empty)
 
 /* ── Devices ── */
 
+/* For kernels before mount_setattr. */
+static long remount_read_only(const char *path)
+{
+	struct statfs64 st;
+	long rc = raw_call2(__NR_statfs, path, &st);
+	/* The flags of a mount that is not the caller's own may not be taken away; they have the same values here and there. */
+	unsigned long keep =
+		(unsigned long)st.f_flags & (MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME);
+	return rc < 0 ? rc : raw_call5(__NR_mount, 0, path, 0, MS_REMOUNT | MS_BIND | MS_RDONLY | keep, 0);
+}
+
 /* The backend binds these into the sandbox. To root they belong: chmod would reach the host's; touch does for everybody.
  * A read-only mount keeps their inodes as they are, and does not keep anybody from using the devices. */
 static void guard_device(const char *path)
@@ -119,8 +131,9 @@ static void guard_device(const char *path)
 	if (tree == -ENOENT)
 		return;
 	mounts_check(CHILD_OP_COVER, tree);
-	mounts_check(CHILD_OP_COVER, mounts_restrict((int)tree, MOUNT_ATTR_RDONLY, 0));
+	long rc = mounts_restrict((int)tree, MOUNT_ATTR_RDONLY, 0);
 	mounts_check(CHILD_OP_COVER, raw_call5(__NR_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH));
+	mounts_check(CHILD_OP_COVER, rc == -ENOSYS ? remount_read_only(path) : rc);
 	(void)r_close((int)tree);
 }
 

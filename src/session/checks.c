@@ -94,20 +94,23 @@ static int can_do(const struct airlock_job *job, const struct backend *b, struct
 			  "%s cannot capture changes; it can be had with --changes direct", b->name);
 }
 
+/* The first that has everything, else the first that works: also before one that does without namespaces. */
 static int choose_automatically(struct airlock_job *job, char **ret_because, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
+	job->backend = NULL;
 	for (const struct backend *const *b = backend_preference(); *b; b++) {
 		struct airlock_error reason = {0};
 		int rc = can_do(job, *b, &reason);
-		if (rc == 0) {
+		bool taken = !job->backend ? rc >= 0 : rc == 0 && !(*b)->in_place;
+		if (taken)
 			job->backend = *b;
+		if (rc == 0)
 			return 0;
-		}
-		if (why.code == 0)
+		if (rc < 0 && why.code == 0)
 			why = reason;
 	}
-	return fall_back(job, &why, ret_because, err);
+	return job->backend ? 0 : fall_back(job, &why, ret_because, err);
 }
 
 int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err)
@@ -125,7 +128,8 @@ int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, 
 		*ret_unsandboxed_because = strdup(source ? source : "passthrough");
 		return *ret_unsandboxed_because ? 0 : base_oom(err);
 	}
-	return job->backend->probe(&job->ctx, err);
+	int rc = job->backend->probe(&job->ctx, err);
+	return rc < 0 ? rc : 0;
 }
 
 /* ── Paths ── */

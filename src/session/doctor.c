@@ -4,6 +4,7 @@
 #include "session/doctor.h"
 
 #include "backend/bwrap_probe.h"
+#include "backend/native.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -34,6 +35,7 @@ struct exam {
 	const struct doctor_inputs *in;
 	struct airlock_doctor *d;
 	struct bwrap_info bwrap;
+	struct native_info native;
 	struct sys_environment place;
 	struct sys_fs state_fs;
 };
@@ -63,10 +65,10 @@ static void add_row(struct exam *x, const char *name, enum grade grade, const ch
 	};
 }
 
-/* Things bwrap needs too: where it works nevertheless, only what we do without it is lost. */
+/* Things a sandbox needs: where one can be made nevertheless, only something of it is lost. */
 static enum grade grade_of_need(const struct exam *x, bool works)
 {
-	return works ? GRADE_OK : x->bwrap.works ? GRADE_DEGRADED : GRADE_FAILED;
+	return works ? GRADE_OK : x->bwrap.works || x->native.works ? GRADE_DEGRADED : GRADE_FAILED;
 }
 
 static void add_userns(struct exam *x)
@@ -116,8 +118,27 @@ static void add_bwrap(struct exam *x)
 		   b->patch, b->path);
 	if (b->is_setuid)
 		buf_adds(&detail, "; it is setuid");
-	add_row(x, "bubblewrap", b->works ? GRADE_OK : GRADE_FAILED, b->works ? buf_str(&detail) : b->why.message,
-		"no command can be run in a sandbox", b->why.hint);
+	add_row(x, "bubblewrap", grade_of_need(x, b->works), b->works ? buf_str(&detail) : b->why.message,
+		x->native.works ? "--backend bubblewrap is not to be had; the native backend is"
+				: "no command can be run in a sandbox",
+		b->why.hint);
+}
+
+static void add_native(struct exam *x)
+{
+	const struct native_info *n = &x->native;
+	if (n->works && !n->own_proc)
+		add_row(x, "native", GRADE_DEGRADED, "made a sandbox, but without a fresh /proc",
+			"a command sees the names of other processes, directories that were there cannot be renamed as "
+			"a "
+			"whole, and memory is not watched; results say \"partial\"",
+			bwrap_cause_words(BWRAP_PROC)->fix);
+	else
+		add_row(x, "native", grade_of_need(x, n->works),
+			n->works ? "made a sandbox with namespaces of its own" : n->why.message,
+			x->bwrap.works ? "commands start slower, with bubblewrap"
+				       : "no command can be run in a sandbox",
+			n->why.hint);
 }
 
 static void add_landlock(struct exam *x)
@@ -259,12 +280,15 @@ static void add_state_dir(struct exam *x)
 }
 
 /* The remembered verdict goes first: a person who has just repaired something asks the doctor before the next run. */
-static int examine_bwrap(struct exam *x, struct airlock_error *err)
+static int examine_backends(struct exam *x, struct airlock_error *err)
 {
 	_cleanup_free_ char *cache = path_join(x->in->state_dir, BWRAP_CACHE_NAME);
-	if (!cache)
+	_cleanup_free_ char *native = path_join(x->in->state_dir, NATIVE_CACHE_NAME);
+	if (!cache || !native)
 		return base_oom(err);
 	(void)unlink(cache);
+	(void)unlink(native);
+	native_probe(native, &x->native);
 	return bwrap_probe(x->in->path_env, cache, NULL, &x->bwrap, err);
 }
 
@@ -272,6 +296,7 @@ static void add_rows(struct exam *x)
 {
 	add_userns(x);
 	add_overlay(x);
+	add_native(x);
 	add_bwrap(x);
 	add_landlock(x);
 	add_seccomp(x);
@@ -318,7 +343,7 @@ int doctor_examine(const struct doctor_inputs *in, struct airlock_doctor **ret, 
 	(void)fs_make_private_dir(in->state_dir, &unused); /* its row finds out what is wrong with it */
 	sys_environment_examine("", in->flatpak_id, &x->place);
 	sys_fs_examine(in->state_dir, &x->state_fs);
-	rc = examine_bwrap(x, err);
+	rc = examine_backends(x, err);
 	if (rc < 0)
 		goto out;
 	add_rows(x);

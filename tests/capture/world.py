@@ -49,7 +49,7 @@ class Tap:
 
 
 def backends():
-    return os.environ.get("AIRLOCK_TEST_BACKENDS", "bubblewrap").split()
+    return os.environ.get("AIRLOCK_TEST_BACKENDS", "native").split()
 
 
 def other_place():

@@ -28,6 +28,7 @@ unseen() {
 	each_backend each_profile unwritten
 }
 unwritten() {
+	run_airlock run -- true # remembers what it finds out about the machine
 	find "$XDG_STATE_HOME/airlock" "$XDG_CONFIG_HOME/airlock" -not -path '*/runs/*' | sort >"$BATS_TEST_TMPDIR/before"
 	run_python <<-'EOF_PYTHON'
 		for variable, fallback in ("XDG_STATE_HOME", ".local/state"), ("XDG_CONFIG_HOME", ".config"):

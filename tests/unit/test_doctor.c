@@ -54,9 +54,9 @@ static const char *check_form(void)
 
 static const char *examine_here(const char *dir)
 {
-	static const char *const names[] = {"user namespaces", "overlay",	 "bubblewrap",	   "Landlock",
-					    "seccomp",	       "control groups", "pid namespace",  "network namespace",
-					    "kernel",	       "environment",	 "state directory"};
+	static const char *const names[] = {"user namespaces",	 "overlay", "native",	      "bubblewrap",
+					    "Landlock",		 "seccomp", "control groups", "pid namespace",
+					    "network namespace", "kernel",  "environment",    "state directory"};
 	EXPECT(examine_as(in_dir(dir, "a/state"), NULL) == 0);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		EXPECT(row(names[i]));
@@ -108,7 +108,8 @@ static const char *without_namespaces(const char *dir)
 {
 	EXPECT(forbid_user_namespaces() == 0);
 	EXPECT(examine_as(dir, NULL) == 0);
-	EXPECT(is("user namespaces", "failed") && is("bubblewrap", "failed") && is("pid namespace", "failed"));
+	EXPECT(is("user namespaces", "failed") && is("bubblewrap", "failed") && is("native", "failed") &&
+	       is("pid namespace", "failed"));
 	EXPECT(is("network namespace", "failed") && is("overlay", "degraded") && is("Landlock", "ok"));
 	EXPECT(strstr(row("environment")->detail, "a seccomp filter"));
 	EXPECT(!airlock_doctor_ok(doctor));

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154 # run_airlock sets status, stdout and stderr
+# The native backend: where it is chosen, what it says when something is missing, sandboxes in sandboxes.
+
+load ../helpers
+
+# without_calls NAME[,NAME...] ARG...: airlock on a kernel that does not know these system calls
+without_calls() {
+	local names=$1
+	shift
+	run_program python3 -I -S - "$names" "$AIRLOCK" "$@" <<-'EOF_PYTHON'
+		import ctypes, errno, os, struct, sys
+		NUMBERS = {"x86_64": {"clone3": 435, "mount_setattr": 442, "fsopen": 430, "open_tree": 428, "move_mount": 429,
+		                      "openat2": 437, "statmount": 457, "listmount": 458, "fsconfig": 431, "fsmount": 432},
+		           "aarch64": {"clone3": 435, "mount_setattr": 442, "fsopen": 430, "open_tree": 428, "move_mount": 429,
+		                       "openat2": 437, "statmount": 457, "listmount": 458, "fsconfig": 431, "fsmount": 432}}
+		numbers = [NUMBERS[os.uname().machine][name] for name in sys.argv[1].split(",")]
+		code = [(0x20, 0, 0, 0)]
+		for number in numbers:
+		    code += [(0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | errno.ENOSYS)]
+		code += [(0x06, 0, 0, 0x7fff0000)]
+		text = b"".join(struct.pack("HBBI", *row) for row in code)
+		buffer = ctypes.create_string_buffer(text)
+		program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code), ctypes.addressof(buffer)))
+		libc = ctypes.CDLL(None, use_errno=True)
+		assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+		os.execv(sys.argv[2], sys.argv[2:])
+	EOF_PYTHON
+}
+
+@test "it is what auto means where it has everything" {
+	run_airlock run --json -- true
+	assert_status 0
+	assert_json native isolation backend
+	assert_json enforced isolation filesystem
+	assert_json enforced isolation processes
+	assert_json blocked isolation network
+}
+
+@test "it needs no bwrap" {
+	# shellcheck disable=SC2016 # for the inner shell to expand
+	run_program unshare --user --map-root-user --mount sh -c \
+		'mount --bind /dev/null "$(readlink -f "$(command -v bwrap)")" && exec "$@"' sh "$AIRLOCK" run --json -- true
+	assert_status 0
+	assert_json native isolation backend
+	assert_json enforced isolation processes
+}
+
+@test "the newest calls are not needed" {
+	without_calls clone3,statmount,listmount run --json --backend native -c 'echo one >new; printf hello'
+	assert_status 0
+	assert_json hello stdout
+	assert_file new one
+}
+
+@test "without a call it needs it says which, and auto takes bubblewrap" {
+	without_calls mount_setattr run --json --backend native -- true
+	assert_refused unavailable
+	[[ $(json_get error message) == *kernel* ]] || fail "expected the cause"
+	[[ $(json_get error hint) == *bubblewrap* ]] || fail "expected the way out"
+	without_calls fsopen,open_tree,move_mount,mount_setattr run --json --backend native -- true
+	assert_refused unavailable
+	without_calls mount_setattr run --json --changes direct -- true
+	assert_status 0
+	assert_json bubblewrap isolation backend
+}
+
+# in_covered_proc COMMAND...: where the kernel lets nobody mount a fresh /proc, as in many containers
+in_covered_proc() {
+	# Another one in full view, as of a chroot, makes the kernel content.
+	[ "$(awk '$3 == "proc"' /proc/self/mounts | wc -l)" -eq 1 ] || skip "needs: no second /proc on this machine"
+	# Twice, for who made the cover may take it away.
+	run_program unshare --user --map-root-user --mount sh -c \
+		'mount -t tmpfs none /proc/fs && exec unshare --user --map-user=1000 --map-group=1000 "$@"' sh "$@" </dev/null
+}
+
+@test "where /proc is partly covered the command runs, and the result says so" {
+	in_covered_proc "$AIRLOCK" run --json -c 'printf hello >new; cat new; kill -9 -1'
+	assert_json native isolation backend
+	assert_json partial isolation processes
+	assert_json enforced isolation filesystem
+	assert_json hello stdout
+	in_covered_proc "$AIRLOCK" run --json --memory 100M -- true
+	[ "$(json_get isolation limits 2>/dev/null)" = enforced ] || assert_refused limit
+}
+
+@test "what cannot be mounted is named" {
+	in_covered_proc "$AIRLOCK" run -- true
+	assert_status 0
+	# A verdict that does not hold any more, for nothing else would let it try.
+	# shellcheck disable=SC2016 # for the inner shell to expand
+	in_covered_proc sh -c '"$0" run -- true; sed -i "s/^old proc$/whole/" "$XDG_STATE_HOME/airlock/native.probe"
+		exec "$0" run --json --backend native -- true' "$AIRLOCK"
+	assert_refused init_failed
+	assert_json /proc error subject
+	assert_json 'mount proc' error op
+	[[ $(json_get error message) == *'Operation not permitted'* ]] || fail "expected the cause"
+}
+
+@test "three sandboxes in one another, where the policy allows nesting" {
+	if is_root; then skip "needs: an ordinary user, the kernel maps root only for who has CAP_SETFCAP"; fi
+	mkdir -p "$PROJECT/bin" "$PROJECT/state" "$PROJECT/data"
+	cp -L "$AIRLOCK" "$PROJECT/bin/airlock"
+	# shellcheck disable=SC2016 # for the inner shells to expand
+	run_airlock run --profile permissive --changes direct --env IN="$PROJECT" -c '
+		export XDG_STATE_HOME=/tmp/s XDG_DATA_HOME=/tmp/d XDG_CONFIG_HOME=/tmp/c
+		$IN/bin/airlock run --backend native --profile permissive --changes direct -p $IN -c "
+			export XDG_STATE_HOME=/tmp/s XDG_DATA_HOME=/tmp/d XDG_CONFIG_HOME=/tmp/c
+			$IN/bin/airlock run --backend native --profile permissive --changes direct -p $IN -c \"
+				echo \\\$\\\$ deep; echo deep >$IN/three\""'
+	assert_status 0
+	assert_stdout_contains deep
+	assert_file "$PROJECT/three" deep
+}
