@@ -4,12 +4,13 @@
 #include "base/path.h"
 #include "plan/environment.h"
 #include "plan/nodes.h"
+#include "plan/workspace.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int add_mount(struct plan *p, enum plan_mount_kind kind, const struct node *n, struct airlock_error *err)
+int plan_add_mount(struct plan *p, enum plan_mount_kind kind, const struct node *n, struct airlock_error *err)
 {
 	if (p->n_mounts == p->cap_mounts) {
 		size_t cap = p->cap_mounts ? p->cap_mounts * 2 : 64;
@@ -63,20 +64,22 @@ static int emit_mounts(struct plan *p, const struct nodes *t, const struct plan_
 		enum plan_mount_kind kind = settled_kind(&t->v[i], w);
 		if (kind == PLAN_WRITE && in->capture && !is_playground(t->v[i].because))
 			kind = PLAN_LAYER;
-		if (add_mount(p, kind, &t->v[i], err) < 0)
+		if (plan_add_mount(p, kind, &t->v[i], err) < 0)
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
 	}
 	/* Only once every mount point has been made. */
 	for (size_t i = 0; i < t->n; i++)
 		if (!is_root(&t->v[i]) && needs_seal(settled_kind(&t->v[i], w)) &&
-		    add_mount(p, PLAN_SEAL, &t->v[i], err) < 0)
+		    plan_add_mount(p, PLAN_SEAL, &t->v[i], err) < 0)
 			return AIRLOCK_ERR_INTERNAL;
 	struct node root = {.path = (char *)"/", .because = (char *)"always"};
-	return host_root ? 0 : add_mount(p, PLAN_SEAL, &root, err);
+	return host_root ? 0 : plan_add_mount(p, PLAN_SEAL, &root, err);
 }
 
 static int build_mounts(struct plan *p, const struct plan_inputs *in, struct airlock_error *err)
 {
+	if (in->workspace)
+		return workspace_mounts(p, in, err);
 	struct nodes t = {0};
 	nodes_collect(&t, in, &p->notes);
 	nodes_make_room(&t, in->world, in->home, p);
@@ -115,7 +118,9 @@ int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_e
 		strs_add(&p->argv, *a);
 	int rc = p->profile && p->cwd ? build_mounts(p, in, err) : base_oom(err);
 	if (rc == 0) {
-		for (size_t i = 0; i < p->n_mounts; i++)
+		if (in->workspace)
+			strs_add(&p->roots, in->workspace->dir);
+		for (size_t i = 0; !in->workspace && i < p->n_mounts; i++)
 			if (p->mounts[i].kind == PLAN_LAYER ||
 			    (p->mounts[i].kind == PLAN_WRITE && !is_playground(p->mounts[i].because)))
 				strs_add(&p->roots, p->mounts[i].target);

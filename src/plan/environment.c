@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/environment.h"
 
+#include "base/path.h"
+
 #include <string.h>
 
+#define WORKSPACE_PATH "/.venv/bin:/node_modules/.bin:/usr/bin:/bin"
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static const char *lookup(const char *const *env, const char *name, size_t len)
@@ -44,6 +47,28 @@ static void inherit(struct plan *p, const struct plan_inputs *in)
 	}
 }
 
+static bool is_asked_for(const struct policy *policy, const char *name)
+{
+	size_t len = strlen(name);
+	for (size_t i = 0; i < policy->env_set.n; i++)
+		if (strncmp(policy->env_set.v[i], name, len) == 0 &&
+		    (policy->env_set.v[i][len] == '=' || policy->env_set.v[i][len] == '\0'))
+			return true;
+	return false;
+}
+
+/* The workspace's own tools come first, and the caller's paths mean nothing there. */
+static void workspace_environment(struct strs *envp, const struct plan_inputs *in)
+{
+	_cleanup_free_ char *venv = path_join(in->workspace->dir, ".venv");
+	set(envp, "HOME", 4, "/");
+	if (!is_asked_for(in->policy, "PATH"))
+		set(envp, "PATH", 4, WORKSPACE_PATH);
+	if (venv && in->world->type(venv, in->world->data) == PLAN_DIRECTORY)
+		set(envp, "VIRTUAL_ENV", 11, "/.venv");
+	envp->failed |= !venv;
+}
+
 void environment_build(struct plan *p, const struct plan_inputs *in)
 {
 	inherit(p, in);
@@ -55,7 +80,10 @@ void environment_build(struct plan *p, const struct plan_inputs *in)
 			set(&p->envp, item, len, value);
 	}
 	set(&p->envp, "PWD", 3, p->cwd);
-	set(&p->envp, "HOME", 4, in->home);
+	if (in->workspace)
+		workspace_environment(&p->envp, in);
+	else
+		set(&p->envp, "HOME", 4, in->home);
 	if (!has(&p->envp, "PATH"))
 		set(&p->envp, "PATH", 4, DEFAULT_PATH);
 	for (size_t i = 0; i < p->envp.n; i++)

@@ -46,3 +46,6 @@ void nodes_make_room(struct nodes *t, const struct plan_world *world, const char
 /* What is at the node's path on the host. */
 enum plan_type nodes_type(struct node *n, const struct plan_world *world);
 void nodes_done(struct nodes *t);
+
+/* build.c: one operation, as the node says. */
+int plan_add_mount(struct plan *p, enum plan_mount_kind kind, const struct node *n, struct airlock_error *err);

@@ -58,7 +58,19 @@ struct plan_root {
 	const char *path, *because;
 };
 
+/* A directory that is the root inside. */
+struct plan_bind {
+	const char *source, *target;
+};
+struct plan_workspace {
+	const char *dir;
+	const struct plan_bind *binds; /* read-only; parents before what lies in them */
+	size_t n_binds;
+	const char *passwd, *group; /* host paths of files to be /etc/passwd and /etc/group */
+};
+
 struct plan_inputs {
+	const struct plan_workspace *workspace; /* or NULL: then home, roots, playground and hidden do not count */
 	const struct policy *policy;
 	const struct plan_world *world;
 	const char *home;
@@ -102,6 +114,7 @@ struct plan {
 	struct strs left_out, left_out_because;
 };
 
+/* In a workspace every mount point that has nothing but the workspace below it must be there: the caller makes them. */
 int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_error *err);
 void plan_free(struct plan *p);
 

@@ -183,6 +183,10 @@ int job_find_working_dir(const struct airlock_job *job, const char *wanted, char
 {
 	bool playground = wanted && strcmp(wanted, "playground") == 0;
 	_cleanup_free_ char *path = NULL;
+	if (job->workspace.dir) { /* a path inside; there is no playground */
+		*ret = path_normalize("/", wanted && *wanted ? wanted : "/");
+		return *ret ? 0 : base_oom(err);
+	}
 	if (playground && job->backend->in_place)
 		path = strdup(job->host.playground); /* nothing is mounted there without a sandbox */
 	else if (playground)

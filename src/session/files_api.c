@@ -86,11 +86,8 @@ static int add_rules(struct airlock_place *place, struct airlock_error *err)
 static int open_project_place(struct airlock_place *place, const struct airlock_settings *s,
 			      const struct settings_view *v, struct airlock_error *err)
 {
-	struct workspace none = {0};
 	place->job = calloc(1, sizeof *place->job);
 	int rc = place->job ? job_open(place->job, s, v, err) : base_oom(err);
-	if (rc == 0) /* its options say so where they make no sense */
-		rc = workspace_open(&none, v, place->job->host.cwd, err);
 	if (rc < 0)
 		return rc;
 	const struct project *project = place->job->project;

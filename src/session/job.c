@@ -22,6 +22,7 @@ void airlock_job_free(struct airlock_job *job)
 		return;
 	plan_free(job->plan);
 	project_free(job->project);
+	workspace_done(&job->workspace);
 	config_free(job->config);
 	host_done(&job->host);
 	strs_done(&job->untrusted_dirs);
@@ -264,6 +265,18 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		      const char *cwd, bool network, struct airlock_error *err)
 {
 	const struct project *project = job->project;
+	struct plan_inputs common = {
+		.policy = &job->config->policy,
+		.world = &world_of_this_machine,
+		.cwd = cwd,
+		.argv = (const char *const *)argv->v,
+		.environ = (const char *const *)s->environ.v,
+		.network = network,
+		.is_root = geteuid() == 0,
+		.capture = layers_wanted(job),
+	};
+	if (job->workspace.dir)
+		return job_plan_workspace(job, &common, err);
 	_cleanup_free_ struct plan_root *roots = calloc(project->n_roots + 1, sizeof *roots);
 	if (!roots)
 		return base_oom(err);
@@ -273,23 +286,14 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 	int rc = collect_hidden(job, &hidden, err);
 	if (rc < 0)
 		return rc;
-	struct plan_inputs in = {
-		.policy = &job->config->policy,
-		.world = &world_of_this_machine,
-		.home = job->host.home,
-		.roots = roots,
-		.n_roots = project->n_roots,
-		.playground_source = job->host.playground,
-		.hidden = hidden.v,
-		.n_hidden = hidden.n,
-		.cwd = cwd,
-		.argv = (const char *const *)argv->v,
-		.environ = (const char *const *)s->environ.v,
-		.network = network,
-		.is_root = geteuid() == 0,
-		.capture = layers_wanted(job),
-		.in_place = job->backend->in_place,
-	};
+	struct plan_inputs in = common;
+	in.home = job->host.home;
+	in.roots = roots;
+	in.n_roots = project->n_roots;
+	in.playground_source = job->host.playground;
+	in.hidden = hidden.v;
+	in.n_hidden = hidden.n;
+	in.in_place = job->backend->in_place;
 	rc = plan_build(&in, &job->plan, err);
 	if (rc == 0)
 		strs_add_all(&job->warnings, &job->plan->notes);
@@ -329,7 +333,7 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	int rc = make_argv(job, s, &argv, err);
 	if (rc == 0)
 		rc = want_network(job, &network, err);
-	if (rc == 0)
+	if (rc == 0 && !job->workspace.dir)
 		rc = job_check_paths(job, &extra, err);
 	if (rc == 0)
 		rc = job_choose_backend(job, &because, err);
@@ -340,7 +344,7 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	if (rc == 0 && job->backend == &backend_landlock)
 		rc = live_without_mounts(job, err);
 	/* Before the plan looks at the home it lies in: what is not there then is not in a rebuilt directory either. */
-	if (rc == 0)
+	if (rc == 0 && !job->workspace.dir)
 		rc = fs_make_private_dir(job->host.playground, err);
 	if (rc == 0)
 		rc = build_plan(job, s, &argv, cwd, network, err);
@@ -359,10 +363,15 @@ int job_open(struct airlock_job *job, const struct airlock_settings *s, const st
 	_cleanup_free_ char *dir = NULL;
 	int rc = host_init(s, &job->host, err);
 	if (rc == 0)
+		rc = workspace_open(&job->workspace, v, job->host.cwd, err);
+	bool workspace = job->workspace.dir != NULL;
+	if (rc == 0 && !workspace)
 		rc = project_detect(settings_get(v, "project"), job->host.cwd, job->host.home, &dir, err);
-	if (rc == 0)
+	if (rc == 0) /* a workspace's own .airlock.toml is a file like any other */
 		rc = load_config(job, s, v, dir, err);
-	return rc < 0 ? rc : open_project(job, dir, err);
+	if (rc < 0)
+		return rc;
+	return workspace ? job_open_workspace(job, v, err) : open_project(job, dir, err);
 }
 
 static int prepare(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
@@ -407,11 +416,6 @@ int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **r
 	int rc = settings_view(s, &v, err);
 	if (rc < 0)
 		return rc;
-	if (settings_get(&v, "workspace")) {
-		settings_view_done(&v);
-		return base_error(err, AIRLOCK_ERR_UNAVAILABLE, "workspace", "",
-				  "commands cannot run in a workspace yet");
-	}
 	struct airlock_job *job = calloc(1, sizeof *job);
 	rc = job ? prepare(job, s, &v, err) : base_oom(err);
 	settings_view_done(&v);

@@ -7,11 +7,13 @@
 #include "plan/plan.h"
 #include "project/project.h"
 #include "session/host.h"
+#include "session/workspace.h"
 
 struct airlock_job {
 	struct host host;
 	struct config *config;
-	struct project *project;
+	struct workspace workspace; /* its dir is NULL for a project */
+	struct project *project;    /* a workspace is one with a single root */
 	struct plan *plan;
 	const struct backend *backend;
 	struct backend_context ctx;
@@ -38,6 +40,9 @@ struct airlock_job {
 /* Settings, configuration and project, which everything else depends on; also where nothing is run. */
 int job_open(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
 	     struct airlock_error *err);
+/* workspace_job.c: the same for a workspace. */
+int job_open_workspace(struct airlock_job *job, const struct settings_view *v, struct airlock_error *err);
+int job_plan_workspace(struct airlock_job *job, const struct plan_inputs *common, struct airlock_error *err);
 /* job.c, in the order they are taken. */
 int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err);
 int job_find_working_dir(const struct airlock_job *job, const char *wanted, char **ret, struct airlock_error *err);

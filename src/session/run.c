@@ -83,7 +83,9 @@ int run_begin(struct airlock_run *run, struct airlock_error *err)
 static int start(struct airlock_run *run, const struct airlock_io *io, struct airlock_error *err)
 {
 	struct airlock_job *job = run->job;
-	int rc = run_begin(run, err);
+	int rc = job->workspace.dir ? mount_points_make(&run->mount_points, job->plan, job->workspace.dir, err) : 0;
+	if (rc == 0)
+		rc = run_begin(run, err);
 	if (rc < 0)
 		return rc;
 	struct supervise_spec spec = {
@@ -147,6 +149,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	if (run->job->not_remembered.code)
 		strs_addf(&run->layers.notes, "your answer could not be remembered: %s",
 			  run->job->not_remembered.message);
+	mount_points_remove(&run->mount_points);
 	run->finished = true;
 	history_end(run);
 	return 0;
@@ -168,6 +171,7 @@ void airlock_run_free(struct airlock_run *run)
 	if (!run)
 		return;
 	supervise_free(run->supervise);
+	mount_points_remove(&run->mount_points);
 	/* Freed before its end: what it changed is kept, for a person to decide. */
 	history_close(run);
 	layers_done(&run->layers);

@@ -3,14 +3,16 @@
 
 #include "session/layers.h"
 #include "session/job.h"
+#include "session/mount_points.h"
 #include "supervise/supervise.h"
 
 struct airlock_run {
 	struct airlock_job *job; /* borrowed: the caller frees it after the run */
 	struct supervise *supervise;
 	struct session_layers layers;
-	struct monitor *monitor; /* NULL until somebody asks for progress */
-	bool finished;		 /* the changes have been looked at */
+	struct mount_points mount_points; /* of a workspace */
+	struct monitor *monitor;	  /* NULL until somebody asks for progress */
+	bool finished;			  /* the changes have been looked at */
 	char id[48];
 	char *dir;
 	int lock_fd;	     /* of dir, locked while the run is alive: what gc must leave alone */

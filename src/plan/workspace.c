@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/workspace.h"
+
+#include "base/path.h"
+#include "plan/nodes.h"
+
+#include <string.h>
+
+#define SHM_BYTES (INT64_C(256) << 20)
+#define TMP_BYTES (INT64_C(2) << 30)
+
+/* Where programs and libraries are. With a merged /usr the short names are links on the host; here each is a mount of what
+ * it leads to, so that a workspace needs no links of its own. */
+static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+/* What programs need to know of the machine, and no more. */
+static const char *const system_files[] = {"/etc/resolv.conf",	"/etc/hosts",	    "/etc/ssl",
+					   "/etc/alternatives", "/etc/ld.so.cache", "/etc/nsswitch.conf",
+					   "/etc/localtime"};
+
+struct builder {
+	struct plan *plan;
+	const struct plan_inputs *in;
+	struct airlock_error *err;
+	int rc;
+};
+
+static void add(struct builder *b, enum plan_mount_kind kind, const char *source, const char *target, int64_t size,
+		const char *because)
+{
+	struct node n = {.path = (char *)target, .source = (char *)source, .because = (char *)because, .size = size};
+	if (b->rc == 0)
+		b->rc = plan_add_mount(b->plan, kind, &n, b->err);
+}
+
+/* A path of the host, its links resolved, at the name it has there. */
+static void add_system(struct builder *b, const char *path, const char *because)
+{
+	_cleanup_free_ char *real = b->in->world->real(path, b->in->world->data);
+	if (real)
+		add(b, PLAN_READ, real, path, 0, because);
+}
+
+/* The workspace has the same link as the host: what it leads to is there already. */
+static bool is_same_link(const struct builder *b, const char *path)
+{
+	const struct plan_world *w = b->in->world;
+	_cleanup_free_ char *own = path_join(b->in->workspace->dir, path + 1);
+	_cleanup_free_ char *theirs = own ? w->link(own, w->data) : NULL;
+	_cleanup_free_ char *ours = theirs ? w->link(path, w->data) : NULL;
+	return ours && strcmp(ours, theirs) == 0;
+}
+
+static bool is_system_file(const char *path)
+{
+	for (size_t i = 0; i < AL_ARRAY_LEN(system_files); i++)
+		if (strcmp(system_files[i], path) == 0)
+			return true;
+	return strcmp(path, "/etc/passwd") == 0 || strcmp(path, "/etc/group") == 0;
+}
+
+/* The workspace's own /etc, but for the names that the system's files have. */
+static void add_own_etc(struct builder *b)
+{
+	const struct plan_world *w = b->in->world;
+	_cleanup_free_ char *dir = path_join(b->in->workspace->dir, "etc");
+	_cleanup_strs_ struct strs names = STRS_INIT;
+	if (!dir || w->type(dir, w->data) != PLAN_DIRECTORY || w->list(dir, &names, w->data) < 0)
+		return;
+	strs_sort(&names);
+	for (size_t i = 0; i < names.n; i++) {
+		_cleanup_free_ char *source = path_join(dir, names.v[i]), *target = path_join("/etc", names.v[i]);
+		if (!source || !target) {
+			b->rc = base_oom(b->err);
+			return;
+		}
+		enum plan_type type = w->type(source, w->data);
+		_cleanup_free_ char *text = type == PLAN_LINK ? w->link(source, w->data) : NULL;
+		if (is_system_file(target))
+			continue;
+		if (text)
+			add(b, PLAN_SYMLINK, text, target, 0, "entry of the workspace's /etc");
+		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
+			add(b, PLAN_WRITE, source, target, 0, "entry of the workspace's /etc");
+	}
+}
+
+static void add_etc(struct builder *b)
+{
+	const struct plan_workspace *ws = b->in->workspace;
+	add(b, PLAN_EMPTY_DIR, NULL, "/etc", 0, "only what programs need to know of the machine");
+	for (size_t i = 0; i < AL_ARRAY_LEN(system_files); i++)
+		add_system(b, system_files[i], "what programs need to know of the machine");
+	add(b, PLAN_READ, ws->passwd, "/etc/passwd", 0, "made for the workspace");
+	add(b, PLAN_READ, ws->group, "/etc/group", 0, "made for the workspace");
+	add_own_etc(b);
+}
+
+static void add_kernel(struct builder *b)
+{
+	const struct policy *policy = b->in->policy;
+	if (policy->share_pid) /* a new /proc needs a new pid namespace */
+		add(b, PLAN_READ, "/proc", "/proc", 0, "share_pid");
+	else
+		add(b, PLAN_PROC, NULL, "/proc", 0, "always");
+	if (!policy->share_pid && (b->in->is_root || !policy->nested))
+		add(b, PLAN_READ, "/proc/sys", "/proc/sys", 0, "always");
+	add(b, PLAN_DEV, NULL, "/dev", 0, "always");
+	add(b, PLAN_TMPFS, NULL, "/dev/shm", SHM_BYTES, "always");
+	add(b, PLAN_TMPFS, NULL, "/tmp", TMP_BYTES, "always");
+}
+
+int workspace_mounts(struct plan *p, const struct plan_inputs *in, struct airlock_error *err)
+{
+	struct builder b = {.plan = p, .in = in, .err = err};
+	add(&b, in->capture ? PLAN_LAYER : PLAN_WRITE, in->workspace->dir, "/", 0, "workspace");
+	for (size_t i = 0; i < AL_ARRAY_LEN(system_dirs); i++)
+		if (!is_same_link(&b, system_dirs[i]))
+			add_system(&b, system_dirs[i], "the system, over the workspace");
+	add_etc(&b);
+	add_kernel(&b);
+	for (size_t i = 0; i < in->workspace->n_binds; i++)
+		add(&b, PLAN_READ, in->workspace->binds[i].source, in->workspace->binds[i].target, 0, "--bind-ro");
+	add(&b, PLAN_SEAL, NULL, "/etc", 0, "always");
+	add(&b, PLAN_SEAL, NULL, "/dev", 0, "always");
+	return b.rc;
+}
