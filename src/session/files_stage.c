@@ -150,9 +150,13 @@ static int put_into_layer(struct staging *s, const char *upper, struct airlock_e
 
 /* ── The run ── */
 
+/* Nothing is run: the layer is filled by ourselves. */
+static const struct backend no_backend = {.name = "none"};
+
 /* Only what the layers need: the roots. */
 static int make_plan(struct airlock_job *job, struct airlock_error *err)
 {
+	job->backend = &no_backend;
 	plan_free(job->plan);
 	job->plan = calloc(1, sizeof *job->plan);
 	if (!job->plan)
