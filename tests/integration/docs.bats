@@ -73,3 +73,32 @@ EOF_PYTHON
 		grep -rqE "\b$name\(" "$TOP/include/airlock" || fail "$name is in no header"
 	done
 }
+
+# A project in which the words of the README make sense.
+readme_project() {
+	mkdir src "$HOME/thread"
+	printf 'test:\n\techo tested >log\n' >Makefile
+	echo 'print("hello")' >script.py
+	printf '#!/bin/sh\necho changed >src/a\necho changed >b\n' >refactor.sh
+	chmod +x refactor.sh
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	ln -s "$AIRLOCK" "$BATS_TEST_TMPDIR/bin/airlock"
+	ln -s "$(dirname "$(realpath "$AIRLOCK")")/airlock-sh" "$BATS_TEST_TMPDIR/bin/airlock-sh"
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH
+}
+
+@test "every command of the README does what it is there for" {
+	readme_project
+	echo before >src/a
+	local n=0 line
+	for file in $(blocks "$TOP/README.md" '```sh'); do
+		while read -r line; do
+			bash -c "$line" >"$BATS_TEST_TMPDIR/out" 2>&1 </dev/null ||
+				fail "failed ($?): $line" "$(cat "$BATS_TEST_TMPDIR/out")"
+			n=$((n + 1))
+		done <"$file"
+	done
+	[ "$n" -ge 12 ] || fail "only $n commands found"
+	[ "$(cat src/a)" = changed ] || fail "the reviewed change is not there"
+	[ ! -e b ] || fail "the discarded change is there"
+}
