@@ -38,6 +38,7 @@ int change_list_parse(const char *object, struct change_list *ret, struct airloc
 {
 	const char *files = json_read_member(object, "files");
 	*ret = (struct change_list){.run = json_read_string(json_read_member(object, "run")),
+				    .is_direct = json_read_is(json_read_member(object, "state"), "direct"),
 				    .v = calloc(count_files(files) + 1, sizeof *ret->v)};
 	bool ok = ret->v;
 	for (const char *f = json_read_first(files); ok && f; f = json_read_next(f))

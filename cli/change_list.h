@@ -23,6 +23,7 @@ struct change_list {
 	char *run; /* the whole id, whatever it was asked for by; NULL in a list made from a result */
 	struct change_item *v;
 	size_t n;
+	bool is_direct; /* nothing was captured */
 };
 
 int change_list_load(const struct airlock_settings *s, const char *run, struct change_list *ret,

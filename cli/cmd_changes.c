@@ -13,6 +13,8 @@ static int print_changes(const struct invocation *inv, const struct change_list 
 	if (rc >= 0 && list->n > 0)
 		(void)printf("%s%s of run %s: %s\n", text, change_count(list->n).text, list->run,
 			     change_list_summary(list).text);
+	else if (rc >= 0 && list->is_direct)
+		(void)printf("run %s wrote straight to the project, so nothing of it was captured\n", list->run);
 	else if (rc >= 0)
 		(void)printf("run %s changed nothing\n", list->run);
 	airlock_free(text);

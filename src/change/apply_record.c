@@ -104,8 +104,8 @@ static int collect_returns(const struct apply_tx *tx, struct change_set *set, st
 
 static void set_applied(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
 {
-	if (c->state == CHANGE_CONFLICT)
-		base_freep(&c->reason);
+	conflict_forget(c);
+	change_forget_waiting(c);
 	c->state = CHANGE_APPLIED;
 	c->slot = op->slot - op->from;
 	if (is_about_before(op, c)) {
@@ -146,9 +146,8 @@ static void set_held(const struct apply_tx *tx, const struct apply_op *op, struc
 
 static int set_left(const struct apply_tx *tx, struct change *c)
 {
-	if (!tx->undo)
-		c->state = CHANGE_CONFLICT;
-	return change_set_reason(c, "somebody else changed it while it was being %s", tx->undo ? "undone" : "applied");
+	return tx->undo ? change_set_reason(c, "somebody else changed it while it was being undone")
+			: conflict_mark(c, "somebody else changed it while it was being applied");
 }
 
 static int compare_dirs(const void *x, const void *y)

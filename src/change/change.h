@@ -84,6 +84,7 @@ struct change_set {
 	char *run;
 	struct change_root *roots;
 	size_t n_roots;
+	bool direct;	    /* nothing was captured: the command wrote straight to the roots */
 	int64_t started_ns; /* the ctime clock when the run began: a live entry with a later ctime was changed by others */
 	struct change *v; /* sorted by root, then path_compare: parents before children */
 	size_t n, cap;
@@ -108,9 +109,10 @@ int change_set_take_dir(struct change_set *set, size_t root, char *path, int64_t
 void change_set_sort(struct change_set *set);
 struct change *change_set_find(struct change_set *set, size_t root, const char *path); /* sorted set; NULL: none */
 int change_set_reason(struct change *c, const char *fmt, ...) AL_PRINTF(2, 3);	       /* replaces; -ENOMEM */
+void change_forget_waiting(struct change *c); /* drops a reason that only says why it has waited so far */
 
 /* The whole set's state for the report: "applied" (nothing waits any more), "partial" (some applied, some wait), "held",
- * "discarded", "none" (no change, or none that could be applied). */
+ * "discarded", "none" (no change, or none that could be applied); "direct". */
 const char *change_set_state(const struct change_set *set);
 
 const char *change_kind_name(enum change_kind kind);
@@ -144,6 +146,12 @@ struct gate_rules {
 };
 /* Sets verdict and reason of each change from its final content; reads the layer and the live tree, changes nothing. */
 int gate_judge(struct change_set *set, const struct gate_rules *rules, struct airlock_error *err);
+
+/* In the same run as a conflict: nothing of such a run is applied by itself. */
+#define CONFLICT_ELSEWHERE "held because of a conflict in the same run"
+/* Puts the reason of a conflict before those that were there; conflict_check takes it away again when it has gone. */
+int conflict_mark(struct change *c, const char *reason); /* 0 or -ENOMEM */
+void conflict_forget(struct change *c);
 
 /* Marks CHANGE_CONFLICT with the reason where the live path is not what the run saw. Returns how many, or a code. known may
  * be NULL: what of it our own transactions took away and brought back. */

@@ -31,8 +31,20 @@ static const char replaced[] = "replaced since the run began";
 static const char filled[] = "something was created in it since the run began";
 static const char unreadable[] = "cannot be looked at any more";
 
-static const char *const reasons[] = {root_replaced, above_replaced, above_deleted, edited,	deleted,
-				      created,	     replaced,	     filled,	    unreadable, NULL};
+/* And what planning and doing find out. */
+static const char *const reasons[] = {root_replaced,
+				      above_replaced,
+				      above_deleted,
+				      edited,
+				      deleted,
+				      created,
+				      replaced,
+				      filled,
+				      unreadable,
+				      "there is something in it that the run did not know",
+				      "its directory is gone",
+				      "somebody else changed it while it was being applied",
+				      NULL};
 
 struct check {
 	struct change_set *set;
@@ -325,26 +337,48 @@ static bool is_open(const struct change *c)
 	return c->state == CHANGE_HELD || c->state == CHANGE_CONFLICT;
 }
 
-/* An earlier check's words are in front of those that were there before it. */
-static int forget_conflict(struct change *c)
+/* Its words are in front of those that were there before it, perhaps more than once. */
+void conflict_forget(struct change *c)
 {
 	if (c->state != CHANGE_CONFLICT)
-		return 0;
+		return;
 	c->state = CHANGE_HELD;
-	_cleanup_free_ char *old = TAKE_PTR(c->reason);
-	for (const char *const *r = reasons; old && *r; r++) {
+	for (const char *const *r = reasons; c->reason && *r;) {
 		size_t n = strlen(*r);
-		if (strncmp(old, *r, n) == 0 && strncmp(old + n, "; ", 2) == 0)
-			return change_set_reason(c, "%s", old + n + 2);
+		bool ours = strncmp(c->reason, *r, n) == 0;
+		if (ours && c->reason[n] == '\0')
+			base_freep(&c->reason);
+		if (ours && c->reason && strncmp(c->reason + n, "; ", 2) == 0) {
+			memmove(c->reason, c->reason + n + 2, strlen(c->reason + n + 2) + 1);
+			r = reasons;
+		} else
+			r++;
 	}
-	return 0;
 }
 
-static int mark(struct change *c, const char *reason)
+int conflict_mark(struct change *c, const char *reason)
 {
+	conflict_forget(c);
+	change_forget_waiting(c);
 	_cleanup_free_ char *old = TAKE_PTR(c->reason);
 	c->state = CHANGE_CONFLICT;
 	return old ? change_set_reason(c, "%s; %s", reason, old) : change_set_reason(c, "%s", reason);
+}
+
+/* What waits only because of the conflicts of others says so as long as there are any. */
+static int tell_the_others(struct change_set *set, int conflicts)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		struct change *c = &set->v[i];
+		bool said = c->reason && strcmp(c->reason, CONFLICT_ELSEWHERE) == 0;
+		if (c->state != CHANGE_HELD)
+			continue;
+		if (said && conflicts == 0)
+			base_freep(&c->reason);
+		if (!c->reason && conflicts > 0 && change_set_reason(c, CONFLICT_ELSEWHERE) < 0)
+			return -ENOMEM;
+	}
+	return conflicts;
 }
 
 static void close_root(struct check *k)
@@ -387,16 +421,15 @@ static int check_all(struct check *k)
 			root_reason = open_root(k, c->root);
 		if (!is_open(c))
 			continue;
-		if (forget_conflict(c) < 0)
-			return -ENOMEM;
+		conflict_forget(c);
 		const char *reason = root_reason ? root_reason : judge(k, c);
 		if (!reason || (!root_reason && is_done(k, c)))
 			continue;
-		if (mark(c, reason) < 0)
+		if (conflict_mark(c, reason) < 0)
 			return -ENOMEM;
 		n++;
 	}
-	return n;
+	return tell_the_others(k->set, n);
 }
 
 int conflict_check(struct change_set *set, struct returns *known, struct airlock_error *err)

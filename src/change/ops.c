@@ -9,6 +9,7 @@
 #include "change/apply_tx.h"
 
 #include "base/path.h"
+#include "change/names.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
 
@@ -193,9 +194,8 @@ static int mark_conflict(struct plan *p, const struct apply_op *op, const char *
 	p->conflicts++;
 	if (!p->first_conflict)
 		p->first_conflict = c;
-	if (!p->tx->undo)
-		c->state = CHANGE_CONFLICT;
-	return change_set_reason(c, "%s", why) < 0 ? base_oom(p->err) : 0;
+	int rc = p->tx->undo ? change_set_reason(c, "%s", why) : conflict_mark(c, why);
+	return rc < 0 ? base_oom(p->err) : 0;
 }
 
 /* A change that waits, because of another that waits. It keeps its state. */
@@ -225,7 +225,7 @@ static int check_entry(struct plan *p, struct apply_op *dir, const char *child)
 	if (op && op->step == APPLY_REMOVE && !op->dropped)
 		return 0;
 	if (op || is_known(p->set, dir->root, child))
-		return drop(p, dir, "something in it is kept");
+		return drop(p, dir, CHANGE_WAITS_FOR_ENTRY);
 	if (p->tx->force && !p->tx->roots[dir->root].copy) {
 		dir->full = true;
 		return 0;
@@ -278,7 +278,7 @@ static int look_parent(struct plan *p, struct apply_op *op, const char *parent)
 		return 0;
 	const struct change *known = change_set_find(p->set, op->root, parent);
 	bool waits = known && (p->tx->undo ? known->state == CHANGE_APPLIED : known->state != CHANGE_APPLIED);
-	return waits ? drop(p, op, "its directory waits") : mark_conflict(p, op, "its directory is gone");
+	return waits ? drop(p, op, CHANGE_WAITS_FOR_DIRECTORY) : mark_conflict(p, op, "its directory is gone");
 }
 
 /* What goes somewhere needs a directory to go to: a live one, or one that comes before it. */
@@ -314,7 +314,7 @@ static int check_op(struct plan *p, struct apply_op *op)
 	if (op->dropped)
 		return 0;
 	if (p->dropped && follows_dropped(p, op))
-		return drop(p, op, "it belongs to something that waits");
+		return drop(p, op, CHANGE_WAITS_FOR_OTHER);
 	int rc = check_emptied(p, op);
 	return rc < 0 || op->dropped ? rc : check_parent(p, op);
 }

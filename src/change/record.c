@@ -4,6 +4,7 @@
  *   airlock-changes 1
  *   run 20261115-193012.482731-7f3a
  *   started 1794771012482731000
+ *   direct                                    (when nothing was captured)
  *   root 2049 131 /home/u/p /home/u/.local/state/airlock/runs/…/upper/overlay0
  *   change 0 modified file apply held - src/a.c - - file 644 120 77 1 MTIME CTIME file 644 130 78 1 MTIME CTIME
  *   slot 0 3
@@ -82,6 +83,8 @@ static void add_head(struct buf *b, const struct change_set *set)
 	buf_adds(b, MAGIC " " VERSION "\nrun");
 	fields_add_string(b, set->run);
 	buf_printf(b, "\nstarted %" PRId64 "\n", set->started_ns);
+	if (set->direct)
+		buf_adds(b, "direct\n");
 	for (size_t i = 0; i < set->n_roots; i++) {
 		const struct change_root *root = &set->roots[i];
 		buf_printf(b, "root %" PRIu64 " %" PRIu64, root->device, root->inode);
@@ -377,6 +380,12 @@ static int read_dir(struct reader *r, struct fields *f, struct airlock_error *er
 	return rc < 0 ? base_oom(err) : 0;
 }
 
+static int read_direct(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	r->set->direct = true;
+	return verdict_on(r, fields_end(f), f, err);
+}
+
 static int read_end(struct reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t n = 0;
@@ -395,9 +404,9 @@ static int read_end(struct reader *r, struct fields *f, struct airlock_error *er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root", "change", "slot", "image", "dir", "end", NULL};
+	static const char *const words[] = {"root", "change", "slot", "image", "dir", "direct", "end", NULL};
 	static int (*const readers[])(struct reader *, struct fields *, struct airlock_error *) = {
-		read_root, read_change, read_slot, read_image, read_dir};
+		read_root, read_change, read_slot, read_image, read_dir, read_direct};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;

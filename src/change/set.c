@@ -182,9 +182,20 @@ int change_set_reason(struct change *c, const char *fmt, ...)
 }
 
 /* What can never be applied says nothing about the rest, and what was thrown away is decided. */
+void change_forget_waiting(struct change *c)
+{
+	static const char *const beginnings[] = {"held: ", CONFLICT_ELSEWHERE, CHANGE_WAITS_FOR_ENTRY,
+						 CHANGE_WAITS_FOR_DIRECTORY, CHANGE_WAITS_FOR_OTHER};
+	for (size_t i = 0; c->reason && i < AL_ARRAY_LEN(beginnings); i++)
+		if (strncmp(c->reason, beginnings[i], strlen(beginnings[i])) == 0)
+			base_freep(&c->reason);
+}
+
 const char *change_set_state(const struct change_set *set)
 {
 	size_t count[CHANGE_DISCARDED + 1] = {0};
+	if (set->direct)
+		return "direct";
 	for (size_t i = 0; i < set->n; i++)
 		count[set->v[i].state]++;
 	size_t waiting = count[CHANGE_HELD] + count[CHANGE_CONFLICT];

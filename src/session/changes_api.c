@@ -212,16 +212,11 @@ static bool has_applied(const struct change_set *set)
 }
 
 /* The newest run whose changes are in the project the caller is in. */
-static int find_last_applied(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err)
+static int find_last_applied(struct earlier *e, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs runs = STRS_INIT;
 	_cleanup_free_ char *project = NULL;
-	struct settings_view view;
-	int rc = settings_view(s, &view, err);
-	if (rc < 0)
-		return rc;
-	rc = project_detect(settings_get(&view, "project"), e->host.cwd, e->host.home, &project, err);
-	settings_view_done(&view);
+	int rc = earlier_project(e, &project, err);
 	if (rc < 0)
 		return rc;
 	earlier_list(e, &runs);
@@ -241,7 +236,7 @@ int airlock_changes_undo(const struct airlock_settings *s, const char *run, cons
 	*ret_count = 0;
 	int rc = run ? earlier_open(&e, s, run, err) : earlier_init(&e, s, err);
 	if (rc == 0 && !run)
-		rc = find_last_applied(&e, s, err);
+		rc = find_last_applied(&e, err);
 	if (rc == 0) {
 		rc = move_changes(&e, paths, UNDO, force, ret_count, ret_text, err);
 		if (rc >= 0 && *ret_count == 0) { /* of what was undone before, undoing is doing it again */

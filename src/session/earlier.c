@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "change/apply.h"
+#include "session/history_read.h"
 #include "session/layers.h"
 
 #include <dirent.h>
@@ -53,24 +54,6 @@ static int find_by_prefix(const struct strs *runs, const char *name, const char 
 	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", name, "there is no run \"%s\"", name);
 }
 
-int earlier_find(const struct earlier *e, const char *name, char **ret, struct airlock_error *err)
-{
-	_cleanup_strs_ struct strs runs = STRS_INIT;
-	const char *found = NULL;
-	earlier_list(e, &runs);
-	int rc = 0;
-	if (strcmp(name, "last") != 0)
-		rc = find_by_prefix(&runs, name, &found, err);
-	else if (runs.n > 0)
-		found = runs.v[runs.n - 1];
-	else
-		rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", "last", "there is no run yet");
-	if (rc < 0)
-		return rc;
-	*ret = strdup(found);
-	return *ret ? 0 : base_oom(err);
-}
-
 int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)
 {
 	base_freep(&e->dir);
@@ -83,13 +66,76 @@ int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)
 		return base_oom(err);
 	int rc = change_set_load(e->record, &e->set, err);
 	if (rc == AIRLOCK_ERR_NOT_FOUND && err)
-		base_hint(err, "run %s wrote straight to the project, so nothing of it was captured", run);
+		base_hint(err, "run %s has not ended yet, or airlock was killed before it did", run);
 	return rc;
+}
+
+/* ── The last one ── */
+
+int earlier_project(const struct earlier *e, char **ret, struct airlock_error *err)
+{
+	struct settings_view view;
+	int rc = settings_view(e->settings, &view, err);
+	if (rc < 0)
+		return rc;
+	rc = project_detect(settings_get(&view, "project"), e->host.cwd, e->host.home, ret, err);
+	settings_view_done(&view);
+	return rc;
+}
+
+static bool is_of_project(const struct change_set *set, const char *project)
+{
+	return set->n_roots > 0 && strcmp(set->roots[0].path, project) == 0;
+}
+
+/* Of the project the caller is in, when it has one that has ended; else of any; else one over which airlock was killed,
+ * which has no record. */
+static int find_last(struct earlier *e, char **ret, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs runs = STRS_INIT;
+	_cleanup_free_ char *project = NULL;
+	const char *any = NULL, *killed = NULL, *here = NULL;
+	int detected = earlier_project(e, &project, NULL);
+	earlier_list(e, &runs);
+	for (size_t i = runs.n; i > 0 && !here; i--) {
+		const char *run = runs.v[i - 1];
+		struct airlock_error why = {0};
+		int rc = earlier_load(e, run, &why);
+		if (rc == AIRLOCK_ERR_NOT_FOUND) {
+			killed = killed || history_is_alive(e->dir) ? killed : run;
+			continue;
+		}
+		any = any ? any : run;
+		if (detected < 0 || (rc == 0 && is_of_project(e->set, project)))
+			here = run;
+	}
+	here = here ? here : any ? any : killed;
+	*ret = here ? strdup(here) : NULL;
+	if (here)
+		return *ret ? 0 : base_oom(err);
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", "last", "there is no run yet");
+}
+
+static int find_by_name(const struct earlier *e, const char *name, char **ret, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs runs = STRS_INIT;
+	const char *found = NULL;
+	earlier_list(e, &runs);
+	int rc = find_by_prefix(&runs, name, &found, err);
+	if (rc < 0)
+		return rc;
+	*ret = strdup(found);
+	return *ret ? 0 : base_oom(err);
+}
+
+int earlier_find(struct earlier *e, const char *name, char **ret, struct airlock_error *err)
+{
+	return strcmp(name, "last") == 0 ? find_last(e, ret, err) : find_by_name(e, name, ret, err);
 }
 
 int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err)
 {
-	*e = (struct earlier){0};
+	*e = (struct earlier){.settings = s};
 	int rc = host_init(s, &e->host, err);
 	if (rc < 0)
 		return rc;

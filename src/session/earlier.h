@@ -7,12 +7,14 @@
 
 /* One earlier run, opened. */
 struct earlier {
+	const struct airlock_settings *settings; /* borrowed */
 	struct host host;
 	char *runs, *dir, *record, *journal, *locks;
 	struct change_set *set;
 };
 
-/* run: an id, a unique prefix of one, or "last". Interrupted applies are finished first. */
+/* run: an id, a unique prefix of one, or "last": the newest that has ended, of this project if it has any. Interrupted
+ * applies are finished first. */
 int earlier_open(struct earlier *e, const struct airlock_settings *s, const char *run, struct airlock_error *err);
 /* The same without a run yet: only the places. */
 int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err);
@@ -21,7 +23,9 @@ int earlier_find(const struct earlier *e, const char *name, char **ret, struct a
 /* Loads a run by its full id into e, replacing the one before. */
 int earlier_load(struct earlier *e, const char *run, struct airlock_error *err);
 /* The full id of "last", an id or a unique prefix of one; the caller's. */
-int earlier_find(const struct earlier *e, const char *name, char **ret, struct airlock_error *err);
+int earlier_find(struct earlier *e, const char *name, char **ret, struct airlock_error *err);
+/* The project the caller is in or names. Owned by the caller. */
+int earlier_project(const struct earlier *e, char **ret, struct airlock_error *err);
 /* Names of all runs, oldest first. */
 void earlier_list(const struct earlier *e, struct strs *ret);
 void earlier_done(struct earlier *e);

@@ -207,7 +207,7 @@ static int apply_all(struct session_layers *c, const struct airlock_job *job, co
 	int rc = apply_execute(&request, &c->notes, &c->error);
 	if (rc == AIRLOCK_ERR_CONFLICT) { /* told by the states; not a failure of the run */
 		base_error_clear(&c->error);
-		hold_all(c, "held because of a conflict in the same run");
+		hold_all(c, CONFLICT_ELSEWHERE);
 	}
 	return rc;
 }
@@ -260,11 +260,27 @@ static void remove_leftovers(const char *run_dir, bool changed_nothing)
 		(void)fs_remove_tree_at(fd, "upper", NULL, NULL);
 }
 
+/* A run that wrote straight to the project is a run all the same, and found as one. */
+static void record_direct(const struct airlock_job *job, const char *run_dir)
+{
+	_cleanup_changes_ struct change_set *set = change_set_new(path_basename(run_dir));
+	_cleanup_free_ char *record = path_join(run_dir, "changes"), *upper = path_join(run_dir, "upper");
+	int rc = set && record && upper ? 0 : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < job->plan->roots.n; i++)
+		rc = change_set_add_root(set, job->plan->roots.v[i], upper, NULL);
+	if (rc < 0)
+		return;
+	set->direct = true;
+	(void)change_set_save(set, record, NULL);
+}
+
 void layers_end(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
 		const struct supervise_result *result)
 {
-	if (!c->enabled)
+	if (!c->enabled) {
+		record_direct(job, run_dir);
 		return;
+	}
 	(void)decide(c, job, run_dir, result);
 	_cleanup_free_ char *record = path_join(run_dir, "changes");
 	bool saved = record && change_set_save(c->set, record, &c->error) == 0;

@@ -174,7 +174,8 @@ assert_states() {
 	assert_stderr ''
 	assert_file new x
 	run_airlock changes last
-	assert_status 1
+	assert_status 0
+	assert_stdout_contains 'wrote straight to the project'
 }
 
 # ---- what run says
