@@ -18,8 +18,6 @@ struct earlier {
 int earlier_open(struct earlier *e, const struct airlock_settings *s, const char *run, struct airlock_error *err);
 /* The same without a run yet: only the places. */
 int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err);
-/* The full id of a run; the caller's. */
-int earlier_find(const struct earlier *e, const char *name, char **ret, struct airlock_error *err);
 /* Loads a run by its full id into e, replacing the one before. */
 int earlier_load(struct earlier *e, const char *run, struct airlock_error *err);
 /* The full id of "last", an id or a unique prefix of one; the caller's. */
