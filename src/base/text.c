@@ -244,23 +244,24 @@ void text_add_shell_word(struct buf *out, const char *s)
 
 #define NEAREST_MAX 48
 
+/* How many letters were added, left out, mistaken or swapped with their neighbour. */
 static size_t edit_distance(const char *a, const char *b)
 {
-	size_t n = strlen(a), m = strlen(b), row[NEAREST_MAX + 1];
+	size_t n = strlen(a), m = strlen(b), rows[3][NEAREST_MAX + 1];
 	if (n > NEAREST_MAX || m > NEAREST_MAX)
 		return NEAREST_MAX;
 	for (size_t j = 0; j <= m; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (size_t i = 1; i <= n; i++) {
-		size_t diagonal = row[0];
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
 		row[0] = i;
 		for (size_t j = 1; j <= m; j++) {
-			size_t up = row[j], cost = diagonal + (a[i - 1] != b[j - 1]);
-			row[j] = AL_MIN(AL_MIN(up + 1, row[j - 1] + 1), cost);
-			diagonal = up;
+			row[j] = AL_MIN(AL_MIN(above[j] + 1, row[j - 1] + 1), above[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = AL_MIN(row[j], two_above[j - 2] + 1);
 		}
 	}
-	return row[m];
+	return rows[n % 3][m];
 }
 
 const char *text_nearest(const char *word, const char *const *candidates)

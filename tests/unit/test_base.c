@@ -137,6 +137,7 @@ static void slips_find_their_word(void **state)
 	static const char *const words[] = {"strict", "moderate", "permissive", NULL};
 	assert_string_equal(text_nearest("moderat", words), "moderate");
 	assert_string_equal(text_nearest("strikt", words), "strict");
+	assert_string_equal(text_nearest("tsrict", words), "strict");
 	assert_string_equal(text_nearest("perm", words), "permissive");
 	assert_null(text_nearest("xyz", words));
 }
