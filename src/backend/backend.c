@@ -18,10 +18,14 @@ const struct backend *const *backend_preference(void)
 
 const struct backend *backend_by_name(const char *name)
 {
+	static const struct backend *const by_name_only[] = {&backend_seatbelt, &backend_passthrough};
 	for (size_t i = 0; preference[i]; i++)
 		if (strcmp(preference[i]->name, name) == 0)
 			return preference[i];
-	return strcmp(name, backend_passthrough.name) == 0 ? &backend_passthrough : NULL;
+	for (size_t i = 0; i < AL_ARRAY_LEN(by_name_only); i++)
+		if (strcmp(by_name_only[i]->name, name) == 0)
+			return by_name_only[i];
+	return NULL;
 }
 
 void backend_found_done(struct backend_found *f)

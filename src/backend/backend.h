@@ -67,9 +67,11 @@ struct backend {
 	int (*spawn)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     pid_t *ret_pid, struct airlock_error *err);
 	bool in_place; /* nothing is mounted: the command sees the host's paths, and no layer can be put over them */
+	/* For backends that are given a text: it, which can be made and looked at also where the backend cannot run. */
+	void (*profile)(const struct plan *plan, struct buf *out);
 };
 
-extern const struct backend backend_native, backend_bubblewrap, backend_landlock, backend_passthrough;
+extern const struct backend backend_native, backend_bubblewrap, backend_landlock, backend_seatbelt, backend_passthrough;
 
 /* NULL when this build has no such backend. */
 const struct backend *backend_by_name(const char *name);

@@ -15,12 +15,6 @@ static int no_such_backend(const char *name, struct airlock_error *err)
 {
 	static const char *const known[] = {"auto",	"native",      "bubblewrap", "landlock",
 					    "seatbelt", "passthrough", NULL};
-	for (size_t i = 0; known[i]; i++)
-		if (strcmp(known[i], name) == 0) {
-			base_error(err, AIRLOCK_ERR_UNAVAILABLE, "backend", name,
-				   "backend \"%s\" is not part of this build", name);
-			return base_hint(err, "use --backend auto");
-		}
 	base_error(err, AIRLOCK_ERR_USAGE, "backend", name, "there is no backend \"%s\"", name);
 	const char *near = text_nearest(name, known);
 	if (near)
@@ -128,8 +122,8 @@ int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, 
 		*ret_unsandboxed_because = strdup(source ? source : "passthrough");
 		return *ret_unsandboxed_because ? 0 : base_oom(err);
 	}
-	int rc = job->backend->probe(&job->ctx, err);
-	return rc < 0 ? rc : 0;
+	int rc = job->backend->probe(&job->ctx, job->backend->profile ? &job->cannot_run : err);
+	return rc < 0 && !job->backend->profile ? rc : 0;
 }
 
 /* ── Paths ── */

@@ -53,6 +53,10 @@ const char *airlock_job_explain(struct airlock_job *job)
 	else if (job->backend->in_place)
 		buf_adds(&out, "nothing is mounted: what is listed below as mounts is granted, or not, where it is\n");
 	plan_print_text(job->plan, &out);
+	if (job->backend->profile) {
+		buf_adds(&out, "sandbox profile, airlock.sb:\n");
+		job->backend->profile(job->plan, &out);
+	}
 	if (job->backend->describe(&job->ctx, job->plan, &argv, NULL) == 0) {
 		buf_adds(&out, "command line:\n");
 		add_argv(&argv, &out);
@@ -75,6 +79,11 @@ const char *airlock_job_explain_json(struct airlock_job *job)
 	for (size_t i = 0; i < argv.n; i++)
 		json_string(&j, NULL, argv.v[i]);
 	json_close(&j);
+	if (job->backend->profile) {
+		_cleanup_buf_ struct buf text = BUF_INIT;
+		job->backend->profile(job->plan, &text);
+		json_string(&j, "sandbox_profile", buf_str(&text));
+	}
 	json_string(&j, "command", job->command_line);
 	json_open_array(&j, "asks");
 	for (size_t i = 0; i < job->question.n_reasons; i++)

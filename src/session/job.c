@@ -149,7 +149,7 @@ static int check_changes(const struct airlock_job *job, struct airlock_error *er
 	const struct policy *p = &job->config->policy;
 	bool captures = p->changes == POLICY_CHANGES_ASK || p->changes == POLICY_CHANGES_HOLD ||
 			p->changes == POLICY_CHANGES_DISCARD;
-	if (!job->backend->in_place || p->changes == POLICY_CHANGES_DIRECT)
+	if (!job->backend->in_place || p->changes == POLICY_CHANGES_DIRECT || job->cannot_run.code)
 		return 0;
 	/* Landlock is a sandbox: what it cannot do must be given up by somebody, not by itself. */
 	bool asked = p->changes_asked && job->backend != &backend_passthrough;
@@ -354,7 +354,9 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 		rc = job_check_working_dir(job, wanted_dir ? cwd : NULL, err);
 	if (rc == 0 && !(job->command_line = as_shell_line(s, &argv)))
 		rc = base_oom(err);
-	return rc < 0 ? rc : make_question(job, &extra, network, because, err);
+	if (rc < 0 || job->cannot_run.code) /* nobody is asked for what cannot be */
+		return rc;
+	return make_question(job, &extra, network, because, err);
 }
 
 int job_open(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,

@@ -117,7 +117,11 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 	run->job = job;
 	run->lock_fd = -EBADF;
 	run->started_ns = store_now();
-	int rc = job_ask(job, io, err);
+	int rc = job->cannot_run.code;
+	if (rc < 0 && err && err->code == 0)
+		*err = job->cannot_run;
+	if (rc == 0)
+		rc = job_ask(job, io, err);
 	if (rc == 0) {
 		job->started = true;
 		rc = start(run, io, err);

@@ -167,10 +167,3 @@ refused() {
 	assert_json blocked error code
 	assert_json "the project $PROJECT is hidden by --hide" error message
 }
-
-@test "a backend that this build does not have is unavailable, with a way out" {
-	run_airlock explain --json --backend seatbelt -- true
-	assert_status 125
-	assert_json unavailable error code
-	assert_json 'use --backend auto' error hint
-}

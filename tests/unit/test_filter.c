@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The compiled seccomp programs, run by an interpreter of our own: the verdict for every number, and for the arguments
  * that matter. tests/integration and tests/security ask the kernel. */
-#include "tests.h"
+#include "golden.h"
 
 #include "base/buf.h"
 #include "base/macros.h"
 #include "filter/filter.h"
-#include "fs/fs.h"
 
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 #define LAST_NUMBER 600
@@ -110,18 +107,11 @@ static void list_numbers(enum filter_arch arch, struct buf *out)
 static void the_verdict_for_every_number_is_the_golden_one(void **state)
 {
 	for (int arch = 0; arch <= FILTER_ARCH_AARCH64; arch++) {
-		_cleanup_buf_ struct buf found = BUF_INIT, golden = BUF_INIT;
-		char path[64];
-		(void)snprintf(path, sizeof path, "tests/golden/filter-%s.txt", arch_name[arch]);
+		_cleanup_buf_ struct buf found = BUF_INIT;
+		char name[32];
+		(void)snprintf(name, sizeof name, "filter-%s", arch_name[arch]);
 		list_numbers((enum filter_arch)arch, &found);
-		if (getenv("AIRLOCK_GOLDEN")) {
-			FILE *f = fopen(path, "w");
-			assert_non_null(f);
-			assert_int_equal(fwrite(found.data, 1, found.len, f), found.len);
-			assert_int_equal(fclose(f), 0);
-		}
-		assert_int_equal(fs_read_file(path, 1 << 20, &golden, NULL), 0);
-		assert_string_equal(buf_str(&found), buf_str(&golden));
+		compare_with_golden(name, buf_str(&found));
 	}
 }
 
