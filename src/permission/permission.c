@@ -7,27 +7,54 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A command longer than this is shown by its head and its tail, with its length: nothing scrolls the question away. */
+/* What is longer than this, as it is shown, is shown by its head and its tail, with its length: nothing scrolls the
+ * question away. */
 #define SHOWN_MAX 1200
 #define SHOWN_PART 500
 
 /* ── The text ── */
 
-static void add_command(struct buf *out, const char *command)
+/* How many bytes from here on fit into so many columns when they are escaped; whole characters only. */
+static size_t fitting(const char *s, size_t len, size_t room)
 {
-	size_t len = strlen(command);
-	if (len <= SHOWN_MAX) {
-		text_add_escaped(out, command, len);
-		return;
+	_cleanup_buf_ struct buf shown = BUF_INIT;
+	size_t done = 0;
+	while (done < len) {
+		size_t n = text_utf8_length((const unsigned char *)s + done, len - done);
+		n = n ? n : 1;
+		text_add_escaped(&shown, s + done, n);
+		if (shown.failed || shown.len > room)
+			break;
+		done += n;
 	}
-	text_add_escaped(out, command, SHOWN_PART);
-	buf_printf(out, " [... %zu of %zu bytes not shown ...] ", len - 2 * SHOWN_PART, len);
-	text_add_escaped(out, command + len - SHOWN_PART, SHOWN_PART);
+	return done;
 }
 
-static void add_path(struct buf *out, const char *path)
+/* Where a tail begins that fits, not before `from`. One that begins within a character shows its bytes. */
+static size_t tail_start(const char *s, size_t len, size_t from)
 {
-	text_add_escaped(out, path, strlen(path));
+	size_t start = len > from + SHOWN_PART ? len - SHOWN_PART : from;
+	while (start < len && fitting(s + start, len - start, SHOWN_PART) < len - start)
+		start++;
+	return start;
+}
+
+static void add_inert(struct buf *out, const char *s)
+{
+	_cleanup_buf_ struct buf whole = BUF_INIT;
+	size_t len = strlen(s);
+	text_add_escaped(&whole, s, len);
+	if (whole.failed) {
+		out->failed = true;
+	} else if (whole.len <= SHOWN_MAX) {
+		buf_add(out, whole.data ? whole.data : "", whole.len);
+	} else {
+		size_t head = fitting(s, len, SHOWN_PART);
+		size_t tail = tail_start(s, len, head);
+		text_add_escaped(out, s, head);
+		buf_printf(out, " [... %zu of %zu bytes not shown ...] ", tail - head, len);
+		text_add_escaped(out, s + tail, len - tail);
+	}
 }
 
 static void add_reason(struct permission_question *q, const char *reason)
@@ -39,12 +66,12 @@ static void add_reason(struct permission_question *q, const char *reason)
 static void describe(const struct permission_inputs *in, struct permission_question *q, struct buf *text)
 {
 	buf_adds(text, "In ");
-	add_path(text, in->working_dir);
+	add_inert(text, in->working_dir);
 	buf_adds(text, "\n");
 	if (in->unsandboxed) {
 		add_reason(q, "unsandboxed");
 		buf_adds(text, "NOT IN SANDBOX: it can read and change everything you can (");
-		add_path(text, in->unsandboxed_because);
+		add_inert(text, in->unsandboxed_because);
 		buf_adds(text, ")\n");
 	}
 	for (const char *const *p = in->extra_writable; p && *p; p++) {
@@ -52,7 +79,7 @@ static void describe(const struct permission_inputs *in, struct permission_quest
 			add_reason(q, "allow-write");
 		strs_add(&q->paths, *p);
 		buf_adds(text, "It may also write to ");
-		add_path(text, *p);
+		add_inert(text, *p);
 		buf_addc(text, '\n');
 	}
 	if (in->network)
@@ -67,7 +94,7 @@ static void add_sentence(const struct permission_inputs *in, struct buf *text)
 		buf_adds(text, "Run command without a sandbox: ");
 	else
 		buf_adds(text, "Run command with these extra writable paths: ");
-	add_command(text, in->command);
+	add_inert(text, in->command);
 	buf_addc(text, '?');
 }
 

@@ -251,12 +251,38 @@ static void put_playground(struct nodes *t, const struct plan_inputs *in)
 		t->failed = true;
 }
 
+#define RESOLVER "/etc/resolv.conf"
+#define MAX_LINKS 40
+
+/* The links on the way, where /run hides them: a file that is there and cannot be reached is no help. */
+static void put_resolver_links(struct nodes *t, const struct plan_inputs *in)
+{
+	const struct plan_world *w = in->world;
+	_cleanup_free_ char *at = strdup(RESOLVER);
+	for (int i = 0; at && i < MAX_LINKS; i++) {
+		_cleanup_free_ char *dir = path_dirname(at);
+		const struct known_dir *above = dir ? resolve_dir(t, w, dir) : NULL;
+		_cleanup_free_ char *place = above ? path_join(above->real, path_basename(at)) : NULL;
+		if (!place || w->type(place, w->data) != PLAN_LINK)
+			return;
+		_cleanup_free_ char *text = w->link(place, w->data), *link_dir = path_dirname(place);
+		if (!text || !link_dir)
+			return;
+		put(t, place, PLAN_SYMLINK, text, "network: names must resolve", 0);
+		free(at);
+		at = path_normalize(link_dir, text);
+	}
+}
+
 /* Where names are looked up when the network is on: the file may be a link into /run, which is hidden. */
 static void put_resolver(struct nodes *t, const struct plan_inputs *in)
 {
-	_cleanup_free_ char *real = in->network ? in->world->real("/etc/resolv.conf", in->world->data) : NULL;
-	if (real)
-		put(t, real, PLAN_READ, real, "network: names must resolve", 0);
+	_cleanup_free_ char *real = in->network ? in->world->real(RESOLVER, in->world->data) : NULL;
+	if (!real)
+		return;
+	if (strcmp(real, RESOLVER) != 0)
+		put_resolver_links(t, in);
+	put(t, real, PLAN_READ, real, "network: names must resolve", 0);
 }
 
 static bool same_region(const struct node *n, const struct node *cover)

@@ -173,3 +173,72 @@ by_profile() {
 	assert_refused blocked
 	assert_absent started
 }
+
+# ---- names, where the file of name servers is a link into /run
+
+# A machine of its own, for as long as the function takes: other mounts and another network, a name server on its
+# loopback, /etc/resolv.conf a chain of links into /run as systemd-resolved and resolvconf make it.
+in_a_machine_with_resolved() {
+	is_root || skip "needs: root, for a machine laid out otherwise"
+	cat >"$BATS_TEST_TMPDIR/name_server.py" <<-'EOF_PYTHON'
+		import fcntl, socket, struct, sys
+		with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:  # ip link set lo up
+		    fcntl.ioctl(s, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))
+		udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		udp.bind(("127.0.0.53", 53))
+		print("ready", flush=True)
+		while True:
+		    query, client = udp.recvfrom(512)
+		    end = query.index(0, 12) + 5
+		    is_a = query[end - 4:end - 2] == b"\0\1"
+		    answer = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc0\0\2\7" if is_a else b""
+		    udp.sendto(query[:2] + b"\x81\x80\0\1\0" + bytes([is_a]) + b"\0\0\0\0" + query[12:end] + answer, client)
+	EOF_PYTHON
+	export -f names_resolve run_airlock run_program fail assert_status assert_stdout assert_stdout_contains refute_stdout_contains
+	export AIRLOCK PROJECT BATS_TEST_TMPDIR
+	run_program unshare -mn bash -euc '
+		rm -rf "$BATS_TEST_TMPDIR/etc"
+		mkdir "$BATS_TEST_TMPDIR/etc"
+		cp -a /etc/. "$BATS_TEST_TMPDIR/etc/"
+		rm -f "$BATS_TEST_TMPDIR/etc/resolv.conf"
+		ln -s '"$2"' "$BATS_TEST_TMPDIR/etc/resolv.conf"
+		echo "hosts: files dns" >"$BATS_TEST_TMPDIR/etc/nsswitch.conf"
+		mount --bind "$BATS_TEST_TMPDIR/etc" /etc
+		mount -t tmpfs tmpfs /run
+		mkdir -p /run/systemd/resolve /run/other /run/resolvconf
+		printf "nameserver 127.0.0.53\noptions timeout:1 attempts:1\n" >/run/systemd/resolve/stub-resolv.conf
+		ln -s ../systemd/resolve/stub-resolv.conf /run/resolvconf/resolv.conf
+		echo secret >/run/other/secret
+		echo secret >/run/systemd/resolve/secret
+		python3 "$BATS_TEST_TMPDIR/name_server.py" >"$BATS_TEST_TMPDIR/ready" &
+		server=$!
+		trap "kill $server" EXIT
+		for i in $(seq 200); do [ ! -s "$BATS_TEST_TMPDIR/ready" ] || break; sleep 0.05; done
+		"$0"' "$1" </dev/null
+	assert_status 0
+}
+
+names_resolve() {
+	local lookup='python3 -c "import socket; print(socket.gethostbyname(\"somewhere.example\"))" 2>/dev/null'
+	for profile in moderate permissive; do
+		run_airlock run --profile "$profile" --network --yes -c "$lookup"'; cat /etc/resolv.conf; find /run -type f; ls -A /run'
+		assert_status 0
+		assert_stdout_contains 192.0.2.7
+		assert_stdout_contains 'nameserver 127.0.0.53'
+		refute_stdout_contains secret
+		refute_stdout_contains other
+		[ "$(grep -c '^/run/' <<<"$stdout")" -eq 1 ] || fail "expected one file in /run"
+		run_airlock run --profile "$profile" -c "$lookup"'; find /run ! -type d'
+		refute_stdout_contains 192.0.2.7
+		refute_stdout_contains /run/
+	done
+}
+
+@test "names resolve where /etc/resolv.conf is a link into /run, and nothing else of /run is there" {
+	each_backend in_a_machine_with_resolved names_resolve ../run/systemd/resolve/stub-resolv.conf
+}
+
+@test "names resolve over a chain of links" {
+	each_backend in_a_machine_with_resolved names_resolve /run/resolvconf/resolv.conf
+	each_backend in_a_machine_with_resolved names_resolve /var/run/resolvconf/resolv.conf
+}

@@ -2,6 +2,23 @@
 /* Plans over made-up file systems, compared with tests/golden/plan-*.txt. */
 #include "plan_world.h"
 
+/* The way to the name servers is a chain of links, two of them where /run is hidden. */
+static const struct made_up chain[] = {
+	{"/etc/resolv.conf", PLAN_LINK, "/var/run/resolvconf/resolv.conf"},
+	SYSTEM,
+	{"/run/resolvconf", PLAN_DIRECTORY},
+	{"/run/resolvconf/resolv.conf", PLAN_LINK, "../systemd/resolve/stub-resolv.conf"},
+	{"/run/resolvconf/interface", PLAN_DIRECTORY},
+	{"/run/systemd", PLAN_DIRECTORY},
+	{"/run/systemd/private", PLAN_SOCKET},
+	{"/run/systemd/resolve", PLAN_DIRECTORY},
+	{"/run/systemd/resolve/stub-resolv.conf", PLAN_FILE},
+	{"/run/systemd/resolve/io.systemd.Resolve", PLAN_SOCKET},
+	{"/home/u", PLAN_DIRECTORY},
+	{"/home/u/p", PLAN_DIRECTORY},
+	{0},
+};
+
 static void golden(const char *name, const struct setting *s)
 {
 	struct plan *plan = build(s);
@@ -34,6 +51,7 @@ static void permissive_is_as_written(void **state)
 static void the_network_brings_the_resolver_and_nothing_else_of_run(void **state)
 {
 	golden("network", &(struct setting){"permissive", ordinary, "/home/u", "/home/u/p", .network = true});
+	golden("network-chain", &(struct setting){"permissive", chain, "/home/u", "/home/u/p", .network = true});
 }
 
 static void a_shared_pid_namespace_has_the_hosts_proc(void **state)
