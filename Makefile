@@ -67,10 +67,10 @@ $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
 $(BUILD)-clang/build.ninja:
-	CC=clang meson setup $(BUILD)-clang
+	CC=clang meson setup -Doptimization=1 $(BUILD)-clang
 
 $(BUILD)-asan/build.ninja:
-	meson setup -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all $(BUILD)-asan
+	meson setup -Doptimization=1 -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all $(BUILD)-asan
 
 $(BUILD)-fuzz/build.ninja:
 	CC=clang meson setup -Dfuzz=true -Dtests=false -Db_lundef=false -Db_sanitize=address,undefined \
