@@ -67,6 +67,44 @@ for p in json.load(open(sys.argv[1]))["permissions"]: print(p["decision"], p["sc
 	assert_absent started
 }
 
+# Nothing that could capture changes is to be had here: no further user namespace.
+where_nothing_is_available() {
+	run_program unshare --user --map-root-user setsid -w \
+		sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh "$AIRLOCK" "$@" </dev/null
+}
+
+@test "nothing available: refused by default, and --yes does not help" {
+	unshare --user --map-root-user true 2>/dev/null || skip "needs: user namespaces"
+	where_nothing_is_available run --json --yes -- touch started
+	assert_refused unavailable
+	write_config '[sandbox]' 'fallback_on_unavailable = "refuse"'
+	where_nothing_is_available run --json --yes -- touch started
+	assert_refused unavailable
+	assert_absent started
+}
+
+@test "nothing available, and ask: asked, with the reason; --yes answers" {
+	unshare --user --map-root-user true 2>/dev/null || skip "needs: user namespaces"
+	write_config '[sandbox]' 'fallback_on_unavailable = "ask"'
+	where_nothing_is_available run --json -- touch started
+	assert_refused denied
+	assert_json unsandboxed error subject
+	assert_absent started
+	where_nothing_is_available run --json --yes -- touch started
+	assert_status 0
+	assert_json passthrough isolation backend
+	[ -e started ] || fail "it did not run"
+}
+
+@test "nothing available, and warn: runs, and says before and after that it is not in a sandbox" {
+	unshare --user --map-root-user true 2>/dev/null || skip "needs: user namespaces"
+	write_config '[sandbox]' 'fallback_on_unavailable = "warn"'
+	where_nothing_is_available run -- echo hello
+	assert_status 0
+	assert_stdout hello
+	[ "$(grep -c 'NOT IN SANDBOX' <<<"$stderr")" -eq 2 ] || fail "expected it twice"
+}
+
 @test "always: the same command in the same place is not asked about again" {
 	at_terminal <<-'EOF_PYTHON'
 		assert ask("w", "--", "echo", "hello") == 0
