@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""libairlock through ctypes: the functions of airlock/airlock.h and airlock/files.h that are used here."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
+
+from .errors import AirlockError, make_error
+
+
+class Error(Structure):
+    _fields_ = [
+        ("code", c_int),
+        ("errnum", c_int),
+        ("op", c_char * 32),
+        ("subject", c_char * 1024),
+        ("message", c_char * 1536),
+        ("hint", c_char * 512),
+    ]
+
+
+class Content(Structure):
+    _fields_ = [
+        ("bytes", c_void_p),
+        ("size", c_size_t),
+        ("is_text", c_int),
+        ("start_line", c_int64),
+        ("end_line", c_int64),
+        ("total_lines", c_int64),
+        ("next_offset", c_int64),
+        ("cut", c_int),
+    ]
+
+
+_ERR = POINTER(Error)
+_OUT = POINTER(c_void_p)
+_PATHS = POINTER(c_char_p)
+
+# Name: result, arguments. Texts that are the caller's to free are c_void_p: ctypes would lose their address otherwise.
+_FUNCTIONS = {
+    "airlock_version": (c_char_p, []),
+    "airlock_code_slug": (c_char_p, [c_int]),
+    "airlock_free": (None, [c_void_p]),
+    "airlock_settings_new": (c_void_p, []),
+    "airlock_settings_free": (None, [c_void_p]),
+    "airlock_settings_set_environ": (c_int, [c_void_p, _PATHS, _ERR]),
+    "airlock_settings_set": (c_int, [c_void_p, c_char_p, c_char_p, c_char_p, _ERR]),
+    "airlock_settings_set_argv": (c_int, [c_void_p, _PATHS, _ERR]),
+    "airlock_settings_set_command": (c_int, [c_void_p, c_char_p, _ERR]),
+    "airlock_job_prepare": (c_int, [c_void_p, _OUT, _ERR]),
+    "airlock_job_free": (None, [c_void_p]),
+    "airlock_run_start": (c_int, [c_void_p, c_void_p, _OUT, _ERR]),
+    "airlock_run_dispatch": (c_int, [c_void_p, c_int]),
+    "airlock_run_free": (None, [c_void_p]),
+    "airlock_run_result_json": (c_char_p, [c_void_p]),
+    "airlock_changes_show": (c_int, [c_void_p, c_char_p, c_int, _OUT, _ERR]),
+    "airlock_changes_diff": (c_int, [c_void_p, c_char_p, _PATHS, c_int, _OUT, _ERR]),
+    "airlock_changes_apply": (c_int, [c_void_p, c_char_p, _PATHS, c_int, POINTER(c_size_t), _OUT, _ERR]),
+    "airlock_changes_discard": (c_int, [c_void_p, c_char_p, _PATHS, POINTER(c_size_t), _OUT, _ERR]),
+    "airlock_changes_undo": (c_int, [c_void_p, c_char_p, _PATHS, c_int, POINTER(c_size_t), _OUT, _OUT, _ERR]),
+    "airlock_place_open": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
+    "airlock_place_free": (None, [c_void_p]),
+    "airlock_files_ls": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
+    "airlock_files_read": (c_int, [c_void_p, c_char_p, c_int64, c_int64, _OUT, _ERR]),
+    "airlock_files_glob": (c_int, [c_void_p, c_char_p, c_char_p, c_int64, _OUT, _ERR]),
+    "airlock_files_grep": (c_int, [c_void_p, c_char_p, c_char_p, c_char_p, c_int64, _OUT, _ERR]),
+    "airlock_files_write": (c_int, [c_void_p, c_char_p, c_char_p, c_size_t, _OUT, _ERR]),
+    "airlock_files_edit": (c_int, [c_void_p, c_char_p, c_char_p, c_char_p, c_int, _OUT, _ERR]),
+    "airlock_files_delete": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
+    "airlock_files_json": (c_char_p, [c_void_p]),
+    "airlock_files_content": (POINTER(Content), [c_void_p]),
+    "airlock_files_free": (None, [c_void_p]),
+}
+
+
+def _find() -> ctypes.CDLL:
+    named = os.environ.get("AIRLOCK_LIBRARY")
+    candidates = [named] if named else [ctypes.util.find_library("airlock"), "libairlock.so.0"]
+    reasons = []
+    for name in filter(None, candidates):
+        try:
+            return ctypes.CDLL(name)
+        except OSError as error:
+            reasons.append(str(error))
+    raise ImportError("libairlock is not installed: " + "; ".join(reasons))
+
+
+lib = _find()
+for _name, (_result, _arguments) in _FUNCTIONS.items():
+    _function = getattr(lib, _name)
+    _function.restype = _result
+    _function.argtypes = _arguments
+
+
+def encode(value: str | bytes | os.PathLike, what: str) -> bytes:
+    """Bytes for C, where a NUL would end the text early."""
+    data = os.fsencode(value)
+    if b"\0" in data:
+        raise make_error("invalid", f"{what} has a NUL character in it", what, "", "")
+    return data
+
+
+def words(values) -> ctypes.Array | None:
+    """A NULL-terminated list, or None."""
+    if values is None:
+        return None
+    data = [encode(v, "a word") for v in values]
+    return (c_char_p * (len(data) + 1))(*data, None)
+
+
+def text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def call(name: str, *arguments) -> int:
+    """Calls with an error struct at the end; a negative code becomes the exception for it."""
+    error = Error()
+    result = getattr(lib, name)(*arguments, byref(error))
+    if result < 0:
+        slug = text(lib.airlock_code_slug(result))
+        raise make_error(slug, text(error.message), text(error.op), text(error.subject), text(error.hint))
+    return result
+
+
+def take_text(pointer: c_void_p) -> bytes:
+    """A text that is ours: copied and freed."""
+    if not pointer.value:
+        return b""
+    try:
+        return ctypes.string_at(pointer.value)
+    finally:
+        lib.airlock_free(pointer)
+
+
+__all__ = ["AirlockError", "byref", "call", "c_size_t", "c_uint64", "c_void_p", "encode", "lib", "take_text", "text", "words"]

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The sandbox: a workspace or a project, and what is done in it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+
+from . import _library as c
+from .results import Changes, Content, ExecuteResult, FileChange, FileEntry, Match, Matches, path_of
+
+# How long a wait in C may keep Python from looking at its own signals.
+_SLICE_MS = 200
+
+
+def _value(value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+
+
+class Sandbox:
+    """Commands and files of one workspace or project.
+
+        box = Sandbox(workspace="/srv/thread-7")
+        box.write("/hello.py", "print('hello')")
+        print(box.execute("python3 /hello.py").stdout)
+
+    With workspace, the directory is / to commands and to the file calls. Without, it is the project: the given one, or the one
+    found from the current directory. Every option of `airlock run` can be given by its name, with _ for -: profile="strict",
+    network=True, yes=True, changes="hold", bind_ro=["/srv/skills"], timeout="5m".
+
+    One Sandbox may be used by several threads: commands run at the same time, file calls one after the other.
+    """
+
+    def __init__(
+        self,
+        workspace: str | os.PathLike | None = None,
+        project: str | os.PathLike | None = None,
+        *,
+        environ: Mapping[str, str] | None = None,
+        **options,
+    ):
+        self._options: list[tuple[str, str]] = []
+        self._environ = dict(os.environ if environ is None else environ)
+        self._lock = threading.Lock()
+        self._place: c.c_void_p | None = None
+        self.workspace = os.fspath(workspace) if workspace is not None else None
+        for name, value in {"workspace": workspace, "project": project, **options}.items():
+            self._add(name, value)
+        with self._settings():
+            pass  # an unknown option is said at once
+
+    def _add(self, name: str, value) -> None:
+        if value is None:
+            return
+        several = isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike))
+        for item in value if several else [value]:
+            self._options.append((name.replace("_", "-"), _value(item)))
+
+    @contextmanager
+    def _settings(self, extra: Sequence[tuple[str, str]] = ()):
+        settings = c.lib.airlock_settings_new()
+        if not settings:
+            raise MemoryError
+        try:
+            c.call("airlock_settings_set_environ", settings, c.words(f"{k}={v}" for k, v in self._environ.items()))
+            for name, value in [*self._options, *extra]:
+                c.call(
+                    "airlock_settings_set", settings, c.encode(name, "option"), c.encode(value, name), f"--{name}".encode()
+                )
+            yield settings
+        finally:
+            c.lib.airlock_settings_free(settings)
+
+    # Running
+
+    def execute(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float | None = None,
+        network: bool | None = None,
+        working_dir: str | None = None,
+        changes: str | None = None,
+    ) -> ExecuteResult:
+        """Runs a shell command line, or a program with its arguments, and waits for its end.
+
+        A command that fails is a result; AirlockError is raised when airlock itself refused or could not.
+        """
+        extra = [] if timeout is None else [("timeout", f"{timeout:f}s" if timeout else "none")]
+        extra += [] if network is None else [("network", _value(network))]
+        extra += [] if working_dir is None else [("working-dir", working_dir)]
+        extra += [] if changes is None else [("changes", changes)]
+        with self._settings(extra) as settings:
+            if isinstance(command, str):
+                c.call("airlock_settings_set_command", settings, c.encode(command, "command"))
+            else:
+                c.call("airlock_settings_set_argv", settings, c.words(command))
+            job = c.c_void_p()
+            c.call("airlock_job_prepare", settings, c.byref(job))
+        try:
+            return self._run(job)
+        finally:
+            c.lib.airlock_job_free(job)
+
+    @staticmethod
+    def _run(job: c.c_void_p) -> ExecuteResult:
+        run = c.c_void_p()
+        c.call("airlock_run_start", job, None, c.byref(run))
+        try:
+            while c.lib.airlock_run_dispatch(run, _SLICE_MS) > 0:
+                pass
+            return ExecuteResult.from_json(json.loads(c.lib.airlock_run_result_json(run)))
+        finally:
+            c.lib.airlock_run_free(run)  # also ends it, when an exception came between
+
+    # Changes
+
+    def changes(self, run: str = "last") -> Changes:
+        """What a run changed, and what became of it."""
+        out = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_changes_show", settings, c.encode(run, "run"), 1, c.byref(out))
+        return Changes.from_json(json.loads(c.take_text(out)))
+
+    def diff(self, run: str = "last", paths: Sequence[str] | None = None) -> str:
+        """A unified diff of what a run changed."""
+        out = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_changes_diff", settings, c.encode(run, "run"), c.words(paths), 0, c.byref(out))
+        return c.text(c.take_text(out))
+
+    def apply(self, run: str = "last", paths: Sequence[str] | None = None, *, force: bool = False) -> int:
+        """Makes held changes; returns how many."""
+        count, out = c.c_size_t(), c.c_void_p()
+        with self._settings() as settings:
+            c.call(
+                "airlock_changes_apply",
+                settings, c.encode(run, "run"), c.words(paths), int(force), c.byref(count), c.byref(out),
+            )
+        c.take_text(out)
+        return count.value
+
+    def discard(self, run: str = "last", paths: Sequence[str] | None = None) -> int:
+        """Throws held changes away; returns how many."""
+        count, out = c.c_size_t(), c.c_void_p()
+        with self._settings() as settings:
+            c.call(
+                "airlock_changes_discard", settings, c.encode(run, "run"), c.words(paths), c.byref(count), c.byref(out)
+            )
+        c.take_text(out)
+        return count.value
+
+    def undo(self, run: str | None = None, paths: Sequence[str] | None = None, *, force: bool = False) -> str:
+        """Puts back what applying a run replaced, by default the last one in this project; returns which run it was."""
+        count, which, out = c.c_size_t(), c.c_void_p(), c.c_void_p()
+        name = None if run is None else c.encode(run, "run")
+        with self._settings() as settings:
+            c.call(
+                "airlock_changes_undo",
+                settings, name, c.words(paths), int(force), c.byref(count), c.byref(which), c.byref(out),
+            )
+        c.take_text(out)
+        return c.text(c.take_text(which))
+
+    # Files
+
+    def close(self) -> None:
+        """Gives back what the file calls keep open; the next one opens it again."""
+        with self._lock:
+            if self._place is not None:
+                c.lib.airlock_place_free(self._place)
+            self._place = None
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_place", None) is not None:
+            c.lib.airlock_place_free(self._place)
+
+    @contextmanager
+    def _call(self, name: str, *arguments):
+        """The result object of one call, for as long as the block lasts."""
+        result = c.c_void_p()
+        with self._lock:
+            if self._place is None:
+                place = c.c_void_p()
+                with self._settings() as settings:
+                    c.call("airlock_place_open", settings, None, c.byref(place))
+                self._place = place
+            c.call(name, self._place, *arguments, c.byref(result))
+        try:
+            yield result
+        finally:
+            c.lib.airlock_files_free(result)
+
+    def _json(self, name: str, *arguments) -> dict:
+        with self._call(name, *arguments) as result:
+            return json.loads(c.lib.airlock_files_json(result))
+
+    def ls(self, path: str = "") -> list[FileEntry]:
+        return [FileEntry.from_json(e) for e in self._json("airlock_files_ls", c.encode(path, "path"))["entries"]]
+
+    def read(self, path: str, offset: int = 0, limit: int | None = None) -> Content:
+        """limit lines from line offset on; 0 is the first."""
+        wanted = -1 if limit is None else limit
+        with self._call("airlock_files_read", c.encode(path, "path"), offset, wanted) as result:
+            f = c.lib.airlock_files_content(result).contents
+            return Content(
+                data=ctypes.string_at(f.bytes, f.size),
+                encoding="utf-8" if f.is_text else "base64",
+                start_line=f.start_line or None,
+                end_line=f.end_line or None,
+                total_lines=f.total_lines,
+                next_offset=None if f.next_offset < 0 else f.next_offset,
+                cut=bool(f.cut),
+            )
+
+    def write(self, path: str, content: str | bytes) -> FileChange:
+        data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else bytes(content)
+        return FileChange.from_json(self._json("airlock_files_write", c.encode(path, "path"), data, len(data)))
+
+    def edit(self, path: str, old: str, new: str, *, all: bool = False) -> FileChange:
+        return FileChange.from_json(
+            self._json("airlock_files_edit", c.encode(path, "path"), c.encode(old, "old"), c.encode(new, "new"), int(all))
+        )
+
+    def delete(self, path: str) -> FileChange:
+        return FileChange.from_json(self._json("airlock_files_delete", c.encode(path, "path")))
+
+    def glob(self, pattern: str, path: str = "", *, max_count: int | None = None) -> list[FileEntry]:
+        found = self._json("airlock_files_glob", c.encode(pattern, "pattern"), c.encode(path, "path"), max_count or 0)
+        return [FileEntry.from_json(e) for e in found["entries"]]
+
+    def grep(
+        self, text: str, path: str = "", glob: str | None = None, *, max_count: int | None = None
+    ) -> Matches:
+        """Lines that have the text in them, literally."""
+        pattern = None if glob is None else c.encode(glob, "glob")
+        found = self._json("airlock_files_grep", c.encode(text, "text"), c.encode(path, "path"), pattern, max_count or 0)
+        matches = [Match(path_of(m), m["line"], m["text"], m.get("cut", False)) for m in found["matches"]]
+        return Matches(matches, found["truncated"])

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The Python binding as a program would use it: a workspace, a project, threads, and the adapter for deepagents. Prints TAP.
+
+    python_binding.py BUILD
+"""
+import asyncio
+import os
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import types
+from dataclasses import dataclass
+from pathlib import Path
+
+BUILD = Path(sys.argv[1]).resolve()
+TOP = Path(__file__).resolve().parent.parent.parent
+os.environ["AIRLOCK_LIBRARY"] = str(BUILD / "libairlock.so.0")
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(TOP / "bindings/python"), str(TOP / "tools")]
+import airlock  # noqa: E402
+import tap  # noqa: E402
+from airlock import Sandbox  # noqa: E402
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def raises(kind, function, *args, **options):
+    try:
+        function(*args, **options)
+    except kind as error:
+        return error
+    raise AssertionError(f"expected {kind.__name__}")
+
+
+@test
+def the_five_checks_of_a_workspace(ws):
+    """write and execute, working directory, ls, which python, network by permission"""
+    box = Sandbox(workspace=ws)
+    box.write("/test.py", "print('Hello from /')")
+    assert "Hello from /" in box.execute("python3 /test.py").output
+    assert box.execute("pwd").stdout.strip() == "/"
+    assert any(f.path == "/test.py" for f in box.ls("/"))
+    (ws / ".venv/bin").mkdir(parents=True)
+    (ws / ".venv/bin/python").symlink_to("/usr/bin/python3")
+    assert box.execute("which python").stdout.strip() == "/.venv/bin/python"
+    raises(airlock.DeniedError, box.execute, "true", network=True)
+    assert Sandbox(workspace=ws, yes=True).execute("true", network=True).isolation["network"] == "allowed"
+
+
+@test
+def files(ws):
+    """read, write, edit, glob, grep, delete, with typed results"""
+    box = Sandbox(workspace=ws)
+    assert box.write("a/b.txt", "one\ntwo\nthree").action == "created"
+    part = box.read("/a/b.txt", offset=1, limit=1)
+    assert (part.text, part.start_line, part.total_lines, part.next_offset) == ("two\n", 2, 3, 2)
+    assert box.edit("/a/b.txt", "two", "2").count == 1
+    assert [e.path for e in box.glob("*.txt")] == ["/a/b.txt"]
+    assert [(m.path, m.line, m.text) for m in box.grep("2")] == [("/a/b.txt", 2, "2")]
+    box.write("/bin.dat", b"\0\xff")
+    assert box.read("/bin.dat").encoding == "base64" and box.read("/bin.dat").data == b"\0\xff"
+    assert box.delete("/a").count == 2
+    odd = os.fsdecode(b"/odd\xff")
+    box.write(odd, "x")
+    assert odd in [e.path for e in box.ls("/")] and box.read(odd).text == "x"
+
+
+@test
+def errors(ws):
+    """each code is an exception of its own, with the way out"""
+    box = Sandbox(workspace=ws)
+    assert raises(airlock.NotFoundError, box.read, "/none").code == "not_found"
+    raises(airlock.BlockedError, box.read, "../../etc/passwd")
+    raises(airlock.InvalidError, box.read, "/a\0b")
+    box.write("/twice", "x x")
+    assert "--all" in raises(airlock.InvalidError, box.edit, "/twice", "x", "y").hint
+    raises(airlock.UsageError, Sandbox, workspace=ws, no_such_option=1)
+    raises(airlock.NotFoundError, Sandbox(workspace=ws / "none").execute, "true")
+    assert issubclass(airlock.BlockedError, airlock.AirlockError)
+
+
+@test
+def commands(ws):
+    """exit codes, signals, timeouts, arguments, both streams, many bytes"""
+    box = Sandbox(workspace=ws)
+    assert box.execute("exit 7").exit_code == 7
+    assert box.execute(["printf", "%s", "a b"]).stdout == "a b"
+    r = box.execute("echo out; echo err >&2")
+    assert (r.stdout, r.stderr, r.ok) == ("out\n", "err\n", True)
+    assert box.execute("kill -9 $$").signal == 9
+    started = time.monotonic()
+    assert box.execute("sleep 60", timeout=0.3).status == "timeout" and time.monotonic() - started < 30
+    assert box.execute("head -c 5000000 /dev/zero | tr '\\0' x").truncated
+
+
+@test
+def a_project(ws):
+    """changes, diff, apply, discard and undo"""
+    (ws / ".git").mkdir()
+    (ws / "f").write_text("old\n")
+    box = Sandbox(project=ws)
+    r = box.execute("echo new >f", changes="hold")
+    assert r.changes.state == "held" and r.changes.files[0].path == "f" and (ws / "f").read_text() == "old\n"
+    assert box.changes(r.run).files[0].kind == "modified"
+    assert "+new" in box.diff(r.run)
+    assert box.apply(r.run) == 1 and (ws / "f").read_text() == "new\n"
+    assert box.undo() == r.run and (ws / "f").read_text() == "old\n"
+    r = box.execute("touch g", changes="hold")
+    assert box.discard(r.run) == 1 and not (ws / "g").exists()
+    change = box.edit("f", "old", "edited")
+    assert change.state == "applied" and change.run and (ws / "f").read_text() == "edited\n"
+    assert box.undo(change.run) == change.run and (ws / "f").read_text() == "old\n"
+
+
+@test
+def threads(ws):
+    """one sandbox, eight threads, commands and files at the same time"""
+    box, faults = Sandbox(workspace=ws), []
+
+    def work(n):
+        try:
+            for i in range(3):
+                box.write(f"/{n}/{i}", f"{n}.{i}")
+                assert box.execute(f"cat /{n}/{i}").stdout == f"{n}.{i}"
+                assert box.read(f"/{n}/{i}").text == f"{n}.{i}"
+        except Exception as error:  # noqa: BLE001
+            faults.append(repr(error))
+
+    running = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for t in running:
+        t.start()
+    for t in running:
+        t.join()
+    assert not faults, faults
+    assert sorted(p.name for p in ws.iterdir()) == [str(n) for n in range(8)]
+
+
+def check_backend(backend, ws):
+    assert backend.write("/d/f.py", "a\nTODO\nc\n").error is None
+    assert backend.write("/d/f.py", "a\nTODO\nb\n").path == "/d/f.py"
+    r = backend.read("/d/f.py", offset=1, limit=1)
+    assert r.file_data == {"content": "TODO\n", "encoding": "utf-8"}
+    assert (r.start_line, r.end_line, r.total_lines, r.next_offset) == (2, 2, 3, 2)
+    assert backend.read("/none").error and backend.read("/d/f.py", limit=0).start_line is None
+    assert backend.ls("/").entries[0]["path"] == "/d" and backend.ls("/").entries[0]["is_dir"]
+    assert backend.grep("TODO", glob="*.py", max_count=5).matches == [{"path": "/d/f.py", "line": 2, "text": "TODO"}]
+    assert [m["path"] for m in backend.glob("**/*.py").matches] == ["/d/f.py"]
+    assert backend.edit("/d/f.py", "TODO", "done").occurrences == 1
+    assert backend.edit("/d/f.py", "missing", "x").error
+    e = backend.execute("cat /d/f.py; exit 3", timeout=20)
+    assert (e.output, e.exit_code, e.truncated) == ("a\ndone\nb\n", 3, False)
+    up = backend.upload_files([("/up.bin", b"\0\1"), ("../x", b"")])
+    assert (up[0].error, up[1].error) == (None, "permission_denied")
+    down = backend.download_files(["/up.bin", "/none", "/d"])
+    assert [(d.content, d.error) for d in down] == [(b"\0\1", None), (None, "file_not_found"), (None, "is_directory")]
+    assert backend.ls_info("/")[0]["path"] == "/d" and backend.grep_raw("done")[0]["line"] == 2
+    assert backend.glob_info("*.py")[0]["path"] == "/d/f.py"
+    assert asyncio.run(backend.aread("/d/f.py")).file_data["content"].startswith("a\n")
+    assert asyncio.run(backend.aexecute("echo hi")).output == "hi\n"
+    assert backend.delete("/d").path == "/d" and not (ws / "d").exists() and backend.delete("/d").error
+
+
+@test
+def adapter_alone(ws):
+    """the deepagents adapter without deepagents"""
+    from airlock.deepagents import AirlockBackend
+
+    check_backend(AirlockBackend(ws), ws)
+
+
+@test
+def adapter_with_deepagents(ws):
+    """the adapter is one of deepagents' own backends and returns its classes"""
+    from airlock import deepagents as adapter
+
+    protocol = types.ModuleType("deepagents.backends.protocol")
+
+    class SandboxBackendProtocol:
+        pass
+
+    @dataclass
+    class WriteResult:
+        error: str | None = None
+        path: str | None = None
+
+    protocol.SandboxBackendProtocol, protocol.WriteResult = SandboxBackendProtocol, WriteResult
+    modules = {"deepagents": types.ModuleType("deepagents"), "deepagents.backends": types.ModuleType("deepagents.backends"),
+               "deepagents.backends.protocol": protocol}
+    sys.modules.update(modules)
+    adapter._types.cache_clear()
+    try:
+        backend = adapter.AirlockBackend(ws)
+        assert isinstance(backend, SandboxBackendProtocol) and isinstance(backend, adapter.AirlockBackend)
+        assert isinstance(backend.write("/x", ""), WriteResult)
+        backend.delete("/x")
+        check_backend(backend, ws)
+    finally:
+        for name in modules:
+            del sys.modules[name]
+        adapter._types.cache_clear()
+
+
+def main():
+    out = tap.Writer()
+    with tempfile.TemporaryDirectory() as top:
+        home = Path(top, "home")
+        home.mkdir()
+        for name in [n for n in os.environ if n.startswith(("AIRLOCK_", "XDG_")) and n != "AIRLOCK_LIBRARY"]:
+            del os.environ[name]
+        os.environ["HOME"] = str(home)
+        for i, function in enumerate(TESTS):
+            ws = Path(top, f"ws{i}")
+            ws.mkdir()
+            faults = []
+            try:
+                function(ws)
+            except Exception:  # noqa: BLE001
+                faults.append(traceback.format_exc())
+            out.test(f"{function.__name__.replace('_', ' ')}: {function.__doc__}", faults)
+    return out.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
