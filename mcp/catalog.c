@@ -56,6 +56,19 @@
 	"\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"" words                                       \
 	" Relative to the project, or absolute inside it.\"}"
 
+#define PATTERN_ARGUMENT(words) "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"description\":\"" words "\"}"
+
+#define NUMBER_ARGUMENT(name, least, words)                                                                            \
+	"\"" name "\":{\"type\":\"integer\",\"minimum\":" #least ",\"maximum\":1000000000,\"description\":\"" words    \
+	"\"}"
+
+#define FILE_CHANGE_OUTPUT OUTPUT("\"path\"", "\"path\":" STRING)
+
+#define ENTRIES_OUTPUT                                                                                                 \
+	OUTPUT("\"entries\"",                                                                                          \
+	       "\"entries\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":" STRING       \
+	       ",\"is_dir\":{\"type\":\"boolean\"},\"size\":" INTEGER "},\"required\":[\"path\",\"is_dir\"]}}")
+
 static const char run_command_words[] =
 	"Run a shell command line and get its output. You have a whole shell: pipes, redirections, && and several "
 	"lines "
@@ -153,6 +166,94 @@ const struct mcp_tool front_tools[] = {
 	 .output_schema = CHANGES_OUTPUT,
 	 .is_destructive = true,
 	 .call = tool_undo},
-#include "catalog_files.h"
+	{.name = "read_file",
+	 .title = "Read a file",
+	 .description = "Read a text file of the project, or some lines of it. Without a limit 2000 lines are given; "
+			"next_offset in the result says where to go on.",
+	 .input_schema = INPUT("\"path\"",
+			       PATH_ARGUMENT("The file.") "," NUMBER_ARGUMENT(
+				       "offset", 0,
+				       "The first line to read; 0 "
+				       "is the first of the file.") "," NUMBER_ARGUMENT("limit", 1, "How many lines.")),
+	 .output_schema = OUTPUT("\"content\",\"encoding\"",
+				 "\"content\":" STRING ",\"encoding\":" STRING ",\"start_line\":" INTEGER
+				 ",\"end_line\":" INTEGER ",\"total_lines\":" INTEGER
+				 ",\"next_offset\":{\"type\":[\"integer\",\"null\"]}"),
+	 .is_read_only = true,
+	 .is_idempotent = true,
+	 .call = tool_read_file},
+	{.name = "write_file",
+	 .title = "Write a file",
+	 .description =
+		 "Make a file of the project, or replace a whole one; directories above it are made. To change a part "
+		 "of a file use edit_file. Like the changes of a command this can be held back, and can be undone.",
+	 .input_schema =
+		 INPUT("\"path\",\"content\"",
+		       PATH_ARGUMENT("The file.") ",\"content\":{\"type\":\"string\",\"description\":\"All of it.\"}"),
+	 .output_schema = FILE_CHANGE_OUTPUT,
+	 .is_destructive = true,
+	 .is_idempotent = true,
+	 .call = tool_write_file},
+	{.name = "edit_file",
+	 .title = "Edit a file",
+	 .description =
+		 "Replace a text in a file of the project with another. The old text must be there exactly once, "
+		 "byte by byte with its spaces and line ends, unless all is true. Can be undone.",
+	 .input_schema = INPUT(
+		 "\"path\",\"old\",\"new\"",
+		 PATH_ARGUMENT(
+			 "The file.") ",\"old\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The text to "
+				      "replace.\"},\"new\":{\"type\":\"string\",\"description\":\"What to put in its "
+				      "place.\"},\"all\":{\"type\":\"boolean\",\"description\":\"Wherever it stands. "
+				      "Default: "
+				      "false.\"}"),
+	 .output_schema = FILE_CHANGE_OUTPUT,
+	 .is_destructive = true,
+	 .call = tool_edit_file},
+	{.name = "list_files",
+	 .title = "List a directory",
+	 .description =
+		 "List the entries of a directory of the project, with their sizes and times. Without path it is the "
+		 "project itself.",
+	 .input_schema = INPUT("", PATH_ARGUMENT("The directory.")),
+	 .output_schema = ENTRIES_OUTPUT,
+	 .is_read_only = true,
+	 .is_idempotent = true,
+	 .call = tool_list_files},
+	{.name = "glob",
+	 .title = "Find files by name",
+	 .description =
+		 "Find files of the project by a pattern: *, ?, [a-z], {a,b}, and ** for any directories. A pattern "
+		 "without a slash is held against the names at any depth.",
+	 .input_schema =
+		 INPUT("\"pattern\"",
+		       PATTERN_ARGUMENT("Such as *.c or src/**/test_*.py.") "," PATH_ARGUMENT(
+			       "Only below this directory.") "," NUMBER_ARGUMENT("max", 1,
+										 "At most so many. Default: 1000.")),
+	 .output_schema = ENTRIES_OUTPUT,
+	 .is_read_only = true,
+	 .is_idempotent = true,
+	 .call = tool_glob},
+	{.name = "grep",
+	 .title = "Find text in files",
+	 .description =
+		 "Find the lines of the project's files that hold a text. The text is taken literally; for regular "
+		 "expressions run grep with run_command. Binary files are passed over.",
+	 .input_schema = INPUT(
+		 "\"pattern\"",
+		 PATTERN_ARGUMENT("The text.") "," PATH_ARGUMENT(
+			 "Only this file, or below this directory.") ",\"glob\":{\"type\":\"string\",\"minLength\":1,"
+								     "\"description\":\"Only files whose names match "
+								     "this "
+								     "pattern.\"}," NUMBER_ARGUMENT(
+									     "max", 1,
+									     "At most so many lines. Default: 200.")),
+	 .output_schema = OUTPUT("\"matches\"",
+				 "\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+				 "\"path\":" STRING ",\"line\":" INTEGER ",\"text\":" STRING
+				 "},\"required\":[\"path\",\"line\",\"text\"]}},\"truncated\":{\"type\":\"boolean\"}"),
+	 .is_read_only = true,
+	 .is_idempotent = true,
+	 .call = tool_grep},
 	{0},
 };

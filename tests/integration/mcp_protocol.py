@@ -14,7 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from mcp_client import META, Client, main, program, test  # noqa: E402
 
-TOOLS = {"run_command", "list_changes", "diff", "apply_changes", "discard_changes", "undo"}
+TOOLS = {"run_command", "list_changes", "diff", "apply_changes", "discard_changes", "undo", "read_file", "write_file",
+         "edit_file", "list_files", "glob", "grep"}
 
 
 def code_of(client, line):

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "files.h"
+
+void tool_edit_file(struct mcp_request *r, json_t *arguments)
+{
+	struct airlock_error err = {0};
+	struct airlock_files *result = NULL;
+	struct airlock_place *place = files_place(r);
+	if (!place)
+		return;
+	int rc = airlock_files_edit(place, files_string(arguments, "path"),
+				    json_string_value(json_object_get(arguments, "old")),
+				    json_string_value(json_object_get(arguments, "new")),
+				    json_is_true(json_object_get(arguments, "all")), &result, &err);
+	files_reply(r, place, rc, result, &err);
+}

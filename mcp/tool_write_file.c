@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "files.h"
+
+void tool_write_file(struct mcp_request *r, json_t *arguments)
+{
+	struct airlock_error err = {0};
+	struct airlock_files *result = NULL;
+	struct airlock_place *place = files_place(r);
+	if (!place)
+		return;
+	int rc = airlock_files_write(place, files_string(arguments, "path"),
+				     json_string_value(json_object_get(arguments, "content")),
+				     json_string_length(json_object_get(arguments, "content")), &result, &err);
+	files_reply(r, place, rc, result, &err);
+}
