@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from pathlib import Path
 
@@ -125,6 +126,15 @@ class Client:
                 return message
             else:
                 self.notes.append(message)
+
+    def until_written(self, name, number):
+        """Waits until the command of this request has made a file of this name in the project, as it sees it."""
+        end = time.monotonic() + PATIENCE
+        while not list(self.place.home.glob(f".local/state/airlock/runs/*/upper/overlay1/{name}")):
+            assert time.monotonic() < end, f"no {name} after {PATIENCE} s"
+            with contextlib.suppress(queue.Empty):
+                message = self.messages.get(timeout=0.02)
+                assert message and message.get("id") != number, message
 
     def request(self, method, params=None):
         return self.wait(self.start(method, params))

@@ -206,10 +206,9 @@ def only_messages_on_standard_output_and_a_prompt_end(place):
 def end_of_input_kills_what_runs_and_holds_its_changes(place):
     with Client(place) as client:
         client.initialize()
-        client.start("tools/call", {"name": "run_command", "arguments": {
+        number = client.start("tools/call", {"name": "run_command", "arguments": {
             "command": "echo early >made; (setsid sleep 987 &) ; echo ready >&2; sleep 987"}}, progress=1)
-        while not list(place.home.glob(".local/state/airlock/runs/*/upper/overlay1/made")):
-            assert client.process.poll() is None
+        client.until_written("made", number)
         client.process.stdin.close()
         assert client.process.wait(50) == 0
     assert not (place.project / "made").exists()
@@ -221,9 +220,8 @@ def end_of_input_kills_what_runs_and_holds_its_changes(place):
 def sigterm_ends_it_like_end_of_input(place):
     with Client(place) as client:
         client.initialize()
-        client.start("tools/call", {"name": "run_command", "arguments": {"command": "echo early >made; sleep 987"}})
-        while not list(place.home.glob(".local/state/airlock/runs/*/upper/overlay1/made")):
-            assert client.process.poll() is None
+        number = client.start("tools/call", {"name": "run_command", "arguments": {"command": "echo early >made; sleep 987"}})
+        client.until_written("made", number)
         client.process.send_signal(signal.SIGTERM)
         assert client.process.wait(50) == 0
     assert json.loads(place.airlock("changes", "last", "--json").stdout)["state"] == "held"

@@ -124,8 +124,7 @@ def a_cancelled_command_is_killed_and_its_changes_are_held(place):
         client.initialize()
         number = client.start("tools/call", {"name": "run_command", "arguments": {
             "command": "echo x >made; sleep 987 & wait"}})
-        while not list(place.home.glob(".local/state/airlock/runs/*/upper/overlay1/made")):
-            assert client.process.poll() is None
+        client.until_written("made", number)
         client.notify("notifications/cancelled", requestId=number, reason="test")
         for _ in range(500):  # no answer comes, so look until it is over
             result = client.tool("list_changes", run="last")
