@@ -148,7 +148,6 @@ static void make_version(int version)
 static void every_earlier_version_is_upgraded_with_what_is_in_it(void **state)
 {
 	for (int version = 0; version <= store_schema_latest(); version++) {
-		_cleanup_free_ char *file = file_path();
 		int now = -1;
 		make_version(version);
 		struct store *s = open_store();
