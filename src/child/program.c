@@ -145,7 +145,7 @@ static uint32_t put_room(struct layout *l, size_t bytes)
 
 static void put_at(struct layout *l, size_t at, const void *data, size_t len)
 {
-	if (l->base)
+	if (l->base && len > 0)
 		memcpy(l->base + at, data, len);
 }
 
