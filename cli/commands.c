@@ -13,6 +13,8 @@ static const struct airlock_option own_options[] = {
 	{.name = "verify",
 	 .kind = AIRLOCK_OPTION_FLAG,
 	 .help = "instead, see whether the audit file is as it was written"},
+	{.name = "deleted", .kind = AIRLOCK_OPTION_FLAG, .help = "only those that are gone and can be brought back"},
+	{.name = "date", .kind = AIRLOCK_OPTION_VALUE, .value_name = "YY-MM-DD", .help = "the backup of that day"},
 	{.name = "stderr", .kind = AIRLOCK_OPTION_FLAG, .help = "what it wrote to standard error"},
 	{.name = "run",
 	 .kind = AIRLOCK_OPTION_VALUE,
@@ -73,7 +75,12 @@ static const struct verb permissions_verbs[] = {
 };
 
 static const struct verb project_verbs[] = {
-	{"scan", "[DIR]", "search the project's symbolic links anew and list its roots", NULL, "dir", cmd_project_scan},
+	{"add", "[DIR]", "record the project's files, so that they are backed up when a run changes them",
+	 "project json", "dir", cmd_project_add},
+	{"list", NULL, "the projects with records", "json", NULL, cmd_project_list},
+	{"show", "[DIR]", "one of them: its roots, and how many files", "project json", "dir", cmd_project_show},
+	{"scan", "[DIR]", "search its symbolic links and its files anew", "project json", "dir", cmd_project_scan},
+	{"remove", "[DIR]", "remove its records; files and backups stay", "project json", "dir", cmd_project_remove},
 	{0},
 };
 
@@ -261,6 +268,41 @@ const struct command commands[] = {
 		     "airlock fs glob '**/*.{c,h}' src\tfiles by name\n"
 		     "airlock fs grep TODO --glob '*.py' --max 20\tlines by what is in them\n"
 		     "airlock fs --run last read file\tas it would be with what the last run holds"},
+	{.name = "files",
+	 .group = "Look back",
+	 .summary = "the recorded files of a project",
+	 .options = "project json deleted",
+	 .operand = "[DIR]",
+	 .completes = "dir",
+	 .run = cmd_files,
+	 .about = "Lists the records of the project's files: size, path, and whether git ignores it. A file that a run "
+		  "has deleted keeps its record while there is a backup of it.",
+	 .examples = "airlock files --deleted\twhat can be brought back\n"
+		     "airlock files --json ~/src/thing\tfor a program"},
+	{.name = "backups",
+	 .group = "Look back",
+	 .summary = "the daily backups of recorded files",
+	 .options = "project json",
+	 .operand = "[PATH]",
+	 .completes = "path",
+	 .run = cmd_backups,
+	 .about =
+		 "A backup is a file as it was before the first change that was made to it on a day. They are kept for "
+		 "seven days, unless the configuration says otherwise.",
+	 .examples = "airlock backups\tall of them\n"
+		     "airlock backups src/a.c\tof one file"},
+	{.name = "restore",
+	 .group = "Look back",
+	 .summary = "put a file back from its backup",
+	 .options = "project json date",
+	 .operand = "PATH",
+	 .completes = "path",
+	 .run = cmd_restore,
+	 .about = "Puts the newest backup of the file, or that of a day, in its place. It is applied like the changes "
+		  "of "
+		  "a run: what is there now is kept, and undo takes it back.",
+	 .examples = "airlock restore src/a.c\tas it was before the last day it was changed\n"
+		     "airlock restore src/a.c --date 26-11-15\tas it was before that day"},
 	{.name = "config",
 	 .group = "Set it up",
 	 .summary = "show or check the configuration",
@@ -306,12 +348,17 @@ const struct command commands[] = {
 		     "airlock trust ~/src/thing\tanother one"},
 	{.name = "project",
 	 .group = "Set it up",
-	 .summary = "the project's roots",
+	 .summary = "the projects and the records of their files",
 	 .verbs = project_verbs,
 	 .about = "A project is its directory and the directories its symbolic links lead to. The links are searched "
-		  "when "
-		  "the project is first seen, remembered, and only verified after that.",
-	 .examples = "airlock project scan\tafter you have made new links"},
+		  "when the project is first seen, remembered, and only verified after that. The files of a project "
+		  "that "
+		  "was added have records: before a run's changes to such a file are applied, the file as it was is "
+		  "kept "
+		  "as the backup of that day.",
+	 .examples = "airlock project add\tthe one you are in\n"
+		     "airlock project scan\tafter you have made new links\n"
+		     "airlock project list --json\tfor a program"},
 	{.name = "permissions",
 	 .group = "Look after it",
 	 .summary = "the answers you gave for longer than one run",

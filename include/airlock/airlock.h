@@ -249,10 +249,6 @@ int airlock_permissions_list(const struct airlock_settings *s, int json, char **
 int airlock_permissions_revoke(const struct airlock_settings *s, const char *id, struct airlock_error *err);
 int airlock_permissions_clear(const struct airlock_settings *s, uint64_t *ret_count, struct airlock_error *err);
 
-/* Searches the project's symlinks anew. Text lists the roots. progress may be NULL. */
-int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
-			 void *data, char **ret_text, struct airlock_error *err);
-
 int airlock_playground_path(const struct airlock_settings *s, char **ret_path, struct airlock_error *err);
 int airlock_playground_size(const struct airlock_settings *s, uint64_t *ret_bytes, uint64_t *ret_entries,
 			    struct airlock_error *err);

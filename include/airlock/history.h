@@ -10,6 +10,7 @@
 #ifndef AIRLOCK_HISTORY_H
 #define AIRLOCK_HISTORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <airlock/airlock.h>
@@ -39,6 +40,32 @@ int airlock_history_show(const struct airlock_settings *s, const char *run, int 
 /* The whole captured output, or that to stderr, written to a descriptor of the caller. */
 int airlock_history_output(const struct airlock_settings *s, const char *run, int want_stderr, int fd,
 			   struct airlock_error *err);
+
+/* ── Projects, their files, and backups of these ── */
+
+/* dir: NULL is the project found from here. add and scan search the project's symlinks anew and record its files; the text
+ * lists its roots. progress may be NULL. */
+int airlock_project_add(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
+			void *data, int json, char **ret_text, struct airlock_error *err);
+int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
+			 void *data, int json, char **ret_text, struct airlock_error *err);
+int airlock_project_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
+int airlock_project_show(const struct airlock_settings *s, const char *dir, int json, char **ret_text,
+			 struct airlock_error *err);
+/* Its records go; its files, backups and runs stay. ret_dir: what it was. */
+int airlock_project_remove(const struct airlock_settings *s, const char *dir, char **ret_dir,
+			   struct airlock_error *err);
+
+/* The records of a project; deleted: those that can be brought back. */
+int airlock_files(const struct airlock_settings *s, const char *dir, int deleted, int json, char **ret_text,
+		  struct airlock_error *err);
+/* Daily backups, newest first: of one file, or (path NULL) of all. */
+int airlock_backups(const struct airlock_settings *s, const char *path, int json, char **ret_text,
+		    struct airlock_error *err);
+/* Puts the newest backup of a file, or that of a day ("26-11-15"), in its place, as a run that can be undone. ret_run: its
+ * id; ret_text: what was changed. AIRLOCK_ERR_CONFLICT: somebody changes it right now. */
+int airlock_restore(const struct airlock_settings *s, const char *path, const char *date, char **ret_run,
+		    char **ret_text, struct airlock_error *err);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

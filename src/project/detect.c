@@ -58,11 +58,12 @@ static bool is_too_wide(const char *dir, const char *home)
 }
 
 /* cwd when nothing marks a directory below $HOME and /. */
-static char *nearest_marked(const char *cwd, const char *home)
+static char *nearest_marked(const char *cwd, const char *home, const char *state_dir)
 {
 	_cleanup_free_ char *dir = strdup(cwd);
 	while (dir && !is_too_wide(dir, home)) {
-		if (has_entry(dir, ".git") || has_entry(dir, ".airlock.toml"))
+		if (has_entry(dir, ".git") || has_entry(dir, ".airlock.toml") ||
+		    (state_dir && project_is_known(state_dir, dir)))
 			return TAKE_PTR(dir);
 		char *parent = path_dirname(dir);
 		free(dir);
@@ -92,6 +93,12 @@ static int refuse_too_wide(struct airlock_error *err, const char *dir, const cha
 
 int project_detect(const char *wanted, const char *cwd, const char *home, char **ret_dir, struct airlock_error *err)
 {
+	return project_detect_known(wanted, cwd, home, NULL, ret_dir, err);
+}
+
+int project_detect_known(const char *wanted, const char *cwd, const char *home, const char *state_dir, char **ret_dir,
+			 struct airlock_error *err)
+{
 	_cleanup_free_ char *here = NULL;
 	if (wanted)
 		return detect_wanted(wanted, cwd, ret_dir, err);
@@ -103,7 +110,7 @@ int project_detect(const char *wanted, const char *cwd, const char *home, char *
 	_cleanup_free_ char *real_home = resolve_home(home);
 	if (is_too_wide(here, real_home))
 		return refuse_too_wide(err, here, real_home);
-	char *dir = nearest_marked(here, real_home);
+	char *dir = nearest_marked(here, real_home, state_dir);
 	if (!dir)
 		return base_oom(err);
 	*ret_dir = dir;

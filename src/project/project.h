@@ -46,6 +46,14 @@ struct project_query {
  * Real path, owned by the caller. */
 int project_detect(const char *wanted, const char *cwd, const char *home, char **ret_dir, struct airlock_error *err);
 
+/* The same, and a directory that was made a project with `airlock project add` is marked too. */
+int project_detect_known(const char *wanted, const char *cwd, const char *home, const char *state_dir, char **ret_dir,
+			 struct airlock_error *err);
+
+/* A mark beside what is remembered of the project, so that a run need not open the database to know. */
+bool project_is_known(const char *state_dir, const char *dir);
+int project_set_known(const char *state_dir, const char *dir, bool known, struct airlock_error *err);
+
 /* Links and directories that cannot be used become notes. It fails when what was remembered cannot be read (a damaged
  * file is searched anew), and out of memory or descriptors. */
 int project_open(const struct project_query *q, struct project **ret, struct airlock_error *err);

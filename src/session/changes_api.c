@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
 #include "session/earlier.h"
+#include "session/backups.h"
 #include "session/history.h"
 #include "session/layers.h"
 
@@ -83,7 +84,7 @@ static int carry_out(struct earlier *e, const bool *selected, bool undo, bool fo
 					.run_dir = e->dir,
 					.journal_dir = e->journal,
 					.lock_dir = e->locks};
-	int rc = apply_execute(&request, notes, err);
+	int rc = backups_execute(&e->host, NULL, &request, notes, err);
 	if (rc == AIRLOCK_ERR_CONFLICT) {
 		if (!undo) /* what is applied stays applied: the record is right as it is */
 			(void)change_set_save(e->set, e->record, NULL);
@@ -211,6 +212,15 @@ static bool has_applied(const struct change_set *set)
 	return false;
 }
 
+/* The project need not be the first of its roots: they are sorted. */
+static bool has_root(const struct change_set *set, const char *path)
+{
+	for (size_t i = 0; i < set->n_roots; i++)
+		if (strcmp(set->roots[i].path, path) == 0)
+			return true;
+	return false;
+}
+
 /* The newest run whose changes are in the project the caller is in. */
 static int find_last_applied(struct earlier *e, struct airlock_error *err)
 {
@@ -221,8 +231,7 @@ static int find_last_applied(struct earlier *e, struct airlock_error *err)
 		return rc;
 	earlier_list(e, &runs);
 	for (size_t i = runs.n; i > 0; i--) {
-		if (earlier_load(e, runs.v[i - 1], NULL) == 0 && e->set->n_roots > 0 &&
-		    strcmp(e->set->roots[0].path, project) == 0 && has_applied(e->set))
+		if (earlier_load(e, runs.v[i - 1], NULL) == 0 && has_root(e->set, project) && has_applied(e->set))
 			return 0;
 	}
 	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "undo", project, "nothing was applied in %s that could be undone",

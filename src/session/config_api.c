@@ -42,7 +42,8 @@ static int context_init(struct context *c, const struct airlock_settings *s, str
 	if (file && !(c->named = path_normalize(c->host.cwd, file)))
 		return base_oom(err);
 	struct airlock_error none = {0};
-	rc = project_detect(wanted, c->host.cwd, c->host.home, &c->project, wanted ? err : &none);
+	rc = project_detect_known(wanted, c->host.cwd, c->host.home, c->host.state_dir, &c->project,
+				  wanted ? err : &none);
 	return wanted ? rc : 0;
 }
 
@@ -178,7 +179,7 @@ int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_
 	int rc = context_init(&c, s, err);
 	const char *wanted = dir ? dir : rc == 0 ? settings_get(&c.view, "project") : NULL;
 	if (rc == 0)
-		rc = project_detect(wanted, c.host.cwd, c.host.home, &found, err);
+		rc = project_detect_known(wanted, c.host.cwd, c.host.home, c.host.state_dir, &found, err);
 	if (rc == 0)
 		rc = check_project_file(found, c.host.home, err);
 	if (rc == 0)

@@ -78,7 +78,8 @@ int earlier_project(const struct earlier *e, char **ret, struct airlock_error *e
 	int rc = settings_view(e->settings, &view, err);
 	if (rc < 0)
 		return rc;
-	rc = project_detect(settings_get(&view, "project"), e->host.cwd, e->host.home, ret, err);
+	rc = project_detect_known(settings_get(&view, "project"), e->host.cwd, e->host.home, e->host.state_dir, ret,
+				  err);
 	settings_view_done(&view);
 	return rc;
 }

@@ -294,3 +294,55 @@ void history_decided(const struct host *host, const struct change_set *set, cons
 	note(notes, &err);
 	note(notes, &auditing);
 }
+
+/* The members that `show` promises, of a run that had no sandbox because it ran nothing. */
+static char *made_detail(const struct store_run *row)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	json_path(&j, "command", row->command);
+	json_path(&j, "project", row->project);
+	add_time(&j, "started", row->started);
+	json_string(&j, "asked_by", row->asked_by);
+	json_string(&j, "run", row->id);
+	json_string(&j, "status", row->status);
+	json_int(&j, "exit_code", 0);
+	json_null(&j, "signal");
+	json_ms(&j, "duration_ms", (store_now() - row->started) / 1000);
+	json_int(&j, "stdout_bytes", 0);
+	json_int(&j, "stderr_bytes", 0);
+	json_bool(&j, "truncated", false);
+	json_path(&j, "working_dir", row->working_dir);
+	json_null(&j, "isolation");
+	json_null(&j, "usage");
+	json_null(&j, "error");
+	json_null(&j, "policy");
+	json_close(&j);
+	return buf_take(&out);
+}
+
+void history_made(const struct host *host, const char *dir, const struct change_set *set, const char *project,
+		  const char *command, const char *asked_by, struct strs *notes)
+{
+	struct airlock_error err = {0};
+	struct store_run row = {.id = set->run,
+				.project = project,
+				.command = command,
+				.asked_by = asked_by,
+				.working_dir = host->cwd,
+				.started = store_now(),
+				.status = "exited",
+				.changes_state = change_set_state(set),
+				.changes_count = (int64_t)set->n,
+				.detail = ""};
+	_cleanup_store_ struct store *store = NULL;
+	_cleanup_free_ char *detail = made_detail(&row), *file = path_join(dir, HISTORY_FILE);
+	if (detail && file)
+		(void)fs_create_private_file(file, detail, strlen(detail), &err);
+	if (store_open(host->state_dir, STORE_WAIT_MS, &store, &err) == 0)
+		(void)store_run_put(store, &row, &err);
+	note(notes, &err);
+	store_close(TAKE_PTR(store));
+	history_decided(host, set, "restore", set->n, notes);
+}

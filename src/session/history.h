@@ -21,6 +21,10 @@ void history_close(struct airlock_run *run);
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
 		     struct strs *notes);
 
+/* A run that no command made: a restore. dir is its directory. */
+void history_made(const struct host *host, const char *dir, const struct change_set *set, const char *project,
+		  const char *command, const char *asked_by, struct strs *notes);
+
 /* run.c: an id that sorts by time and that no other run has. */
 int history_make_id(char *out, size_t size);
 

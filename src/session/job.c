@@ -368,7 +368,8 @@ int job_open(struct airlock_job *job, const struct airlock_settings *s, const st
 		rc = workspace_open(&job->workspace, v, job->host.cwd, err);
 	bool workspace = job->workspace.dir != NULL;
 	if (rc == 0 && !workspace)
-		rc = project_detect(settings_get(v, "project"), job->host.cwd, job->host.home, &dir, err);
+		rc = project_detect_known(settings_get(v, "project"), job->host.cwd, job->host.home,
+					  job->host.state_dir, &dir, err);
 	if (rc == 0) /* a workspace's own .airlock.toml is a file like any other */
 		rc = load_config(job, s, v, dir, err);
 	if (rc < 0)

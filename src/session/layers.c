@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "change/apply.h"
 #include "fs/fs.h"
+#include "session/backups.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -204,7 +205,7 @@ static int apply_all(struct session_layers *c, const struct airlock_job *job, co
 	if (!journal || !lock)
 		return base_oom(&c->error);
 	struct apply_request request = {.set = c->set, .run_dir = run_dir, .journal_dir = journal, .lock_dir = lock};
-	int rc = apply_execute(&request, &c->notes, &c->error);
+	int rc = backups_execute(&job->host, NULL, &request, &c->notes, &c->error);
 	if (rc == AIRLOCK_ERR_CONFLICT) { /* told by the states; not a failure of the run */
 		base_error_clear(&c->error);
 		hold_all(c, CONFLICT_ELSEWHERE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `airlock playground` and `airlock project scan`. */
+/* `airlock playground`. */
 #include "session/job.h"
 
 #include "base/error.h"
@@ -80,68 +80,4 @@ int airlock_playground_size(const struct airlock_settings *s, uint64_t *ret_byte
 int airlock_playground_clear(const struct airlock_settings *s, uint64_t *ret_entries, struct airlock_error *err)
 {
 	return with_playground(s, clear, ret_entries, NULL, err);
-}
-
-static void list_roots(const struct project *p, struct buf *out)
-{
-	for (size_t i = 0; i < p->n_roots; i++) {
-		text_add_escaped(out, p->roots[i].path, strlen(p->roots[i].path));
-		buf_adds(out, "    [");
-		text_add_escaped(out, p->roots[i].because, strlen(p->roots[i].because));
-		buf_adds(out, "]\n");
-	}
-	for (size_t i = 0; i < p->notes.n; i++) {
-		buf_adds(out, "note: ");
-		text_add_escaped(out, p->notes.v[i], strlen(p->notes.v[i]));
-		buf_addc(out, '\n');
-	}
-}
-
-static int scan(const struct host *host, const char *dir, void (*progress)(size_t seen, void *data), void *data,
-		char **ret_text, struct airlock_error *err)
-{
-	_cleanup_strs_ struct strs secrets = STRS_INIT;
-	_cleanup_free_ char *home = realpath(host->home, NULL);
-	for (const char *const *name = policy_secret_names(); *name; name++)
-		strs_take(&secrets, path_join(host->home, *name));
-	strs_add(&secrets, host->state_dir);
-	strs_add(&secrets, host->config_dir);
-	if (secrets.failed)
-		return base_oom(err);
-	struct project_query q = {.dir = dir,
-				  .home = home,
-				  .state_dir = host->state_dir,
-				  .secrets = (const char *const *)secrets.v,
-				  .rescan = true,
-				  .progress = progress,
-				  .progress_data = data};
-	struct project *p = NULL;
-	int rc = project_open(&q, &p, err);
-	if (rc < 0)
-		return rc;
-	struct buf out = BUF_INIT;
-	list_roots(p, &out);
-	project_free(p);
-	*ret_text = buf_take(&out);
-	return *ret_text ? 0 : base_oom(err);
-}
-
-int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
-			 void *data, char **ret_text, struct airlock_error *err)
-{
-	struct settings_view view;
-	struct host host;
-	_cleanup_free_ char *found = NULL;
-	int rc = settings_view(s, &view, err);
-	if (rc < 0)
-		return rc;
-	rc = host_init(s, &host, err);
-	if (rc == 0) {
-		rc = project_detect(dir ? dir : settings_get(&view, "project"), host.cwd, host.home, &found, err);
-		if (rc == 0)
-			rc = scan(&host, found, progress, data, ret_text, err);
-		host_done(&host);
-	}
-	settings_view_done(&view);
-	return rc;
 }

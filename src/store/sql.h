@@ -22,6 +22,7 @@ struct store {
 	char *file;
 	int wait_ms;
 	bool in_transaction;
+	sqlite3_stmt *put_file; /* kept between calls */
 };
 
 struct sql {

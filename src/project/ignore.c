@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "project/ignore.h"
+
+#include "fs/beneath.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_MAX (1 << 20)
+
+/* ── Patterns ── */
+
+/* The class that begins after '[': does it hold c? *ret_end is after its ']'; NULL: it has none, '[' is itself. */
+static bool in_class(const char *p, char c, const char **ret_end)
+{
+	bool negated = *p == '!' || *p == '^', found = false;
+	p += negated;
+	*ret_end = NULL;
+	for (const char *first = p; *p && (*p != ']' || p == first); p++) {
+		if (*p == '\\' && p[1])
+			p++;
+		char low = *p, high = low;
+		if (p[1] == '-' && p[2] && p[2] != ']') {
+			p += 2;
+			if (*p == '\\' && p[1])
+				p++;
+			high = *p;
+		}
+		found |= (unsigned char)c >= (unsigned char)low && (unsigned char)c <= (unsigned char)high;
+	}
+	if (*p == ']')
+		*ret_end = p + 1;
+	return found != negated;
+}
+
+/* One pattern character other than '*' against one of the text; NULL: no match, else the rest of the pattern. */
+static const char *match_one(const char *p, char c)
+{
+	const char *end;
+	if (*p == '?')
+		return c != '/' ? p + 1 : NULL;
+	if (*p == '[') {
+		bool in = in_class(p + 1, c, &end);
+		if (end)
+			return in && c != '/' ? end : NULL;
+	}
+	if (*p == '\\' && p[1])
+		p++;
+	return *p == c ? p + 1 : NULL;
+}
+
+/* Two places to come back to are enough: the last '*' within a component, and the last star pair across components. */
+struct retry {
+	const char *pattern, *text;
+};
+
+static bool match(const char *p, const char *t)
+{
+	struct retry one = {0}, any = {0};
+	const char *start = p;
+	for (;;) {
+		bool at_start = p == start || p[-1] == '/';
+		if (at_start && p[0] == '*' && p[1] == '*' && (p[2] == '/' || !p[2])) {
+			if (!p[2])
+				return *t != '\0';
+			p += 3;
+			any = (struct retry){p, t};
+			one.pattern = NULL;
+			continue;
+		}
+		if (*p == '*') {
+			while (*p == '*')
+				p++;
+			one = (struct retry){p, t};
+			continue;
+		}
+		if (!*p && !*t)
+			return true;
+		const char *next = *t && *p ? match_one(p, *t) : NULL;
+		if (next) {
+			p = next;
+			t++;
+			continue;
+		}
+		if (one.pattern && *one.text && *one.text != '/') {
+			t = ++one.text;
+			p = one.pattern;
+			continue;
+		}
+		const char *slash = any.pattern ? strchr(any.text, '/') : NULL;
+		if (!slash)
+			return false;
+		any.text = t = slash + 1;
+		p = any.pattern;
+		one.pattern = NULL;
+	}
+}
+
+/* ── Files ── */
+
+static void push(struct ignore *ig, const struct ignore_rule *rule)
+{
+	if (ig->n == ig->cap) {
+		size_t cap = ig->cap ? ig->cap * 2 : 16;
+		struct ignore_rule *v = reallocarray(ig->v, cap, sizeof *v);
+		if (!v) {
+			ig->failed = true;
+			free(rule->pattern);
+			return;
+		}
+		ig->v = v;
+		ig->cap = cap;
+	}
+	ig->v[ig->n++] = *rule;
+}
+
+/* Blanks at the end count only behind a backslash. */
+static size_t trimmed(const char *line, size_t len)
+{
+	if (len > 0 && line[len - 1] == '\r')
+		len--;
+	while (len > 0 && line[len - 1] == ' ' && !(len > 1 && line[len - 2] == '\\'))
+		len--;
+	return len;
+}
+
+static void add_line(struct ignore *ig, size_t dir_len, const char *line, size_t len)
+{
+	struct ignore_rule rule = {.dir_len = dir_len};
+	len = trimmed(line, len);
+	if (len == 0 || *line == '#')
+		return;
+	rule.negated = *line == '!';
+	line += rule.negated;
+	len -= rule.negated;
+	if (len > 0 && line[len - 1] == '/') {
+		rule.only_dirs = true;
+		len--;
+	}
+	rule.anchored = memchr(line, '/', len) != NULL;
+	if (len > 0 && *line == '/') {
+		line++;
+		len--;
+	}
+	if (len == 0)
+		return;
+	rule.pattern = strndup(line, len);
+	ig->failed |= !rule.pattern;
+	if (rule.pattern)
+		push(ig, &rule);
+}
+
+void ignore_add(struct ignore *ig, const char *path, const char *text, size_t len)
+{
+	size_t dir_len = *path ? strlen(path) + 1 : 0;
+	for (size_t at = 0; at < len;) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t n = end ? (size_t)(end - text) - at : len - at;
+		add_line(ig, dir_len, text + at, n);
+		at += n + 1;
+	}
+}
+
+static void add_file(struct ignore *ig, int dir_fd, const char *name, const char *path)
+{
+	_cleanup_close_ int fd = fs_open_beneath(dir_fd, name, O_RDONLY | O_NONBLOCK);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || st.st_size > FILE_MAX)
+		return;
+	_cleanup_free_ char *text = malloc((size_t)st.st_size);
+	ssize_t n = text ? read(fd, text, (size_t)st.st_size) : -1;
+	if (n > 0)
+		ignore_add(ig, path, text, (size_t)n);
+}
+
+void ignore_enter(struct ignore *ig, int dir_fd, const char *path)
+{
+	if (ig->depth == ig->levels_cap) {
+		size_t cap = ig->levels_cap ? ig->levels_cap * 2 : 16;
+		size_t *levels = reallocarray(ig->levels, cap, sizeof *levels);
+		if (!levels) {
+			ig->failed = true;
+			return;
+		}
+		ig->levels = levels;
+		ig->levels_cap = cap;
+	}
+	ig->levels[ig->depth++] = ig->n;
+	if (ig->depth == 1) /* the weakest: every .gitignore overrules it */
+		add_file(ig, dir_fd, ".git/info/exclude", path);
+	add_file(ig, dir_fd, ".gitignore", path);
+}
+
+void ignore_leave(struct ignore *ig)
+{
+	if (ig->depth == 0)
+		return;
+	for (size_t first = ig->levels[--ig->depth]; ig->n > first;)
+		free(ig->v[--ig->n].pattern);
+}
+
+void ignore_done(struct ignore *ig)
+{
+	while (ig->n > 0)
+		free(ig->v[--ig->n].pattern);
+	free(ig->v);
+	free(ig->levels);
+	*ig = (struct ignore)IGNORE_INIT;
+}
+
+/* The last rule that matches decides. */
+bool ignore_matches(const struct ignore *ig, const char *path, bool is_dir)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	for (size_t i = ig->n; i > 0; i--) {
+		const struct ignore_rule *r = &ig->v[i - 1];
+		if (r->only_dirs && !is_dir)
+			continue;
+		if (match(r->pattern, r->anchored ? path + r->dir_len : name))
+			return !r->negated;
+	}
+	return false;
+}

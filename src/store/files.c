@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/projects.h"
+#include "store/sql.h"
+
+#define COLUMNS                                                                                                        \
+	"id, path, type, target, size, mtime, ctime, inode, is_text, is_ignored, is_deleted, last_approved_copy_path," \
+	" first_seen, last_seen"
+
+void store_file_done(struct store_file *f)
+{
+	const char **all[] = {&f->path, &f->type, &f->target, &f->last_approved_copy_path};
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
+		base_freep(all[i]);
+}
+
+static struct store_file read_row(struct sql *q)
+{
+	return (struct store_file){.id = sql_int(q, 0),
+				   .path = sql_text(q, 1),
+				   .type = sql_text(q, 2),
+				   .target = sql_is_null(q, 3) ? NULL : sql_text(q, 3),
+				   .size = sql_int(q, 4),
+				   .mtime = sql_int(q, 5),
+				   .ctime = sql_int(q, 6),
+				   .inode = sql_int(q, 7),
+				   .is_text = sql_int(q, 8) != 0,
+				   .is_ignored = sql_int(q, 9) != 0,
+				   .is_deleted = sql_int(q, 10) != 0,
+				   .last_approved_copy_path = sql_text(q, 11),
+				   .first_seen = sql_int(q, 12),
+				   .last_seen = sql_int(q, 13)};
+}
+
+int store_file_put(struct store *s, int64_t project, const struct store_file *f, int64_t *ret_id,
+		   struct airlock_error *err)
+{
+	static const char text[] =
+		"INSERT INTO file(project_id, path, type, target, size, mtime, ctime, inode, is_text, is_ignored,"
+		" first_seen, last_seen) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?11, ?11)"
+		" ON CONFLICT(project_id, path) DO UPDATE SET type = excluded.type, target = excluded.target,"
+		" size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, inode = excluded.inode,"
+		" is_text = excluded.is_text, is_ignored = excluded.is_ignored, is_deleted = 0,"
+		" last_seen = excluded.last_seen RETURNING id";
+	/* A scan puts a hundred thousand: the statement is prepared once. */
+	struct sql q = {.store = s, .stmt = s->put_file, .err = err, .next = 1};
+	if (!q.stmt) {
+		q = sql_begin(s, text, err);
+		s->put_file = q.stmt;
+	}
+	sql_bind_int(&q, project);
+	sql_bind_blob(&q, f->path);
+	sql_bind_text(&q, f->type);
+	sql_bind_blob(&q, f->target);
+	sql_bind_int(&q, f->size);
+	sql_bind_int(&q, f->mtime);
+	sql_bind_int(&q, f->ctime);
+	sql_bind_int(&q, f->inode);
+	sql_bind_int(&q, f->is_text);
+	sql_bind_int(&q, f->is_ignored);
+	sql_bind_int(&q, f->last_seen);
+	if (sql_next(&q) && ret_id)
+		*ret_id = sql_int(&q, 0);
+	(void)sql_run(&q);
+	sql_reset(&q);
+	return q.rc;
+}
+
+int store_file_find(struct store *s, int64_t project, const char *path, struct store_file *ret,
+		    struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q =
+		sql_begin(s, "SELECT " COLUMNS " FROM file WHERE project_id = ? AND path = ?", err);
+	sql_bind_int(&q, project);
+	sql_bind_blob(&q, path);
+	if (!sql_next(&q))
+		return q.rc;
+	*ret = read_row(&q);
+	if (q.rc < 0)
+		store_file_done(ret);
+	return q.rc < 0 ? q.rc : 1;
+}
+
+static int run_on(struct store *s, const char *text, int64_t id, struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q = sql_begin(s, text, err);
+	sql_bind_int(&q, id);
+	return sql_run(&q);
+}
+
+int store_file_mark_deleted(struct store *s, int64_t id, struct airlock_error *err)
+{
+	return run_on(s, "UPDATE file SET is_deleted = 1 WHERE id = ?", id, err);
+}
+
+int store_file_remove(struct store *s, int64_t id, struct airlock_error *err)
+{
+	return run_on(s, "DELETE FROM file WHERE id = ?", id, err);
+}
+
+int store_file_rename(struct store *s, int64_t id, const char *path, struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q = sql_begin(s, "UPDATE file SET path = ? WHERE id = ?", err);
+	sql_bind_blob(&q, path);
+	sql_bind_int(&q, id);
+	return sql_run(&q);
+}
+
+static int each_of(struct sql *q, store_file_function *each, void *data, struct airlock_error *err)
+{
+	while (sql_next(q)) {
+		struct store_file f = read_row(q);
+		if (q->rc == 0)
+			q->rc = each(&f, data, err);
+		store_file_done(&f);
+	}
+	return q->rc;
+}
+
+int store_file_each(struct store *s, int64_t project, store_file_function *each, void *data, struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q =
+		sql_begin(s, "SELECT " COLUMNS " FROM file WHERE project_id = ? ORDER BY path", err);
+	sql_bind_int(&q, project);
+	return each_of(&q, each, data, err);
+}
+
+int store_file_each_deleted(struct store *s, int64_t project, store_file_function *each, void *data,
+			    struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q =
+		sql_begin(s, "SELECT " COLUMNS " FROM file WHERE project_id = ? AND is_deleted ORDER BY path", err);
+	sql_bind_int(&q, project);
+	return each_of(&q, each, data, err);
+}

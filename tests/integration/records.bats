@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154,SC2016 # run_airlock sets variables; what runs inside is quoted for the other shell
+# Projects, the records of their files, daily backups, restore.
+
+load ../helpers
+
+setup() {
+	default_setup
+	STATE=$XDG_STATE_HOME/airlock
+	TODAY=$(date +%y-%m-%d)
+}
+
+# json EXPRESSION: of the object on stdout, called d
+json() {
+	python3 -I -c "import json,sys; d=json.load(open(sys.argv[1])); print(($1))" "$RAW_STDOUT"
+}
+
+# record PATH FIELD: of the record in this project
+record() {
+	run_airlock files --json
+	json "[f[\"$2\"] for f in d[\"files\"] if f[\"path\"] == \"$1\"]"
+}
+
+add_project() {
+	run_airlock project add
+	assert_status 0
+}
+
+@test "project add, list, show and remove" {
+	run_airlock project list --json
+	[ "$(json 'd')" = "{'projects': []}" ]
+	add_project
+	run_airlock project list --json
+	[ "$(json '[(p["path"], p["files"]) for p in d["projects"]]')" = "[('$(pwd -P)', 2)]" ]
+	run_airlock project show --json
+	[ "$(json 'd["roots"][0]["path"]')" = "$(pwd -P)" ]
+	run_airlock project remove
+	assert_status 0
+	run_airlock project list --json
+	[ "$(json 'len(d["projects"])')" = 0 ]
+	for command in 'project show' 'project remove' files; do
+		# shellcheck disable=SC2086
+		run_airlock $command
+		assert_status 1
+		assert_stderr_contains "airlock project add"
+	done
+	[ "$(cat file)" = original ]
+}
+
+@test "a directory that was added is the project of what lies in it" {
+	make_home "$HOME/elsewhere"
+	mkdir -p "$HOME/plain/deep"
+	cd "$HOME/plain"
+	run_airlock project add .
+	assert_status 0
+	cd deep
+	"$AIRLOCK" run -c 'echo x >made'
+	run_airlock log --json
+	[ "$(json 'd["runs"][0]["project"]')" = "$(cd .. && pwd -P)" ]
+}
+
+@test "every kind of entry has its record" {
+	mkdir dir
+	printf 'a\0b' >dir/binary
+	: >empty
+	ln -s dir/binary link
+	mkfifo fifo
+	printf 'x' >$'odd\n\377'
+	add_project
+	run_airlock files --json
+	[ "$(json '[(f["path"], f["type"], f["size"], f["is_text"]) for f in d["files"] if "odd" not in f["path"] and f["path"] != ".git"]')" = \
+		"[('dir', 'directory', 0, False), ('dir/binary', 'file', 3, False), ('empty', 'file', 0, True), ('fifo', 'other', 0, False), ('file', 'file', 9, True), ('link', 'symlink', 10, False)]" ]
+	[ "$(json '[f["target"] for f in d["files"] if f["path"] == "link"]')" = "['dir/binary']" ]
+	[ "$(json '[__import__("base64").b64decode(f["path_base64"]) for f in d["files"] if "odd" in f["path"]]')" = "[b'odd\\n\\xff']" ]
+	[ "$(json 'all(f["is_deleted"] is False and f["last_approved_copy_path"] == "" for f in d["files"])')" = True ]
+	run_airlock files
+	run ! grep -q $'\377' "$RAW_STDOUT"
+}
+
+@test "what is ignored is what git ignores" {
+	rm -r .git
+	git init -q .
+	mkdir -p a/b/c node_modules/m build/x deep/build docs/one/two keep logs
+	touch a/1.o a/b/2.o a/b/c/keep.o a/t.tmp node_modules/m/i.js build/x/y deep/build/z docs/one/two/n.txt docs/n.txt \
+		'with space' 'hash#' '#hash' 'end ' keep/a.log logs/b.log 'br[a' ab.c xb.c -- '!bang' a/q1 a/q22 secret
+	printf '%s\n' '# comment' '*.o' '!keep.o' '/build/' 'node_modules/' 'docs/**/n.txt' '*.tmp ' 'with\ space' '\#hash' \
+		'keep/*' '!keep/a.log' '**/logs' '[ax]b.c' '\!bang' 'a/q?' 'end\ ' 'c/' >.gitignore
+	printf '*.js\n!2.o\n' >a/b/.gitignore
+	echo secret >>.git/info/exclude
+	add_project
+	run_airlock files --json
+	json '"\0".join(f["path"] for f in d["files"] if f["is_ignored"] and f["path"] != ".git")' | tr '\0' '\n' | sort >"$BATS_TEST_TMPDIR/ours"
+	json '"\0".join(f["path"] for f in d["files"] if f["path"] != ".git")' | head -c -1 |
+		git check-ignore -z --no-index --stdin | tr '\0' '\n' | sort >"$BATS_TEST_TMPDIR/git"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/git")" -ge 12 ]
+	diff "$BATS_TEST_TMPDIR/git" "$BATS_TEST_TMPDIR/ours"
+}
+
+@test "a linked directory is recorded once, loops are harmless" {
+	mkdir -p "$HOME/lib/sub"
+	echo x >"$HOME/lib/sub/f"
+	ln -s "$HOME/lib" lib
+	ln -s "$HOME/lib/sub" again
+	ln -s .. "$HOME/lib/sub/loop"
+	add_project
+	run_airlock files --json
+	lib=$(cd "$HOME/lib" && pwd -P)
+	[ "$(json "[f['path'] for f in d['files']].count('$lib/sub/f')")" = 1 ]
+	"$AIRLOCK" run -c 'echo y >lib/sub/f'
+	[ "$(cat "$HOME/lib/sub/f")" = y ]
+	run_airlock backups --json
+	[ "$(json "[b['path'] for b in d['backups']]")" = "['$lib/sub/f']" ]
+	run_airlock restore "$HOME/lib/sub/f"
+	assert_status 0
+	[ "$(cat "$HOME/lib/sub/f")" = x ]
+}
+
+@test "after a run: modified, added, deleted, renamed" {
+	seq 100 >renamed
+	echo gone >deleted
+	add_project
+	id=$(record renamed id)
+	"$AIRLOCK" run -c 'echo more >>file; rm deleted; mv renamed elsewhere; echo x >added'
+	[ "$(record file size)" = "[14]" ]
+	[ "$(record file last_approved_copy_path)" = "['$STATE/edited/$(record file id | tr -d '[]')-$TODAY-file']" ]
+	[ "$(record deleted is_deleted)" = "[True]" ]
+	[ "$(record added last_approved_copy_path)" = "['']" ]
+	[ "$(record elsewhere id)" = "$id" ]
+	[ "$(record renamed id)" = "[]" ]
+	run_airlock backups --json
+	[ "$(json 'sorted(b["path"] for b in d["backups"])')" = "['deleted', 'file']" ]
+	run_airlock files --deleted --json
+	[ "$(json '[f["path"] for f in d["files"]]')" = "['deleted']" ]
+}
+
+@test "a backup is the first version of its day, only of files with a record, without copying" {
+	add_project
+	echo new >unknown
+	"$AIRLOCK" run -c 'echo 2 >file; echo 2 >unknown'
+	"$AIRLOCK" run -c 'echo 3 >file'
+	run_airlock backups file --json
+	[ "$(json '[b["date"] for b in d["backups"]]')" = "['$TODAY']" ]
+	backup=$(json 'd["backups"][0]["backup"]')
+	[ "$(cat "$backup")" = original ]
+	[ "$(stat -c %h "$backup")" -eq 2 ]
+	run_airlock backups unknown --json
+	[ "$(json 'd["backups"]')" = "[]" ]
+}
+
+@test "an undo does not put the backup's own inode into the project" {
+	add_project
+	"$AIRLOCK" run -c 'echo 2 >file'
+	"$AIRLOCK" undo
+	echo scribble >>file
+	run_airlock restore file
+	assert_status 0
+	[ "$(cat file)" = original ]
+}
+
+@test "records follow undo and redo" {
+	add_project
+	"$AIRLOCK" run -c 'rm file; echo x >added; mkdir d'
+	"$AIRLOCK" undo last
+	[ "$(record file is_deleted)" = "[False]" ]
+	[ "$(record added id)" = "[]" ]
+	"$AIRLOCK" undo last
+	[ "$(record file is_deleted)" = "[True]" ]
+	[ "$(record added is_deleted)" = "[False]" ]
+}
+
+@test "a name of 255 bytes is backed up and restored" {
+	name=$(printf 'ä%.0s' $(seq 127))x
+	[ "$(printf %s "$name" | wc -c)" -eq 255 ]
+	echo long >"$name"
+	add_project
+	"$AIRLOCK" run -- sh -c 'echo 2 >"$1"' sh "$name"
+	run_airlock restore "$name"
+	assert_status 0
+	[ "$(cat "$name")" = long ]
+	for file in "$STATE"/edited/*; do [ "$(basename "$file" | wc -c)" -le 256 ]; done
+}
+
+@test "restore brings back a file with its directories, and is undone" {
+	mkdir -p d/e
+	echo deep >d/e/f
+	add_project
+	"$AIRLOCK" run -c 'rm -r d'
+	[ ! -e d ]
+	run_airlock restore d/e/f
+	assert_status 0
+	[ "$(cat d/e/f)" = deep ]
+	[ "$(record d/e/f is_deleted)" = "[False]" ]
+	run_airlock undo
+	assert_status 0
+	[ ! -e d ]
+	run_airlock log --json
+	[ "$(json 'd["runs"][0]["command"]')" = "airlock restore d/e/f" ]
+}
+
+@test "restore: of a day, of no such day, of no such file, with something in the way" {
+	add_project
+	"$AIRLOCK" run -c 'echo 2 >file'
+	run_airlock restore file --date "$TODAY"
+	assert_status 0
+	[ "$(cat file)" = original ]
+	run_airlock restore file --date 20-01-01
+	assert_status 1
+	run_airlock restore file --date yesterday
+	assert_status 2
+	run_airlock restore nonesuch --json
+	assert_status 1
+	[ "$(json 'd["error"]["code"]')" = not_found ]
+	rm file
+	mkdir file
+	run_airlock restore file
+	assert_status 3
+	[ -d file ]
+}
+
+@test "without a backup nothing is touched" {
+	add_project
+	mkdir -p "$STATE"
+	echo in the way >"$STATE/edited"
+	run_airlock run --json -c 'echo 2 >file; echo y >other'
+	assert_status 0
+	[ "$(json 'd["changes"]["state"], d["error"]["code"]')" = "('held', 'invalid')" ]
+	[ "$(cat file)" = original ]
+	[ ! -e other ]
+	run_airlock apply last
+	assert_status 125
+	assert_stderr_contains "daily backup cannot be made"
+	[ "$(cat file)" = original ]
+	rm "$STATE/edited"
+	run_airlock apply last
+	assert_status 0
+	[ "$(cat file)" = 2 ]
+	[ "$(cat "$STATE"/edited/*-file)" = original ]
+}
+
+@test "a damaged database: the changes are held, and can still be discarded" {
+	add_project
+	head -c 9000 /dev/urandom >"$STATE/airlock.db"
+	rm -f "$STATE"/airlock.db-*
+	run_airlock run --json -c 'echo 2 >file'
+	assert_status 0
+	[ "$(json 'd["changes"]["state"], d["error"]["code"]')" = "('held', 'corrupt')" ]
+	[ "$(cat file)" = original ]
+	run_airlock discard last
+	assert_status 0
+	run_airlock files
+	assert_status 125
+	assert_stderr_contains "move it away"
+}
+
+@test "a scan again: what changed, what came, what went, what stays because of its backup" {
+	echo a >changes
+	echo b >goes
+	echo c >stays
+	add_project
+	ids=$(record changes id)
+	"$AIRLOCK" run -c 'echo cc >stays'
+	echo longer >changes
+	rm goes stays
+	echo n >comes
+	run_airlock project scan
+	assert_status 0
+	[ "$(record changes size)" = "[7]" ]
+	[ "$(record changes id)" = "$ids" ]
+	[ "$(record goes id)" = "[]" ]
+	[ "$(record comes size)" = "[2]" ]
+	[ "$(record stays size)" = "[3]" ]
+	rm "$STATE"/edited/*-stays
+	run_airlock project scan
+	[ "$(record stays id)" = "[]" ]
+}
+
+@test "a deleted file that returns is not deleted any more" {
+	add_project
+	"$AIRLOCK" run -c 'rm file'
+	[ "$(record file is_deleted)" = "[True]" ]
+	run_airlock project scan
+	[ "$(record file is_deleted)" = "[True]" ]
+	echo back >file
+	run_airlock project scan
+	[ "$(record file is_deleted)" = "[False]" ]
+}
+
+@test "what a conflict holds is not backed up" {
+	add_project
+	run_airlock run --hold -c 'echo 2 >file'
+	echo mine >file
+	run_airlock apply last
+	assert_status 3
+	run_airlock backups --json
+	[ "$(json 'd["backups"]')" = "[]" ]
+	[ "$(cat file)" = mine ]
+}
