@@ -224,8 +224,8 @@ never_remembered() {
 		extra, project = arguments
 		def question(*options):
 		    with Terminal([airlock, "run", *options, "--", "true"], columns=500) as terminal:
-		        terminal.expect("\n[A]llow once  [D]eny")
-		        terminal.expect(": ")
+		        more = "  allow: [S]ession, al[W]ays  deny: s[E]ssion, ne[V]er" if options == ("--no-sandbox",) else ""
+		        terminal.expect(f"\n[A]llow once  [D]eny{more}: ")
 		        text = terminal.screen[: terminal.screen.index("\n[A]llow")]
 		        terminal.answer("d")
 		        assert terminal.wait() == 125
