@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -169,6 +170,55 @@ static void questions_can_be_answered_before_the_start(void **state)
 	}
 }
 
+/* A run without a sandbox in that session, answered so when it is asked about; says whether it was, and what came of it. */
+static int run_unsandboxed(const char *session, enum airlock_answer answer, bool *ret_asked)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = NULL;
+	struct airlock_error err = {0};
+	assert_int_equal(airlock_settings_set_session(s, session, &err), 0);
+	assert_int_equal(airlock_settings_set(s, "no-sandbox", "true", "this test", &err), 0);
+	assert_int_equal(airlock_settings_set_command(s, "true", &err), 0);
+	assert_int_equal(airlock_job_prepare(s, &job, &err), 0);
+	const struct airlock_question *q = airlock_job_question(job);
+	*ret_asked = q != NULL;
+	if (q) {
+		assert_false(q->one_time_only);
+		assert_int_equal(q->n_choices, 6);
+		airlock_job_answer(job, answer);
+	}
+	int rc = airlock_run_start(job, NULL, &run, &err);
+	while (run && airlock_run_dispatch(run, -1) > 0)
+		;
+	airlock_run_free(run);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+	return rc;
+}
+
+static void answers_hold_for_the_session_that_was_named(void **state)
+{
+	struct airlock_settings *s = settings();
+	uint64_t count = 0;
+	bool asked = false;
+	assert_int_equal(run_unsandboxed("one", AIRLOCK_ALLOW_SESSION, &asked), 0);
+	assert_true(asked);
+	assert_int_equal(run_unsandboxed("one", AIRLOCK_DENY, &asked), 0);
+	assert_false(asked);
+	assert_int_equal(run_unsandboxed("two", AIRLOCK_DENY_ALWAYS, &asked), AIRLOCK_ERR_DENIED);
+	assert_true(asked);
+	assert_int_equal(run_unsandboxed("three", AIRLOCK_ALLOW_ONCE, &asked), AIRLOCK_ERR_DENIED);
+	assert_false(asked);
+	assert_int_equal(run_unsandboxed("one", AIRLOCK_DENY, &asked), 0); /* the narrower word */
+	assert_false(asked);
+	assert_int_equal(airlock_permissions_clear(s, &count, NULL), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(run_unsandboxed("one", (enum airlock_answer)99, &asked), AIRLOCK_ERR_DENIED);
+	assert_true(asked);
+	airlock_settings_free(s);
+}
+
 static void jobs_that_need_no_permission_have_no_question(void **state)
 {
 	struct airlock_settings *s = settings();
@@ -235,6 +285,7 @@ int main(void)
 		cmocka_unit_test(errors_are_told_in_the_callers_struct),
 		cmocka_unit_test(questions_come_through_the_callback),
 		cmocka_unit_test(questions_can_be_answered_before_the_start),
+		cmocka_unit_test(answers_hold_for_the_session_that_was_named),
 		cmocka_unit_test(jobs_that_need_no_permission_have_no_question),
 		cmocka_unit_test(threads_do_not_meet),
 		cmocka_unit_test(a_caller_that_ignores_sigchld_changes_nothing),
