@@ -50,40 +50,8 @@ static bool is_same_link(const struct builder *b, const char *path)
 	return ours && strcmp(ours, theirs) == 0;
 }
 
-static bool is_system_file(const char *path)
-{
-	for (size_t i = 0; i < AL_ARRAY_LEN(system_files); i++)
-		if (strcmp(system_files[i], path) == 0)
-			return true;
-	return strcmp(path, "/etc/passwd") == 0 || strcmp(path, "/etc/group") == 0;
-}
-
-/* The workspace's own /etc, but for the names that the system's files have. */
-static void add_own_etc(struct builder *b)
-{
-	const struct plan_world *w = b->in->world;
-	_cleanup_free_ char *dir = path_join(b->in->workspace->dir, "etc");
-	_cleanup_strs_ struct strs names = STRS_INIT;
-	if (!dir || w->type(dir, w->data) != PLAN_DIRECTORY || w->list(dir, &names, w->data) < 0)
-		return;
-	strs_sort(&names);
-	for (size_t i = 0; i < names.n; i++) {
-		_cleanup_free_ char *source = path_join(dir, names.v[i]), *target = path_join("/etc", names.v[i]);
-		if (!source || !target) {
-			b->rc = base_oom(b->err);
-			return;
-		}
-		enum plan_type type = w->type(source, w->data);
-		_cleanup_free_ char *text = type == PLAN_LINK ? w->link(source, w->data) : NULL;
-		if (is_system_file(target))
-			continue;
-		if (text)
-			add(b, PLAN_SYMLINK, text, target, 0, "entry of the workspace's /etc");
-		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
-			add(b, PLAN_WRITE, source, target, 0, "entry of the workspace's /etc");
-	}
-}
-
+/* What the workspace itself has there is covered: binding entries of it one by one would follow whatever a command that runs
+ * in it at the same time puts in their place. */
 static void add_etc(struct builder *b)
 {
 	const struct plan_workspace *ws = b->in->workspace;
@@ -92,7 +60,6 @@ static void add_etc(struct builder *b)
 		add_system(b, system_files[i], "what programs need to know of the machine");
 	add(b, PLAN_READ, ws->passwd, "/etc/passwd", 0, "made for the workspace");
 	add(b, PLAN_READ, ws->group, "/etc/group", 0, "made for the workspace");
-	add_own_etc(b);
 }
 
 static void add_kernel(struct builder *b)

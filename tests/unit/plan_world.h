@@ -114,6 +114,8 @@ struct setting {
 	bool network, share_pid;
 	const struct policy_path *rules;
 	size_t n_rules;
+	const struct plan_workspace *workspace;
+	bool capture;
 };
 
 static struct plan *build(const struct setting *s)
@@ -141,7 +143,9 @@ static struct plan *build(const struct setting *s)
 				 .cwd = s->project,
 				 .argv = argv,
 				 .environ = environ,
-				 .network = s->network};
+				 .network = s->network,
+				 .capture = s->capture,
+				 .workspace = s->workspace};
 	struct plan *plan = NULL;
 	assert_int_equal(plan_build(&in, &plan, &err), 0);
 	policy_done(&policy);

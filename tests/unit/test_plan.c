@@ -54,6 +54,24 @@ static void the_network_brings_the_resolver_and_nothing_else_of_run(void **state
 	golden("network-chain", &(struct setting){"permissive", chain, "/home/u", "/home/u/p", .network = true});
 }
 
+static void a_workspace_is_the_root(void **state)
+{
+	static const struct made_up fs[] = {SYSTEM,
+					    {"/etc/hosts", PLAN_FILE},
+					    {"/srv", PLAN_DIRECTORY},
+					    {"/srv/ws", PLAN_DIRECTORY},
+					    {"/srv/ws/.venv", PLAN_DIRECTORY},
+					    {"/srv/ws/etc", PLAN_DIRECTORY},
+					    {"/srv/ws/etc/hosts", PLAN_FILE},
+					    {"/srv/ws/etc/own", PLAN_FILE},
+					    {"/srv/skills", PLAN_DIRECTORY},
+					    {0}};
+	static const struct plan_bind binds[] = {{"/srv/skills", "/mnt/skills"}};
+	static const struct plan_workspace ws = {"/srv/ws", binds, 1, "/state/passwd", "/state/group"};
+	golden("workspace", &(struct setting){"moderate", fs, "/home/u", "/", .workspace = &ws});
+	golden("workspace-held", &(struct setting){"strict", fs, "/home/u", "/", .workspace = &ws, .capture = true});
+}
+
 static void a_shared_pid_namespace_has_the_hosts_proc(void **state)
 {
 	golden("share-pid", &(struct setting){"permissive", ordinary, "/home/u", "/home/u/p", .share_pid = true});
@@ -215,6 +233,7 @@ int main(void)
 		cmocka_unit_test(moderate_is_as_written),
 		cmocka_unit_test(permissive_is_as_written),
 		cmocka_unit_test(the_network_brings_the_resolver_and_nothing_else_of_run),
+		cmocka_unit_test(a_workspace_is_the_root),
 		cmocka_unit_test(a_shared_pid_namespace_has_the_hosts_proc),
 		cmocka_unit_test(a_home_that_does_not_exist_rebuilds_the_root),
 		cmocka_unit_test(a_project_in_tmp_is_seen_in_a_private_tmp),
