@@ -382,7 +382,7 @@ editor() {
 	cat >"$BATS_TEST_TMPDIR/editor.py" <<-'PYTHON'
 		import os, sys, time
 		stop, n = sys.argv[1], 0
-		while not os.path.exists(stop):
+		while os.path.isdir(os.path.dirname(stop)) and not os.path.exists(stop):
 		    n += 1
 		    fd = os.open("log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 		    os.write(fd, b"line %d\n" % n)
@@ -422,7 +422,7 @@ editor_forced() {
 	cat >"$BATS_TEST_TMPDIR/editor.py" <<-'PYTHON'
 		import os, sys, time
 		stop, seen, n = sys.argv[1], [], 0
-		while not os.path.exists(stop):
+		while os.path.isdir(os.path.dirname(stop)) and not os.path.exists(stop):
 		    n += 1
 		    fd = os.open("log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 		    os.write(fd, b"line %d\n" % n)
