@@ -2,8 +2,8 @@
 /* Remembered answers: which question they belong to, how long they hold, and the list of them for people.
  *
  * The store tells answers apart by kind, command, directory, project and a fifth text. In that goes whatever else makes
- * another question of the same words: the profile, the key of the question (which the very bytes of the arguments are
- * part of), and for an answer that holds for a session the name of that session. */
+ * another question of the same words: the key of the question, which the profile and the very bytes of the arguments are
+ * part of, and for an answer that holds for a session the name of that session. */
 #include "session/remember.h"
 
 #include "base/error.h"
@@ -28,12 +28,11 @@ static char *session_of(const struct airlock_job *job)
 	return job->session ? strdup(job->session) : job_terminal_session();
 }
 
-/* The part after profile and key, or NULL. */
+/* The part after the key, or NULL. */
 static const char *session_in(const char *circumstances)
 {
-	const char *key = strchr(circumstances, ' ');
-	const char *session = key ? strchr(key + 1, ' ') : NULL;
-	return session ? session + 1 : NULL;
+	const char *space = strchr(circumstances, ' ');
+	return space ? space + 1 : NULL;
 }
 
 static bool is_over(const struct store_permission *p)
@@ -51,7 +50,7 @@ static bool is_over(const struct store_permission *p)
 static char *circumstances(const struct permission_question *q, const char *session)
 {
 	struct buf b = BUF_INIT;
-	buf_printf(&b, "%s %s%s%s", q->profile, q->key, session ? " " : "", session ? session : "");
+	buf_printf(&b, "%s%s%s", q->key, session ? " " : "", session ? session : "");
 	return buf_take(&b);
 }
 

@@ -243,6 +243,28 @@ where_nothing_is_available() {
 	assert_remembered ''
 }
 
+@test "a damaged store has no answers: the question is asked" {
+	at_terminal <<-'EOF_PYTHON'
+		assert ask("w", "--", "touch", "started") == 0
+	EOF_PYTHON
+	rm started "$XDG_STATE_HOME"/airlock/airlock.db-* 2>/dev/null || true
+	printf 'damaged, and long enough to be looked at%.0s' {1..200} >"$XDG_STATE_HOME/airlock/airlock.db"
+	export FLATPAK_ID=org.example.App
+	run_alone run --json -- touch started
+	assert_refused denied
+	assert_absent started
+	run_airlock permissions list --json
+	assert_status 125
+	[[ $(json_get error message) == *airlock.db* ]] || fail "expected that the file is named"
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "run", "--", "touch", "started"], columns=500) as terminal:
+		    terminal.expect(KEYS)
+		    terminal.answer("w")
+		    assert terminal.wait() == 0, terminal.screen
+		    assert "your answer could not be remembered: " in terminal.screen, terminal.screen
+	EOF_PYTHON
+}
+
 @test "the answers can be neither seen nor written from inside" {
 	at_terminal <<-'EOF_PYTHON'
 		assert ask("w", "--", "echo", "one") == 0
