@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "fs/fs.h"
+#include "session/history.h"
 #include "session/run.h"
 
 #include <fcntl.h>
@@ -161,6 +163,10 @@ static int make_plan(struct airlock_job *job, struct airlock_error *err)
 	job->plan = calloc(1, sizeof *job->plan);
 	if (!job->plan)
 		return base_oom(err);
+	job->plan->cwd = strdup(job->project->dir);
+	job->plan->profile = strdup(job->config->policy.profile);
+	if (!job->plan->cwd || !job->plan->profile)
+		return base_oom(err);
 	for (size_t i = 0; i < job->project->n_roots; i++)
 		strs_add(&job->plan->roots, job->project->roots[i].path);
 	return job->plan->roots.failed ? base_oom(err) : layers_preflight(job, err);
@@ -211,12 +217,25 @@ static int carry_out(struct airlock_run *run, struct staging *s, const struct fi
 	if (rc < 0)
 		return rc;
 	layers_end(&run->layers, run->job, run->dir, &ended);
+	history_files(run);
 	if (run->layers.error.code) {
 		if (err && err->code == 0)
 			*err = run->layers.error;
 		return run->layers.error.code;
 	}
 	return report(run, s, p, ret, err);
+}
+
+/* What the history calls it: the command line that does the same. */
+static int name_command(struct airlock_job *job, const struct stage_request *request, struct airlock_error *err)
+{
+	static const char *const verbs[] = {[STAGE_WRITE] = "write", [STAGE_EDIT] = "edit", [STAGE_DELETE] = "delete"};
+	struct buf line = BUF_INIT;
+	buf_printf(&line, "airlock fs %s ", verbs[request->what]);
+	text_add_shell_word(&line, request->path);
+	free(job->command_line);
+	job->command_line = buf_take(&line);
+	return job->command_line ? 0 : base_oom(err);
 }
 
 /* Nothing was captured: no trace of the attempt stays. */
@@ -244,7 +263,11 @@ int stage_change(struct airlock_job *job, const struct files_place *p, const str
 	if (rc < 0)
 		return rc;
 	run->job = job;
-	rc = carry_out(run, &s, p, ret, err);
+	run->files_only = true;
+	run->started_ns = store_now();
+	rc = name_command(job, request, err);
+	if (rc == 0)
+		rc = carry_out(run, &s, p, ret, err);
 	bool empty = rc < 0 && run->dir && (!run->layers.set || run->layers.set->n == 0);
 	if (empty)
 		remove_run(run->dir);

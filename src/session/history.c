@@ -98,6 +98,23 @@ static void add_failure(struct json *j, const struct airlock_run *run, const str
 	json_error(j, "error", why);
 }
 
+/* A change by the file API: no process, no output, no isolation to tell of. */
+static void add_file_change(struct json *j, const struct airlock_run *run)
+{
+	json_string(j, "run", run->id);
+	json_string(j, "status", "exited");
+	json_int(j, "exit_code", 0);
+	json_null(j, "signal");
+	json_ms(j, "duration_ms", (store_now() - run->started_ns) / 1000);
+	json_int(j, "stdout_bytes", 0);
+	json_int(j, "stderr_bytes", 0);
+	json_bool(j, "truncated", false);
+	json_path(j, "working_dir", run->job->plan->cwd);
+	json_null(j, "isolation");
+	json_null(j, "usage");
+	json_null(j, "error");
+}
+
 /* why: of a run that could not start, else NULL. Members of an object, without its braces. */
 static char *make_detail(const struct airlock_run *run, const struct airlock_error *why)
 {
@@ -107,6 +124,8 @@ static char *make_detail(const struct airlock_run *run, const struct airlock_err
 	add_request(&j, run);
 	if (why)
 		add_failure(&j, run, why);
+	else if (run->files_only)
+		add_file_change(&j, run);
 	else
 		result_add_summary(run, &j);
 	add_policy(&j, run->job);
@@ -232,7 +251,7 @@ static void record(struct airlock_run *run, const char *status, int exit_code, c
 	struct store_run row = row_of(run, status, exit_code, detail);
 	if (run->supervise && !run->layers.enabled)
 		row.changes_state = "direct";
-	if (run->dir && run->supervise && write_file(run, detail, &err) == 0)
+	if (run->dir && (run->supervise || run->files_only) && write_file(run, detail, &err) == 0)
 		row.detail = "";
 	store_close(run->store); /* that one was not to wait */
 	run->store = NULL;
@@ -250,6 +269,13 @@ void history_end(struct airlock_run *run)
 	_cleanup_free_ char *detail = make_detail(run, NULL);
 	if (detail && !run->recorded)
 		record(run, status_of(run), supervise_result(run->supervise)->exit_code, detail);
+}
+
+void history_files(struct airlock_run *run)
+{
+	_cleanup_free_ char *detail = make_detail(run, NULL);
+	if (detail)
+		record(run, "exited", 0, detail);
 }
 
 void history_refused(struct airlock_run *run, const struct airlock_error *why)

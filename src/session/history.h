@@ -13,6 +13,8 @@
 void history_begin(struct airlock_run *run);
 /* Everything is decided. */
 void history_end(struct airlock_run *run);
+/* The file API has changed something: a run without a command. */
+void history_files(struct airlock_run *run);
 /* It could not start, or was denied: recorded all the same, without a directory. */
 void history_refused(struct airlock_run *run, const struct airlock_error *why);
 void history_close(struct airlock_run *run);

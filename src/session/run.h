@@ -7,8 +7,9 @@
 #include "supervise/supervise.h"
 
 struct airlock_run {
-	struct airlock_job *job; /* borrowed: the caller frees it after the run */
-	struct supervise *supervise;
+	struct airlock_job *job;     /* borrowed: the caller frees it after the run */
+	struct supervise *supervise; /* NULL before it starts, and of a change by the file API */
+	bool files_only;	     /* such a change: nothing is run */
 	struct session_layers layers;
 	struct mount_points mount_points; /* of a workspace */
 	struct monitor *monitor;	  /* NULL until somebody asks for progress */
