@@ -25,10 +25,17 @@ static void add_argv(const struct strs *argv, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-static void add_question(const struct airlock_job *job, struct buf *out)
+static void add_question(struct airlock_job *job, struct buf *out)
 {
 	if (job->question.n_reasons == 0)
 		return;
+	if (!airlock_job_question(job) && job->was_answered) {
+		buf_printf(
+			out,
+			"would not ask: %s without a sandbox, as you said before (airlock permissions revoke %lld)\n",
+			permission_allows(job->earlier_answer) ? "allowed" : "denied", (long long)job->earlier_id);
+		return;
+	}
 	buf_adds(out, "would ask first: ");
 	for (const char *p = job->question.text; *p; p++) {
 		if (*p == '\n')

@@ -59,6 +59,26 @@ for p in json.load(open(sys.argv[1]))["permissions"]: print(p["decision"], p["sc
 	assert_refused denied
 }
 
+@test "Flatpak is known by its file too" {
+	is_root || skip "needs: root, for another root directory"
+	mkdir "$BATS_TEST_TMPDIR/layer" "$BATS_TEST_TMPDIR/root"
+	export BATS_TEST_TMPDIR PROJECT PROGRAM
+	PROGRAM=$(readlink -f "$AIRLOCK")
+	run_program unshare -m sh -euc '
+		cd "$BATS_TEST_TMPDIR"
+		mount -t tmpfs tmpfs layer
+		mkdir layer/upper layer/work
+		mount -t overlay overlay -o lowerdir=/,upperdir=layer/upper,workdir=layer/work root
+		for dir in /proc /dev "$HOME" "${PROGRAM%/*}"; do
+			mkdir -p "root$dir"
+			mount --rbind "$dir" "root$dir"
+		done
+		touch root/.flatpak-info
+		exec setsid -w chroot root sh -c "cd \"\$PROJECT\" && exec \"\$PROGRAM\" run --json -- true"' </dev/null
+	assert_refused denied
+	assert_json unsandboxed error subject
+}
+
 @test "inside Flatpak, refuse that somebody wrote down refuses, whatever --yes says" {
 	export FLATPAK_ID=org.example.App
 	write_config '[sandbox]' 'fallback_on_unavailable = "refuse"'
@@ -113,6 +133,10 @@ where_nothing_is_available() {
 	run_alone run -- echo hello
 	assert_status 0
 	assert_stdout hello
+	run_alone explain -- echo hello
+	assert_stdout_contains 'would not ask: allowed without a sandbox'
+	run_alone explain -- echo something else
+	assert_stdout_contains 'would ask first'
 	assert_remembered 'allow always echo hello'
 	assert_json "$PROJECT" permissions 0 working_dir
 	assert_json "$PROJECT" permissions 0 project
