@@ -46,6 +46,7 @@ deb: ## build the Debian packages of what is committed, into $(BUILD)-deb
 bench: all ## the tables of bench/
 	bench/run $(BUILD)/airlock
 	bench/capture $(BUILD)/airlock
+	bench/files $(BUILD)/airlock
 
 fuzz: $(BUILD)-fuzz/build.ninja ## run each libFuzzer target for $(FUZZ_SECONDS) seconds
 	ninja -C $(BUILD)-fuzz
