@@ -253,9 +253,9 @@ static void record(struct airlock_run *run, const char *status, int exit_code, c
 		row.changes_state = "direct";
 	if (run->dir && (run->supervise || run->files_only) && write_file(run, detail, &err) == 0)
 		row.detail = "";
-	store_close(run->store); /* that one was not to wait */
-	run->store = NULL;
-	if (store_open(state, STORE_WAIT_MS, &run->store, &err) == 0)
+	if (run->store)
+		store_set_wait(run->store, STORE_WAIT_MS);
+	if (run->store || store_open(state, STORE_WAIT_MS, &run->store, &err) == 0)
 		(void)store_run_put(run->store, &row, &err);
 	(void)audit_run(run, &row, run->store, &auditing);
 	history_close(run);

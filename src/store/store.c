@@ -135,7 +135,9 @@ static int configure(struct store *s, const char *dir, struct airlock_error *err
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	int rc = sql_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY", err);
+	/* The first to open it reads the whole log, and most of our processes are the first: it is kept short. */
+	int rc = sql_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 100",
+			  err);
 	rc = rc < 0 ? rc : store_schema_version(s, &version, err);
 	if (rc < 0)
 		return rc;
@@ -173,6 +175,12 @@ static int open_store(const char *state_dir, int wait_ms, bool make, struct stor
 	int rc = make ? fs_make_private_dir(state_dir, err) : 0;
 	rc = rc < 0 ? rc : fs_real_path(state_dir, &dir, err);
 	return rc < 0 ? rc : open_in(dir, wait_ms, make, ret, err);
+}
+
+void store_set_wait(struct store *s, int wait_ms)
+{
+	s->wait_ms = wait_ms;
+	(void)sqlite3_busy_timeout(s->db, wait_ms);
 }
 
 int store_open(const char *state_dir, int wait_ms, struct store **ret, struct airlock_error *err)

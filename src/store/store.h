@@ -27,6 +27,8 @@ struct store;
 int store_open(const char *state_dir, int wait_ms, struct store **ret, struct airlock_error *err);
 /* AIRLOCK_ERR_NOT_FOUND instead of making a new one: for those who only look. */
 int store_open_existing(const char *state_dir, int wait_ms, struct store **ret, struct airlock_error *err);
+/* From now on, how long somebody else's transaction is waited for. */
+void store_set_wait(struct store *s, int wait_ms);
 void store_close(struct store *s); /* rolls back what was not committed */
 void store_closep(struct store **s);
 #define _cleanup_store_ _cleanup_(store_closep)
