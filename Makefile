@@ -7,7 +7,7 @@ LIBDIR ?= lib
 DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 
-.PHONY: all deps demo check unit clang asan asan-build install deb bench fuzz format lint clean help
+.PHONY: all deps demo check unit clang asan asan-build install deb bench conformance fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -47,6 +47,10 @@ bench: all ## the tables of bench/
 	bench/run $(BUILD)/airlock
 	bench/capture $(BUILD)/airlock
 	bench/files $(BUILD)/airlock
+
+conformance: all ## airlock mcp with the official clients, the inspector and the conformance suite (npm)
+	ninja -C $(BUILD) tests/conformance/mcp_fixture
+	tools/conformance $(BUILD)
 
 fuzz: $(BUILD)-fuzz/build.ninja ## run each libFuzzer target for $(FUZZ_SECONDS) seconds
 	ninja -C $(BUILD)-fuzz

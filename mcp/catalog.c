@@ -2,9 +2,11 @@
 /* The tools as a model reads them. */
 #include "front.h"
 
+#define NULLABLE "{\"type\":[\"string\",\"null\"]}"
+
 #define ERROR_SCHEMA                                                                                                   \
 	"{\"type\":[\"object\",\"null\"],\"properties\":{\"code\":{\"type\":\"string\"},\"message\":{\"type\":"        \
-	"\"string\"},\"op\":{\"type\":\"string\"},\"subject\":{\"type\":\"string\"},\"hint\":{\"type\":\"string\"}}}"
+	"\"string\"},\"op\":" NULLABLE ",\"subject\":" NULLABLE ",\"hint\":" NULLABLE "}}"
 
 #define FILES_SCHEMA                                                                                                   \
 	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"           \
