@@ -2,44 +2,60 @@
 /* The tools as a model reads them. */
 #include "front.h"
 
-#define NULLABLE "{\"type\":[\"string\",\"null\"]}"
+/* Not "type": [..., "null"]: some clients know one type only. */
+#define OR_NULL(schema) "{\"anyOf\":[" schema ",{\"type\":\"null\"}]}"
+#define STRING "{\"type\":\"string\"}"
+#define INTEGER "{\"type\":\"integer\"}"
 
 #define ERROR_SCHEMA                                                                                                   \
-	"{\"type\":[\"object\",\"null\"],\"properties\":{\"code\":{\"type\":\"string\"},\"message\":{\"type\":"        \
-	"\"string\"},\"op\":" NULLABLE ",\"subject\":" NULLABLE ",\"hint\":" NULLABLE "}}"
+	OR_NULL("{\"type\":\"object\",\"properties\":{\"code\":" STRING ",\"message\":" STRING                         \
+		",\"op\":" OR_NULL(STRING) ",\"subject\":" OR_NULL(STRING) ",\"hint\":" OR_NULL(STRING) "}}")
 
 #define FILES_SCHEMA                                                                                                   \
 	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"           \
 	"\"path_base64\":{\"type\":\"string\"},\"root\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\",\"enum\":" \
 	"[\"added\",\"modified\",\"deleted\",\"renamed\",\"metadata\",\"type\"]},\"type\":{\"type\":\"string\"},"      \
 	"\"state\":{\"type\":\"string\",\"enum\":[\"applied\",\"held\",\"conflict\",\"skipped\",\"discarded\"]},"      \
-	"\"reason\":{\"type\":[\"string\",\"null\"]},\"from\":{\"type\":[\"string\",\"null\"]},\"size\":{\"type\":"    \
-	"\"integer\"},\"mode\":{\"type\":\"string\"}},\"required\":[\"path\",\"kind\",\"state\"]}}"
+	"\"reason\":" OR_NULL("{\"type\":\"string\"}") ",\"from\":" OR_NULL(                                           \
+		"{\"type\":\"string\"}") ",\"size\":{\"type\":"                                                        \
+					 "\"integer\"},\"mode\":{\"type\":\"string\"}},\"required\":[\"path\","        \
+					 "\"kind\",\"state\"]}}"
 
 /* What a tool gives, or the error it ended with. */
 #define OUTPUT(required, properties)                                                                                   \
 	"{\"type\":\"object\",\"properties\":{" properties ",\"error\":" ERROR_SCHEMA                                  \
 	"},\"anyOf\":[{\"required\":[" required "]},{\"required\":[\"error\"]}]}"
 
-#define STRING "{\"type\":\"string\"}"
-#define INTEGER "{\"type\":\"integer\"}"
-
 #define CHANGES_OUTPUT                                                                                                 \
 	OUTPUT("\"run\",\"state\",\"files\"",                                                                          \
 	       "\"run\":" STRING ",\"state\":" STRING ",\"count\":" INTEGER ",\"files\":" FILES_SCHEMA)
 
-#define RUN_OUTPUT                                                                                                     \
-	"{\"type\":\"object\",\"properties\":{"                                                                        \
-	"\"run\":{\"type\":[\"string\",\"null\"]},"                                                                    \
-	"\"status\":{\"type\":\"string\",\"enum\":[\"exited\",\"signaled\",\"timeout\",\"error\"]},"                   \
-	"\"exit_code\":" INTEGER ",\"signal\":{\"type\":[\"integer\",\"null\"]},"                                      \
-	"\"duration_ms\":{\"type\":\"number\"},\"stdout\":" STRING ",\"stderr\":" STRING ","                           \
-	"\"stdout_bytes\":" INTEGER ",\"stderr_bytes\":" INTEGER ",\"truncated\":{\"type\":\"boolean\"},"              \
-	"\"working_dir\":{\"type\":[\"string\",\"null\"]},\"isolation\":{\"type\":[\"object\",\"null\"]},"             \
-	"\"usage\":{\"type\":[\"object\",\"null\"]},"                                                                  \
-	"\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING ",\"files\":" FILES_SCHEMA                \
-	"},\"required\":[\"state\",\"files\"]},\"error\":" ERROR_SCHEMA "},"                                           \
-	"\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"
+#define RUN_OUTPUT                                                                                                                                                                                                \
+	"{\"type\":\"object\",\"properties\":{"                                                                                                                                                                   \
+	"\"run\":" OR_NULL(                                                                                                                                                                                       \
+		"{\"type\":\"string\"}") ","                                                                                                                                                                      \
+					 "\"status\":{\"type\":\"string\",\"enum\":[\"exited\",\"signaled\","                                                                                                     \
+					 "\"timeout\",\"error\"]},"                                                                                                                                               \
+					 "\"exit_code\":" INTEGER ",\"signal\":" OR_NULL(                                                                                                                         \
+						 "{\"type\":\"integer\"}") ","                                                                                                                                    \
+									   "\"duration_ms\":{\"type\":\"number\"},"                                                                                               \
+									   "\"stdout\":" STRING ",\"stderr\":" STRING                                                                                             \
+									   ","                                                                                                                                    \
+									   "\"stdout_bytes\":" INTEGER                                                                                                            \
+									   ",\"stderr_bytes\":" INTEGER                                                                                                           \
+									   ",\"truncated\":{\"type\":\"boolean\"},"                                                                                               \
+									   "\"working_dir\":" OR_NULL("{\"type\":"                                                                                                \
+												      "\"string\"}") ",\"isolation\":" OR_NULL(                                                                   \
+										   "{\"type\":\"object\"}") ","                                                                                                   \
+													    "\"usage"                                                                                             \
+													    "\""                                                                                                  \
+													    ":" OR_NULL(                                                                                          \
+														    "{\"type\":\"object\"}") ","                                                                  \
+																	     "\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING \
+																	     ",\"files\":" FILES_SCHEMA                                           \
+																	     "},\"required\":[\"state\",\"files\"]},\"error\":" ERROR_SCHEMA      \
+																	     "},"                                                                 \
+																	     "\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"
 
 #define INPUT(required, properties)                                                                                    \
 	"{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "],"                            \
@@ -180,7 +196,7 @@ const struct mcp_tool front_tools[] = {
 	 .output_schema = OUTPUT("\"content\",\"encoding\"",
 				 "\"content\":" STRING ",\"encoding\":" STRING ",\"start_line\":" INTEGER
 				 ",\"end_line\":" INTEGER ",\"total_lines\":" INTEGER
-				 ",\"next_offset\":{\"type\":[\"integer\",\"null\"]}"),
+				 ",\"next_offset\":" OR_NULL("{\"type\":\"integer\"}") ""),
 	 .is_read_only = true,
 	 .is_idempotent = true,
 	 .call = tool_read_file},
