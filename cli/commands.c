@@ -15,6 +15,7 @@ static const struct airlock_option own_options[] = {
 	 .help = "instead, see whether the audit file is as it was written"},
 	{.name = "deleted", .kind = AIRLOCK_OPTION_FLAG, .help = "only those that are gone and can be brought back"},
 	{.name = "date", .kind = AIRLOCK_OPTION_VALUE, .value_name = "YY-MM-DD", .help = "the backup of that day"},
+	{.name = "dry-run", .kind = AIRLOCK_OPTION_FLAG, .help = "only tell what would be removed"},
 	{.name = "stderr", .kind = AIRLOCK_OPTION_FLAG, .help = "what it wrote to standard error"},
 	{.name = "run",
 	 .kind = AIRLOCK_OPTION_VALUE,
@@ -369,6 +370,17 @@ const struct command commands[] = {
 	 .examples = "airlock permissions list\twhat is allowed, and what denied\n"
 		     "airlock permissions revoke 3\tbe asked again\n"
 		     "airlock permissions clear\tbe asked about everything again"},
+	{.name = "gc",
+	 .group = "Look after it",
+	 .summary = "remove what nobody needs any more",
+	 .options = "dry-run json config",
+	 .run = cmd_gc,
+	 .about =
+		 "Removes what runs that crashed have left, backups older than seven days, and runs older than thirty, "
+		 "unless the configuration says otherwise. A run with changes that wait for you stays, whatever its "
+		 "age.",
+	 .examples = "airlock gc --dry-run\twhat would go\n"
+		     "airlock gc\tremove it"},
 	{.name = "doctor",
 	 .group = "Look after it",
 	 .summary = "try what this machine can do, and what to do about the rest",

@@ -67,6 +67,13 @@ int airlock_backups(const struct airlock_settings *s, const char *path, int json
 int airlock_restore(const struct airlock_settings *s, const char *path, const char *date, char **ret_run,
 		    char **ret_text, struct airlock_error *err);
 
+/* ── Cleaning up ── */
+
+/* Removes what runs that crashed have left, backups and runs past their retention. Changes that are held stay, and so does
+ * everything of a run that goes on. dry_run: only tells. ret_count: how many things. */
+int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **ret_text, size_t *ret_count,
+	       struct airlock_error *err);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #define DEFAULT_MAX_OUTPUT (INT64_C(100) << 10)
+#define DAY_MS ((int64_t)24 * 60 * 60 * 1000)
+#define DEFAULT_KEEP_BACKUPS (7 * DAY_MS)
+#define DEFAULT_KEEP_RUNS (30 * DAY_MS)
 
 void config_free(struct config *c)
 {
@@ -49,6 +52,8 @@ static struct config *config_new(void)
 	c->enabled = true;
 	c->fallback = CONFIG_FALLBACK_REFUSE;
 	c->max_output = DEFAULT_MAX_OUTPUT;
+	c->keep_backups_ms = DEFAULT_KEEP_BACKUPS;
+	c->keep_runs_ms = DEFAULT_KEEP_RUNS;
 	c->backend = strdup("auto");
 	c->shell = strdup("sh");
 	c->policy.profile = strdup("moderate");
@@ -128,6 +133,8 @@ static int fold(struct merge *m, struct airlock_error *err)
 		rc = merge_sandbox(m, err);
 	if (rc >= 0)
 		rc = merge_gate(m, err);
+	if (rc >= 0)
+		rc = merge_retention(m, err);
 	if (rc >= 0)
 		rc = settings_apply_sandbox(m, err);
 	if (rc >= 0)

@@ -50,8 +50,10 @@ struct config {
 	char *backend; /* "auto", "native", "bubblewrap", "landlock", "seatbelt", "passthrough" */
 	char *backend_source;
 	enum config_fallback fallback;
-	char *shell;		     /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
-	int64_t max_output;	     /* bytes per stream in the result */
+	char *shell;		 /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
+	int64_t max_output;	 /* bytes per stream in the result */
+	int64_t keep_backups_ms; /* how long gc leaves daily backups, and runs; TEXT_NONE: for ever */
+	int64_t keep_runs_ms;
 	struct strs gate_hold;	     /* patterns of paths whose changes wait for a person */
 	struct strs gate_allow;	     /* … and of those that never do */
 	struct policy policy;	     /* of the active profile, with command rules and options folded in */

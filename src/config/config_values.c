@@ -50,6 +50,8 @@ static char *name_of(const struct merge *m, const struct schema_key *key)
 		buf_adds(&b, "sandbox.");
 	else if (key->scopes & SCHEMA_GATE)
 		buf_adds(&b, "gate.");
+	else if (key->scopes & SCHEMA_RETENTION)
+		buf_adds(&b, "retention.");
 	else
 		buf_printf(&b, "profiles.%s.%s", m->c->policy.profile, key->scopes & SCHEMA_ENV ? "env." : "");
 	buf_adds(&b, key->name);

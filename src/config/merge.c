@@ -149,17 +149,28 @@ int merge_table(struct merge *m, const struct config_file *f, const struct toml_
 	return rc;
 }
 
-/* ── [gate] ── */
+/* ── [gate], [retention] ── */
 
-int merge_gate(struct merge *m, struct airlock_error *err)
+/* A table that stands alone, of every file. */
+static int merge_plain(struct merge *m, unsigned scope, const char *name, struct airlock_error *err)
 {
 	int rc = 0;
 	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
 		const struct config_file *f = &m->files[i];
-		const struct toml_value *gate = config_file_table(f, "gate");
-		rc = gate ? merge_table(m, f, gate, SCHEMA_GATE, merge_mode_of(f), "gate", err) : 0;
+		const struct toml_value *table = config_file_table(f, name);
+		rc = table ? merge_table(m, f, table, scope, merge_mode_of(f), name, err) : 0;
 	}
 	return rc;
+}
+
+int merge_gate(struct merge *m, struct airlock_error *err)
+{
+	return merge_plain(m, SCHEMA_GATE, "gate", err);
+}
+
+int merge_retention(struct merge *m, struct airlock_error *err)
+{
+	return merge_plain(m, SCHEMA_RETENTION, "retention", err);
 }
 
 /* ── [[commands]] ── */

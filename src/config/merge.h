@@ -5,6 +5,7 @@
  *   struct merge m = {…};
  *   merge_sandbox(&m, err);      [sandbox] of every file, then the options about it: now the profile is known
  *   merge_gate(&m, err);         [gate] of every file
+ *   merge_retention(&m, err);    [retention] of every file
  *   merge_profile(&m, err);      the built-in profile, then every [profiles.NAME] down to the active one
  *   merge_commands(&m, err);     rules that match
  *   …options about the policy…   config_settings.h
@@ -34,6 +35,7 @@ struct merge {
 
 int merge_sandbox(struct merge *m, struct airlock_error *err);
 int merge_gate(struct merge *m, struct airlock_error *err);
+int merge_retention(struct merge *m, struct airlock_error *err);
 int merge_profile(struct merge *m, struct airlock_error *err);
 int merge_commands(struct merge *m, struct airlock_error *err);
 

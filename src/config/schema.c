@@ -23,6 +23,7 @@ static const struct schema_word shell_words[] = {{"sh"}, {"bash"}, {"zsh"}, {0}}
 
 static const char a_profile[] = "the name of a profile (letters, digits, - and _)";
 static const char a_duration[] = "a duration such as \"90s\", \"5m\" or \"1h\", a number of seconds, or \"none\"";
+static const char a_time[] = "a time such as \"7d\" or \"36h\", a number of seconds, or \"none\"";
 static const char a_size[] = "a size such as \"512M\" or \"2G\", a number of bytes, or \"none\"";
 static const char paths[] = "a list of paths";
 static const char globs[] = "a list of names or patterns of paths in the project, such as \"*.sh\" or \"deploy/**\"";
@@ -65,6 +66,10 @@ static const struct schema_key keys[] = {
 
 	{"hold", SCHEMA_GATE, SCHEMA_GLOBS, SCHEMA_ADDS, AT(gate_hold), .form = globs},
 	{"allow", SCHEMA_GATE, SCHEMA_GLOBS, SCHEMA_NEVER, AT(gate_allow), .form = globs},
+	{"backups", SCHEMA_RETENTION, SCHEMA_DURATION, SCHEMA_NEVER, AT(keep_backups_ms), .form = a_time, .min = 1,
+	 ANY_NUMBER},
+	{"runs", SCHEMA_RETENTION, SCHEMA_DURATION, SCHEMA_NEVER, AT(keep_runs_ms), .form = a_time, .min = 1,
+	 ANY_NUMBER},
 };
 _Static_assert(AL_ARRAY_LEN(keys) <= SCHEMA_MAX_KEYS, "SCHEMA_MAX_KEYS is too small");
 _Static_assert(offsetof(struct policy_limit, value) == 0, "limits and plain numbers are stored alike");

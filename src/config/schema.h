@@ -13,12 +13,13 @@
 #include "config/config.h"
 #include "config/toml.h"
 
-enum {				/* the tables a key may stand in */
-       SCHEMA_SANDBOX = 1 << 0, /* [sandbox] */
-       SCHEMA_PROFILE = 1 << 1, /* [profiles.NAME] */
-       SCHEMA_COMMAND = 1 << 2, /* [[commands]] */
-       SCHEMA_ENV = 1 << 3,	/* env of the two above */
-       SCHEMA_GATE = 1 << 4,	/* [gate] */
+enum {				  /* the tables a key may stand in */
+       SCHEMA_SANDBOX = 1 << 0,	  /* [sandbox] */
+       SCHEMA_PROFILE = 1 << 1,	  /* [profiles.NAME] */
+       SCHEMA_COMMAND = 1 << 2,	  /* [[commands]] */
+       SCHEMA_ENV = 1 << 3,	  /* env of the two above */
+       SCHEMA_GATE = 1 << 4,	  /* [gate] */
+       SCHEMA_RETENTION = 1 << 5, /* [retention] */
 };
 
 enum schema_type {
@@ -72,7 +73,7 @@ struct schema_value {
 	const char *text; /* CHOICE, SHELL, PROFILE_NAME */
 };
 
-#define SCHEMA_MAX_KEYS 32
+#define SCHEMA_MAX_KEYS 40
 
 /* Every key; an env table's deny stands before its allow, so that going by the table gives exceptions the last word. */
 const struct schema_key *schema_keys(size_t *ret_n);

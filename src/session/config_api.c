@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock config` and `airlock trust`. */
+#include "session/config_api.h"
 #include "session/job.h"
 
 #include "base/error.h"
@@ -62,6 +63,18 @@ static struct config_inputs inputs(const struct context *c)
 	};
 }
 
+int config_of_settings(const struct airlock_settings *s, struct config **ret, struct airlock_error *err)
+{
+	struct context c;
+	int rc = context_init(&c, s, err);
+	if (rc == 0) {
+		struct config_inputs in = inputs(&c);
+		rc = config_load(&in, ret, err);
+	}
+	context_done(&c);
+	return rc;
+}
+
 static void values_text(const struct config *config, struct buf *out)
 {
 	for (size_t i = 0; i < config->n_values; i++) {
@@ -100,13 +113,8 @@ static void values_json(const struct config *config, struct buf *out)
 
 int airlock_config_show(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err)
 {
-	struct context c;
 	struct config *config = NULL;
-	int rc = context_init(&c, s, err);
-	if (rc == 0) {
-		struct config_inputs in = inputs(&c);
-		rc = config_load(&in, &config, err);
-	}
+	int rc = config_of_settings(s, &config, err);
 	if (rc == 0) {
 		struct buf out = BUF_INIT;
 		(json ? values_json : values_text)(config, &out);
@@ -114,7 +122,6 @@ int airlock_config_show(const struct airlock_settings *s, int json, char **ret_t
 		rc = *ret_text ? 0 : base_oom(err);
 	}
 	config_free(config);
-	context_done(&c);
 	return rc;
 }
 

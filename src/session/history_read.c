@@ -160,7 +160,7 @@ bool history_is_alive(const char *run_dir)
 }
 
 /* "20261115-193012.482731-7f3a" is a time too. */
-static int64_t time_of_id(const char *id)
+int64_t history_time_of_id(const char *id)
 {
 	struct tm tm = {0};
 	long micro = 0;
@@ -170,6 +170,15 @@ static int64_t time_of_id(const char *id)
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
 	return (int64_t)timegm(&tm) * 1000000000 + micro * 1000;
+}
+
+void history_id_of_time(int64_t ns, char out[32])
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	out[0] = '\0';
+	if (gmtime_r(&seconds, &tm))
+		(void)strftime(out, 32, "%Y%m%d-%H%M%S", &tm);
 }
 
 static void replace(const char **field, char *value)
@@ -231,7 +240,7 @@ static int from_directory(const char *runs, const char *id, struct store_run *re
 				.command = strdup(""),
 				.asked_by = strdup(""),
 				.working_dir = strdup(""),
-				.started = time_of_id(id),
+				.started = history_time_of_id(id),
 				.status = strdup("running"),
 				.exit_code = -1,
 				.changes_state = strdup("none"),

@@ -25,5 +25,9 @@ int history_list(const struct earlier *e, struct store *store, const char *proje
 /* The same for one run; AIRLOCK_ERR_NOT_FOUND. */
 int history_get(const struct earlier *e, struct store *store, const char *id, struct store_run *ret,
 		struct airlock_error *err);
+/* The time an id tells, 0 when it is none. */
+int64_t history_time_of_id(const char *id);
+/* The beginning that ids of this second have. */
+void history_id_of_time(int64_t ns, char out[32]);
 /* Is somebody still at it? */
 bool history_is_alive(const char *run_dir);

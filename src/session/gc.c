@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `airlock gc`: crashed layers, old backups, old runs. */
+#include "session/gc.h"
+
+#include "airlock/history.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "fs/beneath.h"
+#include "fs/fs.h"
+#include "fs/walk.h"
+#include "session/config_api.h"
+#include "session/history.h"
+#include "session/history_read.h"
+#include "store/audit.h"
+#include "store/runs.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int gc_open_dir(const struct gc *g, const char *name)
+{
+	_cleanup_close_ int state = open(g->e.host.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return state < 0 ? -errno : fs_open_beneath(state, name, O_RDONLY | O_DIRECTORY);
+}
+
+static bool has_entry(int runs_fd, const char *run, const char *name)
+{
+	struct stat st;
+	_cleanup_free_ char *path = path_join(run, name);
+	return path && fs_stat_beneath(runs_fd, path, &st) == 0;
+}
+
+static void remove_tree(struct gc *g, int dir_fd, const char *name)
+{
+	struct airlock_error why = {0};
+	int rc = fs_remove_tree_at(dir_fd, name, NULL, &why);
+	if (rc < 0 && rc != AIRLOCK_ERR_NOT_FOUND)
+		(void)base_error(g->err, rc, why.op, why.subject, "%s", why.message);
+}
+
+/* ── Layers of runs that crashed ── */
+
+/* Its layers were made and nobody has read them. They are made once the directory is locked, so whoever has some and no
+ * lock is dead; one that has none may be about to be locked. */
+static bool is_crashed(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	bool layers = has_entry(runs_fd, run, "upper") || has_entry(runs_fd, run, "work");
+	return dir && layers && !has_entry(runs_fd, run, "changes") && !has_entry(runs_fd, run, HISTORY_FILE) &&
+	       !history_is_alive(dir);
+}
+
+static void sweep_layers(struct gc *g, int runs_fd, const char *run)
+{
+	static const char *const parts[] = {"upper", "work", "before"};
+	strs_add(&g->layers, run);
+	if (g->dry_run)
+		return;
+	_cleanup_close_ int fd = fs_open_dir_at(runs_fd, run, O_RDONLY);
+	for (size_t i = 0; fd >= 0 && i < AL_ARRAY_LEN(parts); i++)
+		remove_tree(g, fd, parts[i]);
+}
+
+/* ── Old runs ── */
+
+/* What was undone is decided: it could be done again, like what was applied could be undone, until its time is over. */
+static bool waits_for_somebody(const struct change_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].state == CHANGE_CONFLICT || (set->v[i].state == CHANGE_HELD && !set->v[i].undone))
+			return true;
+	return false;
+}
+
+/* A record that cannot be read is kept: nobody knows what it holds. */
+static bool may_go(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	if (!dir || history_is_alive(dir))
+		return false;
+	if (!has_entry(runs_fd, run, "changes"))
+		return true;
+	return earlier_load(&g->e, run, NULL) == 0 && !waits_for_somebody(g->e.set);
+}
+
+static void remove_run(struct gc *g, int runs_fd, const char *run)
+{
+	strs_add(&g->runs, run);
+	if (g->dry_run || (g->store && store_run_remove(g->store, run, g->err) < 0))
+		return;
+	remove_tree(g, runs_fd, run);
+}
+
+/* Runs that were refused have a row and no directory. */
+static void remove_rows(struct gc *g, const char *before, int runs_fd)
+{
+	_cleanup_strs_ struct strs ids = STRS_INIT;
+	if (!g->store || store_run_before(g->store, before, &ids, g->err) < 0)
+		return;
+	for (size_t i = 0; i < ids.n; i++) {
+		struct stat st;
+		bool there = runs_fd >= 0 && fstatat(runs_fd, ids.v[i], &st, AT_SYMLINK_NOFOLLOW) == 0;
+		if (there || strs_has(&g->runs, ids.v[i]))
+			continue;
+		strs_add(&g->runs, ids.v[i]);
+		if (!g->dry_run)
+			(void)store_run_remove(g->store, ids.v[i], g->err);
+	}
+}
+
+/* Ids sort by time: everything before this one is older. */
+static bool oldest_id(const struct gc *g, char out[32])
+{
+	int64_t keep = g->config->keep_runs_ms;
+	out[0] = '\0';
+	if (keep == TEXT_NONE || keep > g->now / 1000000)
+		return false;
+	history_id_of_time(g->now - keep * 1000000, out);
+	return true;
+}
+
+static void clean_runs(struct gc *g)
+{
+	char before[32];
+	_cleanup_strs_ struct strs runs = STRS_INIT;
+	bool limited = oldest_id(g, before);
+	_cleanup_close_ int runs_fd = gc_open_dir(g, "runs");
+	if (runs_fd < 0 && runs_fd != -ENOENT) {
+		(void)base_errno(g->err, AIRLOCK_ERR_IO, runs_fd, "open", g->e.runs);
+		return;
+	}
+	if (runs_fd >= 0)
+		earlier_list(&g->e, &runs);
+	for (size_t i = 0; i < runs.n; i++) {
+		const char *run = runs.v[i];
+		bool old = limited && history_time_of_id(run) > 0 && strcmp(run, before) < 0;
+		if (old && may_go(g, runs_fd, run))
+			remove_run(g, runs_fd, run);
+		else if (is_crashed(g, runs_fd, run))
+			sweep_layers(g, runs_fd, run);
+	}
+	if (limited)
+		remove_rows(g, before, runs_fd);
+}
+
+/* ── Telling ── */
+
+static void add_list(struct json *j, const char *key, const struct strs *l)
+{
+	json_open_array(j, key);
+	for (size_t i = 0; i < l->n; i++)
+		json_string(j, NULL, l->v[i]);
+	json_close(j);
+}
+
+static void tell_json(const struct gc *g, struct buf *out)
+{
+	struct json j = json_begin(out, true);
+	json_open_object(&j, NULL);
+	json_bool(&j, "dry_run", g->dry_run);
+	add_list(&j, "layers", &g->layers);
+	add_list(&j, "runs", &g->runs);
+	add_list(&j, "backups", &g->backups);
+	json_close(&j);
+	buf_addc(out, '\n');
+}
+
+static void tell_text(const struct gc *g, struct buf *out)
+{
+	const struct {
+		const char *what;
+		const struct strs *l;
+	} parts[] = {{"layers of", &g->layers}, {"run", &g->runs}, {"backup", &g->backups}};
+	for (size_t i = 0; i < AL_ARRAY_LEN(parts); i++) {
+		for (size_t k = 0; k < parts[i].l->n; k++) {
+			buf_printf(out, "%s ", parts[i].what);
+			text_add_escaped(out, parts[i].l->v[k], strlen(parts[i].l->v[k]));
+			buf_addc(out, '\n');
+		}
+	}
+}
+
+static void write_audit(struct gc *g)
+{
+	_cleanup_buf_ struct buf time = BUF_INIT, line = BUF_INIT;
+	history_add_time(&time, g->now);
+	buf_printf(&line, "\"event\":\"gc\",\"time\":\"%s\",\"uid\":%u,\"layers\":%zu,\"runs\":%zu,\"backups\":%zu",
+		   buf_str(&time), (unsigned)getuid(), g->layers.n, g->runs.n, g->backups.n);
+	if (!line.failed)
+		(void)audit_append(g->e.host.state_dir, line.data, g->store, g->err);
+}
+
+static int open_store(struct gc *g)
+{
+	struct airlock_error why = {0};
+	int rc = store_open_existing(g->e.host.state_dir, STORE_WAIT_MS, &g->store, &why);
+	if (rc == 0 || rc == AIRLOCK_ERR_NOT_FOUND)
+		return 0;
+	*g->err = why;
+	return rc;
+}
+
+static void gc_done(struct gc *g)
+{
+	store_close(g->store);
+	config_free(g->config);
+	strs_done(&g->layers);
+	strs_done(&g->runs);
+	strs_done(&g->backups);
+	earlier_done(&g->e);
+}
+
+int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **ret_text, size_t *ret_count,
+	       struct airlock_error *err)
+{
+	struct airlock_error own = {0};
+	struct buf out = BUF_INIT;
+	struct gc g = {.dry_run = dry_run, .now = store_now(), .err = err ? err : &own};
+	int rc = earlier_init(&g.e, s, g.err);
+	rc = rc < 0 ? rc : config_of_settings(s, &g.config, g.err);
+	rc = rc < 0 ? rc : open_store(&g);
+	if (rc == 0) {
+		gc_backups(&g);
+		clean_runs(&g);
+		if (!dry_run && g.layers.n + g.runs.n + g.backups.n > 0)
+			write_audit(&g);
+		(json ? tell_json : tell_text)(&g, &out);
+		rc = g.err->code;
+	}
+	*ret_count = g.layers.n + g.runs.n + g.backups.n;
+	gc_done(&g);
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(g.err);
+}
