@@ -500,6 +500,8 @@ static void every_key_has_a_row_in_order(void **state)
 		"profiles.moderate.timeout",
 		"profiles.moderate.unix_sockets",
 		"profiles.moderate.writable_paths",
+		"retention.backups",
+		"retention.runs",
 		"sandbox.backend",
 		"sandbox.default_profile",
 		"sandbox.enabled",
