@@ -60,10 +60,12 @@ static struct attempt attempt(bool own_proc)
 	int sockets[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return (struct attempt){.errnum = errno, .call = "socketpair"};
-	_cleanup_close_ int ours = sockets[0], theirs = sockets[1], null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	_cleanup_close_ int job = smallest_job(), program = child_program_fd();
-	if (null < 0 || job < 0 || program < 0)
-		return (struct attempt){.errnum = null < 0 ? errno : job < 0 ? -job : -program, .call = "memfd_create"};
+	_cleanup_close_ int ours = sockets[0], theirs = sockets[1], job = smallest_job(), program = child_program_fd();
+	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return (struct attempt){.errnum = errno, .call = "open /dev/null"};
+	if (job < 0 || program < 0)
+		return (struct attempt){.errnum = job < 0 ? -job : -program, .call = "memfd_create"};
 	struct backend_fds fds = {null, null, null, theirs, job, program, NULL, 0};
 	pid_t pid = 0;
 	a.errnum = -native_start(&plan, own_proc, "", &fds, &pid, &a.call);
