@@ -64,7 +64,8 @@ static void workspace_environment(struct strs *envp, const struct plan_inputs *i
 	set(envp, "HOME", 4, "/");
 	if (!is_asked_for(in->policy, "PATH"))
 		set(envp, "PATH", 4, WORKSPACE_PATH);
-	if (venv && in->world->type(venv, in->world->data) == PLAN_DIRECTORY)
+	enum plan_type type = venv ? in->world->type(venv, in->world->data) : PLAN_MISSING;
+	if (type == PLAN_DIRECTORY || type == PLAN_LINK)
 		set(envp, "VIRTUAL_ENV", 11, "/.venv");
 	envp->failed |= !venv;
 }

@@ -194,7 +194,7 @@ int job_find_working_dir(const struct airlock_job *job, const char *wanted, char
 	return 0;
 }
 
-static int no_working_dir(const char *path, bool exists, struct airlock_error *err)
+int job_no_working_dir(const char *path, bool exists, struct airlock_error *err)
 {
 	return base_error(err, exists ? AIRLOCK_ERR_INVALID : AIRLOCK_ERR_NOT_FOUND, "chdir", path,
 			  exists ? "Working directory is not a directory: %s" : "Working directory does not exist: %s",
@@ -205,17 +205,19 @@ int job_check_working_dir(const struct airlock_job *job, const char *shown, stru
 {
 	_cleanup_free_ char *host = NULL;
 	const char *cwd = job->plan->cwd;
-	if (!shown || path_is_beneath(cwd, job->host.playground))
+	if (!shown || (!job->workspace.dir && path_is_beneath(cwd, job->host.playground)))
 		return 0;
+	if (job->workspace.dir)
+		return job_check_workspace_dir(job, err);
 	int rc = job->backend->in_place ? 1 : plan_locate(job->plan, cwd, &host);
 	if (rc == 0)
 		return 0;
 	if (rc == -ENOMEM)
 		return base_oom(err);
 	if (host && path_is_beneath(host, job->host.playground) && access(job->host.playground, F_OK) < 0)
-		return strcmp(host, job->host.playground) == 0 ? 0 : no_working_dir(shown, false, err);
+		return strcmp(host, job->host.playground) == 0 ? 0 : job_no_working_dir(shown, false, err);
 	struct stat st;
 	if (rc < 0 || (stat(host ? host : cwd, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)))
-		return no_working_dir(shown, false, err);
-	return stat(host ? host : cwd, &st) == 0 && !S_ISDIR(st.st_mode) ? no_working_dir(shown, true, err) : 0;
+		return job_no_working_dir(shown, false, err);
+	return stat(host ? host : cwd, &st) == 0 && !S_ISDIR(st.st_mode) ? job_no_working_dir(shown, true, err) : 0;
 }

@@ -105,12 +105,15 @@ static int open_project_place(struct airlock_place *place, const struct airlock_
 	return rc < 0 ? rc : add_rules(place, err);
 }
 
-/* The roots are those the run had, each with its layer. */
-static int open_run(struct airlock_place *place, const struct airlock_settings *s, const char *run,
-		    struct airlock_error *err)
+/* The roots are those the run had, each with its layer; the rules are those in force now. */
+static int open_run(struct airlock_place *place, const struct airlock_settings *s, const struct settings_view *v,
+		    const char *run, struct airlock_error *err)
 {
 	struct earlier e;
+	place->job = calloc(1, sizeof *place->job);
 	int rc = earlier_open(&e, s, run, err);
+	if (rc == 0)
+		rc = place->job ? job_open(place->job, s, v, err) : base_oom(err);
 	if (rc == 0 && e.set->n_roots == 0)
 		rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "open", run, "run %s has no roots", run);
 	for (size_t i = 0; rc == 0 && i < e.set->n_roots; i++) {
@@ -119,6 +122,8 @@ static int open_run(struct airlock_place *place, const struct airlock_settings *
 		bool layered = e.set->n > 0 && access(r->upper, F_OK) == 0;
 		rc = files_place_mount(&place->place, r->path, r->path, layered ? r->upper : NULL, true, err);
 	}
+	if (rc == 0)
+		rc = add_rules(place, err);
 	if (rc == 0) {
 		place->place.base = strdup(e.set->roots[0].path);
 		place->dir = strdup(e.set->roots[0].path);
@@ -144,7 +149,7 @@ int airlock_place_open(const struct airlock_settings *s, const char *run, struct
 		rc = base_error(err, AIRLOCK_ERR_USAGE, "open", run,
 				"a workspace and a run cannot be looked at together: give one of them");
 	else if (run)
-		rc = open_run(place, s, run, err);
+		rc = open_run(place, s, &v, run, err);
 	else
 		rc = workspace ? open_workspace(place, s, &v, err) : open_project_place(place, s, &v, err);
 	settings_view_done(&v);

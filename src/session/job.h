@@ -43,11 +43,14 @@ int job_open(struct airlock_job *job, const struct airlock_settings *s, const st
 	     struct airlock_error *err);
 /* workspace_job.c: the same for a workspace. */
 int job_open_workspace(struct airlock_job *job, const struct settings_view *v, struct airlock_error *err);
+/* The working directory, as a path inside: links mean what they mean there. */
+int job_check_workspace_dir(const struct airlock_job *job, struct airlock_error *err);
 int job_plan_workspace(struct airlock_job *job, const struct plan_inputs *common, struct airlock_error *err);
 /* job.c, in the order they are taken. */
 int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err);
 int job_find_working_dir(const struct airlock_job *job, const char *wanted, char **ret, struct airlock_error *err);
 int job_check_working_dir(const struct airlock_job *job, const char *shown, struct airlock_error *err);
+int job_no_working_dir(const char *path, bool exists, struct airlock_error *err);
 int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writable, struct airlock_error *err);
 
 /* asking.c: nothing starts before this returned 0. */

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "files/resolve.h"
 #include "fs/fs.h"
 
 #include <string.h>
@@ -54,6 +55,36 @@ int job_open_workspace(struct airlock_job *job, const struct settings_view *v, s
 	if (!settings_get(v, "changes"))
 		job->config->policy.changes = POLICY_CHANGES_DIRECT;
 	return p->roots[0].path && p->roots[0].because ? 0 : base_oom(err);
+}
+
+/* In the workspace itself, or below something of the system's that lies over it. */
+int job_check_workspace_dir(const struct airlock_job *job, struct airlock_error *err)
+{
+	const char *cwd = job->plan->cwd;
+	struct files_place place = {.workspace = true};
+	_cleanup_files_at_ struct files_at at = FILES_AT_INIT;
+	_cleanup_free_ char *host = NULL;
+	struct stat st;
+	int where = plan_locate(job->plan, cwd, &host);
+	if (where == -ENOMEM)
+		return base_oom(err);
+	if (where == 0) /* a directory made for the sandbox */
+		return 0;
+	if (host && !path_is_beneath(host, job->workspace.dir)) {
+		bool exists = stat(host, &st) == 0;
+		return exists && S_ISDIR(st.st_mode) ? 0 : job_no_working_dir(cwd, exists, err);
+	}
+	int rc = files_place_mount(&place, "/", job->workspace.dir, NULL, false, err);
+	if (rc == 0)
+		rc = files_resolve(&place, cwd, 0, &at, NULL) < 0 ? 1 : 0;
+	files_place_done(&place);
+	/* A link into the system's directories: the command itself will see where it leads. */
+	if (rc == 0 && !at.found && at.detour)
+		return 0;
+	if (rc < 0)
+		return rc;
+	bool found = rc == 0 && at.found;
+	return found && S_ISDIR(at.st.st_mode) ? 0 : job_no_working_dir(cwd, found, err);
 }
 
 /* ── The plan ── */

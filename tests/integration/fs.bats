@@ -293,6 +293,10 @@ assert_error() {
 	assert_error blocked
 	run_airlock fs grep secret
 	assert_status 1
+	run_airlock run --hold -c 'echo x >new'
+	run_airlock fs --run last ls
+	assert_stdout_contains new
+	refute_stdout_contains .env
 	run_airlock fs read link --json
 	assert_error blocked
 	run_airlock fs read ../elsewhere/f --json

@@ -140,6 +140,16 @@ working_dir_is_inside() {
 	assert_stdout /sub
 	run_in -C sub -c pwd
 	assert_stdout /sub
+	ln -sfn /sub "$WS/link"
+	run_in -C /link -c 'pwd -P'
+	assert_stdout /sub
+	rm "$WS/link"
+	run_in -C /usr/bin -c pwd
+	assert_stdout /usr/bin
+	touch "$WS/sub/file"
+	run_in -C /sub/file -c pwd
+	assert_status 125
+	assert_stderr_contains "Working directory is not a directory: /sub/file"
 	run_in -C /none -c pwd
 	assert_status 125
 	assert_stderr_contains "Working directory does not exist: /none"
