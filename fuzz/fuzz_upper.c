@@ -3,12 +3,13 @@
  * be true: each path once, in order, below the root, and nothing of the overlay's own. */
 #include "base/path.h"
 #include "change/change.h"
-#include "fs/fs.h"
+#include "fs/beneath.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void demand(bool holds)
 }
 
 static const char *const names[] = {"a", "b", "c", "d", ".git", "hooks", "x\ny", "\xff\xfe", "config", "HEAD"};
-static const char *const targets[] = {"a", "..", "/etc/passwd", "../../..", "loop", ""};
+static const char *const targets[] = {"a", "..", "/nowhere", "../../..", "loop"};
 
 struct input {
 	const uint8_t *p, *end;
@@ -40,57 +41,71 @@ static unsigned choose(struct input *in, unsigned n)
 }
 
 /* A path of one to four components; most of its directories will be there. */
-static void choose_path(struct input *in, const char *tree, char *out, size_t size)
+static void choose_path(struct input *in, char *out, size_t size)
 {
-	size_t at = (size_t)snprintf(out, size, "%s", tree);
+	size_t at = 0;
 	for (unsigned n = 1 + choose(in, 4); n > 0; n--)
-		at += (size_t)snprintf(out + at, size - at, "/%s", names[choose(in, sizeof names / sizeof names[0])]);
+		at += (size_t)snprintf(out + at, size - at, "%s%s", at ? "/" : "",
+				       names[choose(in, sizeof names / sizeof names[0])]);
 }
 
-static void set_mark(const char *path, const char *name, const char *value)
+/* A command's own calls, in its tree alone: its symlinks lead out of it, and this may run as root. */
+static void make_entry(struct input *in, int dir, const char *name)
 {
-	(void)lsetxattr(path, name, value, strlen(value), 0);
+	char path[64 + NAME_MAX];
+	struct stat st;
+	int fd = -1;
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", dir, name);
+	switch (choose(in, 11)) {
+	case 0:
+	case 1:
+	case 2:
+		(void)mkdirat(dir, name, 0755);
+		break;
+	case 3:
+	case 4:
+		fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0644);
+		if (fd >= 0)
+			(void)!write(fd, "content", choose(in, 8));
+		break;
+	case 5:
+		(void)!symlinkat(targets[choose(in, sizeof targets / sizeof targets[0])], dir, name);
+		break;
+	case 6:
+		(void)mkfifoat(dir, name, 0600);
+		break;
+	case 7:
+		(void)mknodat(dir, name, S_IFCHR, 0); /* a whiteout */
+		break;
+	case 8:
+		(void)lsetxattr(path, "user.overlay.opaque", choose(in, 2) ? "y" : "x", 1, 0);
+		break;
+	case 9:
+		(void)lsetxattr(path, choose(in, 2) ? "user.overlay.whiteout" : "user.overlay.redirect", "/a", 2, 0);
+		break;
+	case 10:
+		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(st.st_mode))
+			(void)fchmodat(dir, name, choose(in, 8) * 0111, 0);
+		break;
+	}
+	if (fd >= 0)
+		(void)close(fd);
 }
 
 /* One thing made in a tree, whatever comes of it. */
 static void step(struct input *in, const char *tree)
 {
 	char path[512];
-	choose_path(in, tree, path, sizeof path);
-	int fd = -1;
-	switch (choose(in, 11)) {
-	case 0:
-	case 1:
-	case 2:
-		(void)mkdir(path, 0755);
-		break;
-	case 3:
-	case 4:
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0644);
-		if (fd >= 0)
-			(void)!write(fd, "content", choose(in, 8));
-		break;
-	case 5:
-		(void)!symlink(targets[choose(in, sizeof targets / sizeof targets[0] - 1)], path);
-		break;
-	case 6:
-		(void)mkfifo(path, 0600);
-		break;
-	case 7:
-		(void)mknod(path, S_IFCHR, 0); /* a whiteout */
-		break;
-	case 8:
-		set_mark(path, "user.overlay.opaque", choose(in, 2) ? "y" : "x");
-		break;
-	case 9:
-		set_mark(path, choose(in, 2) ? "user.overlay.whiteout" : "user.overlay.redirect", "/a");
-		break;
-	case 10:
-		(void)fchmodat(AT_FDCWD, path, choose(in, 8) * 0111, 0);
-		break;
+	const char *name = NULL;
+	choose_path(in, path, sizeof path);
+	int top = open(tree, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	demand(top >= 0);
+	int dir = fs_open_parent(top, path, &name);
+	if (dir >= 0) {
+		make_entry(in, dir, name);
+		(void)close(dir);
 	}
-	if (fd >= 0)
-		(void)close(fd);
+	(void)close(top);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
