@@ -26,10 +26,10 @@ static const struct backend_layer *layer_of(const struct backend_fds *fds, const
 
 /* Taken from inside: a socket of the host's cannot be reached through an overlay, but could through a bind of what is
  * below it. */
-static bool lies_in_layer(const struct backend_fds *fds, const struct plan_mount *m)
+static bool lies_in_layer(const struct plan *plan, const struct plan_mount *m)
 {
-	for (size_t i = 0; i < fds->n_layers; i++)
-		if (path_is_beneath(m->source, fds->layers[i].root))
+	for (const struct plan_mount *l = plan->mounts; l < m; l++)
+		if (l->kind == PLAN_LAYER && strcmp(l->source, l->target) == 0 && path_is_beneath(m->source, l->target))
 			return true;
 	return false;
 }
@@ -58,11 +58,11 @@ static int translate(const struct plan *plan, const struct plan_mount *m, const 
 	case PLAN_READ:
 		ret->kind = CHILD_MOUNT_READ;
 		ret->optional = is_entry(plan, m);
-		ret->inside = lies_in_layer(fds, m);
+		ret->inside = lies_in_layer(plan, m);
 		break;
 	case PLAN_WRITE:
 		ret->kind = CHILD_MOUNT_WRITE;
-		ret->inside = lies_in_layer(fds, m);
+		ret->inside = lies_in_layer(plan, m);
 		break;
 	case PLAN_LAYER:
 		return fill_layer(fds, ret);

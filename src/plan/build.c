@@ -49,9 +49,10 @@ static bool is_playground(const char *because)
 	return strcmp(because, "playground") == 0;
 }
 
-static bool needs_seal(enum plan_mount_kind kind)
+/* The modes of what is in /proc are the machine's, whichever /proc they are changed through, and root owns them inside, too. */
+static bool needs_seal(enum plan_mount_kind kind, const struct plan_inputs *in)
 {
-	return kind == PLAN_REBUILD || kind == PLAN_EMPTY_DIR || kind == PLAN_DEV;
+	return kind == PLAN_REBUILD || kind == PLAN_EMPTY_DIR || kind == PLAN_DEV || (kind == PLAN_PROC && in->is_root);
 }
 
 static int emit_mounts(struct plan *p, const struct nodes *t, const struct plan_inputs *in, struct airlock_error *err)
@@ -69,7 +70,7 @@ static int emit_mounts(struct plan *p, const struct nodes *t, const struct plan_
 	}
 	/* Only once every mount point has been made. */
 	for (size_t i = 0; i < t->n; i++)
-		if (!is_root(&t->v[i]) && needs_seal(settled_kind(&t->v[i], w)) &&
+		if (!is_root(&t->v[i]) && needs_seal(settled_kind(&t->v[i], w), in) &&
 		    plan_add_mount(p, PLAN_SEAL, &t->v[i], err) < 0)
 			return AIRLOCK_ERR_INTERNAL;
 	struct node root = {.path = (char *)"/", .because = (char *)"always"};

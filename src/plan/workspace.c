@@ -89,5 +89,7 @@ int workspace_mounts(struct plan *p, const struct plan_inputs *in, struct airloc
 		add(&b, PLAN_READ, in->workspace->binds[i].source, in->workspace->binds[i].target, 0, "--bind-ro");
 	add(&b, PLAN_SEAL, NULL, "/etc", 0, "always");
 	add(&b, PLAN_SEAL, NULL, "/dev", 0, "always");
+	if (in->is_root)
+		add(&b, PLAN_SEAL, NULL, "/proc", 0, "always");
 	return b.rc;
 }

@@ -106,3 +106,19 @@ by_number() {
 	kill -0 "$sleeper"
 	kill "$sleeper"
 }
+
+# The entries of every /proc are the same to the kernel, but for those of processes: a mode that is changed is changed for all.
+@test "modes, owners and times of what is in /proc cannot be changed" {
+	each_backend each_profile modes
+}
+modes() {
+	run_python <<-'EOF_PYTHON'
+		for name in "/proc/version", "/proc/fs", "/proc/sys", "/proc/self/comm":
+		    attempt("chmod " + name, os.chmod, name, stat.S_IMODE(os.stat(name).st_mode))
+		    attempt("chown " + name, os.chown, name, os.getuid(), -1)
+		    attempt("utime " + name, os.utime, name, (0, 0))
+	EOF_PYTHON
+	assert_status 0
+	if is_root; then assert_all_failed 12; fi
+	if grep '/proc/[vfs][^e].*: done$' "$RAW_STDOUT"; then fail "expected that all attempts fail"; fi
+}
