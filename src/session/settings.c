@@ -23,6 +23,7 @@ void airlock_settings_free(struct airlock_settings *s)
 	strs_done(&s->argv);
 	free(s->command);
 	free(s->session);
+	free(s->asked_by);
 	for (size_t i = 0; i < s->n_items; i++) {
 		free((char *)s->items[i].key);
 		free((char *)s->items[i].value);
