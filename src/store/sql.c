@@ -15,6 +15,8 @@ static const struct meaning {
 	{SQLITE_CORRUPT, AIRLOCK_ERR_CORRUPT, "it is damaged",
 	 "move it away and a new one is made; runs, backups and changes that are held are files of their own and stay"},
 	{SQLITE_BUSY, AIRLOCK_ERR_BUSY, "another airlock is using it and does not finish", "try again"},
+	{SQLITE_PROTOCOL, AIRLOCK_ERR_BUSY, "too many others are using it at once", "try again"},
+	{SQLITE_LOCKED, AIRLOCK_ERR_BUSY, "another airlock is using it and does not finish", "try again"},
 	{SQLITE_FULL, AIRLOCK_ERR_IO, "there is no room left on the disk", "free some space, then try again"},
 	{SQLITE_READONLY, AIRLOCK_ERR_IO, "it cannot be written",
 	 "make the directory writable, or point XDG_STATE_HOME to one that is"},

@@ -146,6 +146,23 @@ static int configure(struct store *s, const char *dir, struct airlock_error *err
 	return version < store_schema_latest() ? upgrade(s, dir, err) : 0;
 }
 
+/* There are moments, while somebody makes the log anew, at which SQLite refuses without waiting. */
+static int configure_patiently(struct store *s, const char *dir, struct airlock_error *err)
+{
+	struct airlock_error why = {0};
+	const struct timespec pause = {.tv_nsec = 2000000};
+	int64_t end = store_now() + (int64_t)s->wait_ms * 1000000;
+	int rc = configure(s, dir, &why);
+	while (rc == AIRLOCK_ERR_BUSY && store_now() < end) {
+		why = (struct airlock_error){0};
+		(void)nanosleep(&pause, NULL);
+		rc = configure(s, dir, &why);
+	}
+	if (rc < 0 && err && !err->code)
+		*err = why;
+	return rc;
+}
+
 static int open_in(const char *dir, int wait_ms, bool make, struct store **ret, struct airlock_error *err)
 {
 	_cleanup_store_ struct store *s = calloc(1, sizeof *s);
@@ -162,7 +179,7 @@ static int open_in(const char *dir, int wait_ms, bool make, struct store **ret, 
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
 	if (sqlite3_open_v2(s->file, &s->db, flags, NULL) != SQLITE_OK)
 		return s->db ? sql_error(s, "open", err) : base_oom(err);
-	rc = configure(s, dir, err);
+	rc = configure_patiently(s, dir, err);
 	if (rc == 0)
 		*ret = TAKE_PTR(s);
 	return rc;
