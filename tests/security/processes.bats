@@ -105,6 +105,20 @@ shared() {
 	assert_absent "/dev/shm/airlock-test-$key"
 }
 
+@test "native: watches that a user has few of cannot all be taken" {
+	AIRLOCK_BACKEND=native run_python <<-'EOF_PYTHON'
+		count = 0
+		try:
+		    while count < 1000:
+		        call("inotify_init1", 0)
+		        count += 1
+		except OSError as error:
+		    print(errno.errorcode[error.errno], count <= 64)
+	EOF_PYTHON
+	assert_status 0
+	assert_stdout 'EMFILE True'
+}
+
 @test "hard links to what is hidden cannot be made" {
 	mkdir "$HOME/.ssh"
 	echo the-secret >"$HOME/.ssh/id"
