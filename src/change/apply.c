@@ -10,6 +10,7 @@
 #include "change/apply_tx.h"
 #include "change/journal.h"
 #include "change/lock.h"
+#include "change/unlock.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,11 +47,22 @@ static int forward_one(struct apply_tx *tx, struct apply_op *op, int *ret_errno,
 	return 0;
 }
 
+/* A directory gets its mode with all the others. */
+static void look_at_result(const struct apply_tx *tx, struct apply_op *op)
+{
+	if (ops_look_live(tx, op->root, op->path, &op->came) < 0)
+		op->came = (struct change_stat){0};
+	if (op->came.type == CHANGE_DIRECTORY && op->want.type == CHANGE_DIRECTORY)
+		op->came.mode = op->want.mode;
+}
+
 int apply_forward(struct apply_tx *tx, int *ret_errno, struct airlock_error *err)
 {
 	int rc = dirs_open(tx, tx->recovering, err);
 	for (size_t i = 0; rc == 0 && i < tx->n_ops; i++)
 		rc = forward_one(tx, &tx->ops[i], ret_errno, err);
+	for (size_t i = 0; rc == 0 && i < tx->n_ops; i++)
+		look_at_result(tx, &tx->ops[i]);
 	return rc < 0 ? rc : dirs_finish(tx, true, err);
 }
 
@@ -103,6 +115,7 @@ struct transaction {
 	const struct apply_request *request;
 	struct apply_tx *tx;
 	struct journal *journal;
+	struct unlock *unlock;
 	int failed_errno; /* of the step that could not be done */
 	bool unfinished;  /* the journal stays for the next start */
 	struct airlock_error *err;
@@ -184,6 +197,8 @@ static int carry_out(struct transaction *t)
 	}
 	journal_add_ops(t->journal, t->tx);
 	rc = journal_write(t->journal, t->err);
+	if (rc == 0)
+		unlock_hand_over(t->unlock);
 	rc = rc < 0 ? rc : apply_forward(t->tx, &t->failed_errno, t->err);
 	if (rc < 0) {
 		roll_back(t);
@@ -290,7 +305,7 @@ static int refresh(const struct apply_request *request, struct airlock_error *er
 static int check_apply(const struct apply_request *request, const struct apply_tx *tx, struct airlock_error *err)
 {
 	struct change_set *set = request->set;
-	int rc = conflict_check(set, tx->known, err);
+	int rc = conflict_check(set, tx, err);
 	if (rc <= 0 || request->force)
 		return rc < 0 ? rc : 0;
 	for (size_t i = 0; i < set->n; i++) {
@@ -319,25 +334,54 @@ static int count_changes(const struct apply_tx *tx)
 	return n;
 }
 
-/* *ret_exdev: a rename that should work does not (quota trees, overlays): once more, by copying. */
-static int attempt(const struct apply_request *request, bool copy_all, bool *ret_exdev, struct strs *notes,
+/* How to go about it, and what did not work. */
+struct manner {
+	bool copy;   /* a rename that should work does not (quota trees, overlays): once more, by copying */
+	bool unlock; /* a directory of ours cannot be searched: once more, opening it up */
+};
+
+static bool is_locked_out(int rc, const struct airlock_error *err)
+{
+	return geteuid() != 0 && (rc == AIRLOCK_ERR_CONFLICT || (rc < 0 && err && err->errnum == EACCES));
+}
+
+static int plan(const struct apply_request *request, struct apply_tx *tx, struct unlock *unlock, struct manner *manner,
+		struct airlock_error *err)
+{
+	int rc = open_all(tx, request, manner->copy, err);
+	if (rc == 0 && manner->unlock)
+		rc = unlock_dirs(unlock, tx, request, err);
+	if (rc < 0)
+		return rc;
+	rc = check(request, tx, err);
+	rc = rc < 0 ? rc : ops_plan(tx, request->set, request->selected, err);
+	manner->unlock = !manner->unlock && is_locked_out(rc, err);
+	return rc;
+}
+
+/* *manner is the one to try next, after a failure; nothing in it: none. */
+static int attempt(const struct apply_request *request, struct manner *manner, struct strs *notes,
 		   struct airlock_error *err)
 {
 	_cleanup_free_ char *runs = path_dirname(request->run_dir);
 	_cleanup_returns_ struct returns known = RETURNS_INIT(runs);
+	_cleanup_unlock_ struct unlock unlock = UNLOCK_INIT;
 	_cleanup_tx_ struct apply_tx tx = APPLY_TX_INIT;
 	_cleanup_journal_ struct journal journal = JOURNAL_INIT;
-	struct transaction t = {.request = request, .tx = &tx, .journal = &journal, .err = err};
+	struct transaction t = {.request = request, .tx = &tx, .journal = &journal, .unlock = &unlock, .err = err};
+	bool unlocked = manner->unlock, copied = manner->copy;
 	tx.notes = notes;
 	tx.known = &known;
-	int rc = open_all(&tx, request, copy_all, err);
-	rc = rc < 0 ? rc : check(request, &tx, err);
-	rc = rc < 0 ? rc : ops_plan(&tx, request->set, request->selected, err);
-	if (rc < 0 || tx.n_ops == 0)
-		return rc;
-	rc = carry_out(&t);
-	*ret_exdev = t.failed_errno == -EXDEV && !copy_all && !t.unfinished;
-	return rc < 0 ? rc : count_changes(&tx);
+	int rc = plan(request, &tx, &unlock, manner, err);
+	if (rc == 0 && tx.n_ops > 0) {
+		rc = carry_out(&t);
+		manner->copy = t.failed_errno == -EXDEV && !copied && !t.unfinished;
+		manner->unlock = manner->copy && unlocked;
+		rc = rc < 0 ? rc : count_changes(&tx);
+	} else
+		manner->copy = manner->unlock && copied;
+	unlock_restore(&unlock);
+	return rc;
 }
 
 /* ── Locks ── */
@@ -385,14 +429,16 @@ static int lock_clean(const struct apply_request *request, struct lock *lock, st
 int apply_execute(const struct apply_request *request, struct strs *notes, struct airlock_error *err)
 {
 	_cleanup_lock_ struct lock lock = LOCK_INIT;
-	struct airlock_error first = {0};
-	bool exdev = false;
+	struct manner manner = {0};
 	int rc = lock_clean(request, &lock, notes, err);
 	rc = rc < 0 ? rc : refresh(request, err);
-	rc = rc < 0 ? rc : attempt(request, false, &exdev, notes, &first);
-	if (rc < 0 && exdev)
-		return attempt(request, true, &exdev, notes, err);
-	if (rc < 0 && first.code && err)
-		*err = first;
+	if (rc < 0)
+		return rc;
+	do {
+		struct airlock_error why = {0};
+		rc = attempt(request, &manner, notes, &why);
+		if (err)
+			*err = why;
+	} while (rc < 0 && (manner.copy || manner.unlock));
 	return rc;
 }

@@ -59,6 +59,12 @@ static int collect(struct apply_tx *tx)
 		struct apply_dir d = {.root = i, .path = tx->roots[i].copy ? strdup("") : NULL, .staged = true};
 		rc = tx->roots[i].copy && !apply_tx_add_dir(tx, &d) ? -ENOMEM : 0;
 	}
+	for (size_t i = 0; rc == 0 && tx->unlocked && i < tx->unlocked->n_dirs; i++) {
+		/* nothing comes or goes there but its mode */
+		const struct apply_dir *open = &tx->unlocked->dirs[i];
+		struct apply_dir d = {.root = open->root, .path = strdup(open->path), .staged = true};
+		rc = apply_tx_add_dir(tx, &d) ? 0 : -ENOMEM;
+	}
 	return rc;
 }
 
@@ -93,6 +99,12 @@ static struct apply_dir *find_dir(const struct apply_tx *tx, size_t root, const 
 			low = middle + 1;
 	}
 	return NULL;
+}
+
+uint32_t dirs_mode(const struct apply_tx *tx, size_t root, const char *path, uint32_t mode)
+{
+	const struct apply_dir *d = tx->unlocked ? find_dir(tx->unlocked, root, path) : NULL;
+	return d ? d->mode_before : mode;
 }
 
 static int mark_busy_parent(struct apply_tx *tx, size_t root, const char *path)
@@ -186,6 +198,7 @@ static int decide(const struct apply_tx *tx, struct apply_dir *d, int64_t starte
 	if (rc < 0 && rc != -ENOENT && rc != -ENOTDIR && rc != -ELOOP)
 		return rc;
 	struct change_stat live = change_stat_of(&st);
+	live.mode = dirs_mode(tx, d->root, d->path, live.mode);
 	d->exists_before = rc == 0 && S_ISDIR(st.st_mode);
 	d->exists_after = d->op && d->op->step != APPLY_NONE ? d->op->want.type == CHANGE_DIRECTORY : d->exists_before;
 	d->mode_before = d->exists_before ? live.mode : 0;
@@ -236,7 +249,7 @@ static int open_up(const struct apply_tx *tx, const struct apply_dir *d)
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	bool needed = st.st_uid == geteuid() && (st.st_mode & 0300) != 0300;
+	bool needed = st.st_uid == geteuid() && (st.st_mode & 0700) != 0700;
 	return needed ? apply_chmod_fd(fd, (uint32_t)st.st_mode | 0700) : 0;
 }
 

@@ -28,11 +28,8 @@ static bool is_as_brought(const struct apply_tx *tx, const struct apply_op *op, 
 /* Undo compares with this: who moves, writes or replaces the entry changes inode or ctime. */
 static void remember_live(const struct apply_tx *tx, const struct apply_op *op, struct change_stat *ret)
 {
-	struct change_stat live;
-	if (ops_look_live(tx, op->root, op->path, &live) < 0)
-		return;
-	if (is_as_brought(tx, op, &live) || (op->step == APPLY_META && live.type == op->want.type))
-		*ret = live;
+	if (is_as_brought(tx, op, &op->came) || (op->step == APPLY_META && op->came.type == op->want.type))
+		*ret = op->came;
 }
 
 /* ── What was brought back ── */
@@ -79,16 +76,15 @@ static int add_return(const struct apply_tx *tx, const struct apply_op *op, cons
  * the one we left it with, and it is no return. */
 static int collect_done(const struct apply_tx *tx, const struct apply_op *op, const struct change *c, struct returns *r)
 {
-	struct change_stat live;
 	bool brings = op->step == APPLY_INSTALL || op->step == APPLY_EXCHANGE;
 	bool about_it = tx->undo ? is_about_before(op, c) : !op->from;
 	if (op->left || !brings || !about_it || !c->image_ns)
 		return 0;
 	if (op->want.type != CHANGE_DIRECTORY && op->want.ctime_ns != c->image_ns)
 		return 0;
-	if (ops_look_live(tx, op->root, op->path, &live) < 0 || !is_as_brought(tx, op, &live))
+	if (!is_as_brought(tx, op, &op->came))
 		return 0;
-	return add_return(tx, op, tx->undo ? &c->before : &c->after, &live, r);
+	return add_return(tx, op, tx->undo ? &c->before : &c->after, &op->came, r);
 }
 
 /* Before anything of the set is changed: it says which entry each one was. */

@@ -33,6 +33,7 @@ struct apply_op {
 	uint64_t slot;	 /* name in before/ */
 	uint64_t staged; /* inode of what is to become live; 0: nothing is */
 	struct change_stat old, want;
+	struct change_stat came; /* what is live when all steps are done; its directory may be closed afterwards */
 	char *path;
 };
 
@@ -70,7 +71,8 @@ struct apply_tx {
 	size_t n_dirs, cap_dirs;
 	size_t n_left;
 	struct strs *notes;
-	struct returns *known; /* borrowed */
+	struct returns *known;		 /* borrowed */
+	const struct apply_tx *unlocked; /* its dirs are open now, with the modes they had before; borrowed */
 };
 #define APPLY_TX_INIT                                                                                                  \
 	{                                                                                                              \
@@ -130,6 +132,9 @@ int step_unstage(struct apply_tx *tx, struct apply_op *op); /* not done: what wa
 int step_retire(struct apply_tx *tx, struct apply_op *op);  /* done: what it has left in the stage goes home */
 
 /* ── apply_dirs.c ── */
+
+/* The mode of a directory that we have opened up ourselves is the one it had; else what is given. */
+uint32_t dirs_mode(const struct apply_tx *tx, size_t root, const char *path, uint32_t mode);
 
 /* again: also those that were finished already, or come and go with the transaction. */
 int dirs_open(struct apply_tx *tx, bool again, struct airlock_error *err);

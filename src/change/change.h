@@ -153,10 +153,10 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 int conflict_mark(struct change *c, const char *reason); /* 0 or -ENOMEM */
 void conflict_forget(struct change *c);
 
-/* Marks CHANGE_CONFLICT with the reason where the live path is not what the run saw. Returns how many, or a code. known may
- * be NULL: what of it our own transactions took away and brought back. */
-struct returns;
-int conflict_check(struct change_set *set, struct returns *known, struct airlock_error *err);
+/* Marks CHANGE_CONFLICT with the reason where the live path is not what the run saw. Returns how many, or a code. tx may
+ * be NULL: it knows what our own transactions took away and brought back, and which directories we have opened up. */
+struct apply_tx;
+int conflict_check(struct change_set *set, const struct apply_tx *tx, struct airlock_error *err);
 
 /* ── Showing: diff.c ── */
 

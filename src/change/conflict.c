@@ -7,6 +7,7 @@
 #include "change/change.h"
 
 #include "base/path.h"
+#include "change/apply_tx.h"
 #include "change/compare.h"
 #include "change/gate_moved.h"
 #include "change/returns.h"
@@ -49,6 +50,7 @@ static const char *const reasons[] = {root_replaced,
 struct check {
 	struct change_set *set;
 	struct moved moved;
+	const struct apply_tx *tx;
 	struct returns *returns; /* never NULL */
 	struct compare compare;
 	size_t root;
@@ -157,6 +159,8 @@ static const char *look(struct check *k, const char *path, struct change_stat *r
 		*ret = change_stat_of(&st);
 	else if (errno != ENOENT)
 		return unreadable;
+	if (k->tx && ret->type == CHANGE_DIRECTORY)
+		ret->mode = dirs_mode(k->tx, k->root, path, ret->mode);
 	return NULL;
 }
 
@@ -432,11 +436,15 @@ static int check_all(struct check *k)
 	return tell_the_others(k->set, n);
 }
 
-int conflict_check(struct change_set *set, struct returns *known, struct airlock_error *err)
+int conflict_check(struct change_set *set, const struct apply_tx *tx, struct airlock_error *err)
 {
 	struct returns nothing = RETURNS_INIT(NULL);
-	struct check k = {
-		.set = set, .returns = known ? known : &nothing, .live = -EBADF, .layer = -EBADF, .dir_fd = -EBADF};
+	struct check k = {.set = set,
+			  .tx = tx,
+			  .returns = tx && tx->known ? tx->known : &nothing,
+			  .live = -EBADF,
+			  .layer = -EBADF,
+			  .dir_fd = -EBADF};
 	int n = moved_collect(&k.moved, set);
 	n = n < 0 ? n : check_all(&k);
 	close_root(&k);

@@ -61,7 +61,7 @@ int journal_create(struct journal *j, const char *dir, const char *run, struct a
 	if (rc < 0)
 		return rc;
 	for (unsigned n = 0; n < 1000; n++) {
-		(void)snprintf(j->name, sizeof j->name, "%s.%d-%u", run, (int)getpid(), n);
+		(void)snprintf(j->name, sizeof j->name, "%s.%d-%03u", run, (int)getpid(), n);
 		rc = try_create(j);
 		if (rc < 0)
 			return base_errno(err, AIRLOCK_ERR_IO, rc, "open", j->name);

@@ -36,8 +36,10 @@ int ops_look_live(const struct apply_tx *tx, size_t root, const char *path, stru
 	int rc = fs_stat_beneath(tx->roots[root].live_fd, path, &st);
 	if (rc == -ENOENT || rc == -ENOTDIR || rc == -ELOOP)
 		return 0;
-	if (rc == 0)
+	if (rc == 0) {
 		*ret = change_stat_of(&st);
+		ret->mode = dirs_mode(tx, root, path, ret->mode);
+	}
 	return rc;
 }
 

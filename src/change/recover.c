@@ -23,6 +23,7 @@ static int list_journals(const char *dir, struct strs *ret, struct airlock_error
 		if (e->d_name[0] != '.')
 			strs_add(ret, e->d_name);
 	(void)closedir(d);
+	strs_sort(ret); /* of one process, in the order it began them */
 	return ret->failed ? base_oom(err) : 0;
 }
 
@@ -81,6 +82,13 @@ static int go_forward(struct apply_tx *tx, struct journal *j, const char *run_di
 	return rc < 0 ? rc : settle(tx, run_dir, true, err);
 }
 
+/* Directories that are closed again hide those in them. */
+static int abandon(struct apply_tx *tx, struct airlock_error *err)
+{
+	int rc = dirs_open(tx, true, err);
+	return rc < 0 ? rc : apply_abandon(tx, err);
+}
+
 static int lock_tx(const struct apply_tx *tx, struct lock *lock, struct airlock_error *err)
 {
 	_cleanup_free_ const char **paths = calloc(tx->n_roots + 1, sizeof *paths);
@@ -106,7 +114,7 @@ static int resume(struct apply_tx *tx, struct journal *j, enum journal_part part
 	if (part == JOURNAL_COMMIT)
 		rc = go_forward(tx, j, run_dir, err);
 	else
-		rc = part == JOURNAL_BACK ? go_back(tx, run_dir, err) : apply_abandon(tx, err);
+		rc = part == JOURNAL_BACK ? go_back(tx, run_dir, err) : abandon(tx, err);
 	return rc < 0 ? rc : journal_remove(j, err);
 }
 
