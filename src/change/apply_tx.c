@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
+#include "layer/upper.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -234,30 +235,10 @@ static int make_usable(int fd)
 	return (st.st_mode & 0700) == 0700 ? 0 : apply_chmod_fd(fd, (uint32_t)st.st_mode | 0700);
 }
 
-/* Component by component, each made usable: slow, and rarely needed. Takes fd. */
-static int descend_usable(int start_fd, const char *path, const char *name)
-{
-	_cleanup_close_ int fd = start_fd;
-	_cleanup_free_ char *dir = strndup(path, (size_t)(name - path));
-	int rc = fd < 0 ? fd : dir ? make_usable(fd) : -ENOMEM;
-	for (char *save = NULL, *part = dir ? strtok_r(dir, "/", &save) : NULL; rc == 0 && part;
-	     part = strtok_r(NULL, "/", &save)) {
-		int next = fs_open_dir_at(fd, part, O_PATH);
-		if (next < 0)
-			return next;
-		base_closep(&fd);
-		fd = next;
-		rc = make_usable(fd);
-	}
-	return rc < 0 ? rc : TAKE_FD(fd);
-}
-
 int apply_layer_parent(const struct apply_tx *tx, size_t root, const char *path, const char **ret_name)
 {
 	int upper = tx->roots[root].upper_fd;
-	_cleanup_close_ int fd = fs_open_parent(upper, path, ret_name);
-	if (fd == -EACCES)
-		return descend_usable(fs_open_beneath(upper, "", O_PATH | O_DIRECTORY), path, *ret_name);
+	_cleanup_close_ int fd = upper_open_parent(upper, path, ret_name);
 	int rc = fd < 0 ? fd : make_usable(fd);
 	return rc < 0 ? rc : TAKE_FD(fd);
 }

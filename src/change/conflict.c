@@ -317,7 +317,7 @@ static bool is_as_after(struct check *k, const struct change *c)
 		return false;
 	if (live.type == CHANGE_DIRECTORY)
 		return true;
-	_cleanup_close_ int layer_dir = fs_open_parent(k->layer, c->path, &name);
+	_cleanup_close_ int layer_dir = upper_open_parent(k->layer, c->path, &name);
 	if (layer_dir < 0 || live.size != c->after.size)
 		return false;
 	return live.type == CHANGE_SYMLINK ? same_target(k, layer_dir, name)

@@ -125,16 +125,16 @@ static int read_all(int fd, struct buf *ret)
 	}
 }
 
-static int read_beneath(int top, const char *path, int (*open_file)(int, const char *), struct buf *ret)
+static int read_beneath(int top, const char *path, bool layer, struct buf *ret)
 {
 	const char *name;
 	buf_reset(ret);
 	if (top < 0)
 		return -ENOENT;
-	_cleanup_close_ int dir = fs_open_parent(top, path, &name);
+	_cleanup_close_ int dir = (layer ? upper_open_parent : fs_open_parent)(top, path, &name);
 	if (dir < 0)
 		return dir == -ENOTDIR || dir == -ELOOP ? -ENOENT : dir;
-	_cleanup_close_ int fd = open_file(dir, name);
+	_cleanup_close_ int fd = (layer ? upper_open_file : open_regular_at)(dir, name);
 	if (fd < 0)
 		return fd == -EINVAL ? -ENOENT : fd;
 	return read_all(fd, ret);
@@ -142,12 +142,12 @@ static int read_beneath(int top, const char *path, int (*open_file)(int, const c
 
 int gate_read_before(struct gate *g, size_t root, const char *path, struct buf *ret)
 {
-	return read_beneath(g->roots[root].live, path, open_regular_at, ret);
+	return read_beneath(g->roots[root].live, path, false, ret);
 }
 
 int gate_read_after(struct gate *g, const struct change *c, struct buf *ret)
 {
-	return read_beneath(g->roots[c->root].layer, c->path, upper_open_file, ret);
+	return read_beneath(g->roots[c->root].layer, c->path, true, ret);
 }
 
 const char *gate_read_both(struct gate *g, const struct change *c, struct buf *before, struct buf *after)
@@ -165,7 +165,7 @@ int gate_read_link(struct gate *g, const struct change *c, struct buf *ret)
 {
 	char target[PATH_MAX];
 	const char *name;
-	_cleanup_close_ int dir = fs_open_parent(g->roots[c->root].layer, c->path, &name);
+	_cleanup_close_ int dir = upper_open_parent(g->roots[c->root].layer, c->path, &name);
 	if (dir < 0)
 		return dir;
 	ssize_t n = readlinkat(dir, name, target, sizeof target);

@@ -2,6 +2,8 @@
 #include "layer/upper.h"
 
 #include "base/buf.h"
+#include "fs/beneath.h"
+#include "fs/walk.h"
 #include "layer/open.h"
 #include "layer/xattrs.h"
 
@@ -144,6 +146,46 @@ int upper_open_known(int dirfd, const char *name, const struct stat *known)
 {
 	int fd = open_known_at(dirfd, name, known);
 	return fd == -EACCES ? open_locked(dirfd, name, known) : fd;
+}
+
+static int open_up(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return (st.st_mode & 0700) == 0700 ? 0 : chmod_fd(fd, st.st_mode | 0700);
+}
+
+/* Component by component: slow, and rarely needed. Takes start_fd. */
+static int descend(int start_fd, const char *path, size_t len)
+{
+	_cleanup_close_ int fd = start_fd;
+	_cleanup_free_ char *dir = strndup(path, len);
+	int rc = fd < 0 ? fd : dir ? open_up(fd) : -ENOMEM;
+	for (char *save = NULL, *part = dir ? strtok_r(dir, "/", &save) : NULL; rc == 0 && part;
+	     part = strtok_r(NULL, "/", &save)) {
+		int next = fs_open_dir_at(fd, part, O_PATH);
+		if (next < 0)
+			return next;
+		base_closep(&fd);
+		fd = next;
+		rc = open_up(fd);
+	}
+	return rc < 0 ? rc : TAKE_FD(fd);
+}
+
+int upper_open_parent(int upper_fd, const char *path, const char **ret_name)
+{
+	struct stat st;
+	_cleanup_close_ int fd = fs_open_parent(upper_fd, path, ret_name);
+	bool closed = fd == -EACCES;
+	if (fd >= 0)
+		closed = fstatat(fd, *ret_name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == EACCES;
+	if (!closed)
+		return TAKE_FD(fd);
+	const char *slash = strrchr(path, '/');
+	*ret_name = slash ? slash + 1 : path;
+	return descend(fs_open_beneath(upper_fd, "", O_PATH | O_DIRECTORY), path, slash ? (size_t)(slash - path) : 0);
 }
 
 int upper_open_file(int dirfd, const char *name)

@@ -49,6 +49,10 @@ int upper_strip_xattrs(int fd);
 int upper_unlock(int dirfd, const char *name, const struct stat *st);
 int upper_relock(int dirfd, const char *name, const struct stat *st);
 
+/* The directory of the upper that holds path, as fs_open_parent, whatever the modes on the way: those that keep us out are
+ * opened up and stay so. Only after the scan, whose set has the modes that count. */
+int upper_open_parent(int upper_fd, const char *path, const char **ret_name);
+
 /* Opens a regular file of the upper for reading, whatever its mode, which stays. -EINVAL: not a regular file. */
 int upper_open_file(int dirfd, const char *name);
 int upper_open_known(int dirfd, const char *name, const struct stat *known); /* as open_known_at */

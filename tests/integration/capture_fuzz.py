@@ -8,10 +8,9 @@ the original. Prints TAP.
 FUZZ_SECONDS=N goes on with new seeds for that long; otherwise a fixed number of runs with fixed seeds. SEED: that one
 only. A failure shows its seed, and the operations after all those were left out that it also happens without.
 
-The kernel's overlay may differ from direct execution in these ways and no other: a file of several names that was there
-before is split when it is changed (file_ops.Links does the same to the twin); `user.overlay.*` names are its own; renaming
-one name of a file over another of its names, which does nothing, may be ESTALE; and renaming a directory that was there
-before is EXDEV on kernels without a seccomp listener (exchanging two is on all).
+The kernel's overlay may differ from direct execution in three ways and no other: a file of several names that was there
+before is split when it is changed (file_ops.Links does the same to the twin); `user.overlay.*` names are its own; and
+renaming a directory that was there before is EXDEV on kernels without a seccomp listener (exchanging two is on all).
 """
 import os
 import random
@@ -27,8 +26,7 @@ from capture.world import Failed, World  # noqa: E402
 SEED, RUNS, OPERATIONS = 7, 60, 40
 CONTENTS = ["", "x", "one\n", "two\ntwo\n", "\0\1\xff" * 40, "line\n" * 2000]
 MODES = [0o644, 0o600, 0o640, 0o755, 0o444, 0o400, 0o000]
-# Directories that their owner cannot search: undo inside them works for root only as yet (tests/pending).
-DIR_MODES = [0o755, 0o700, 0o755, 0o555, 0o711, 0o1777] + [0o000] * (os.getuid() == 0)
+DIR_MODES = [0o755, 0o700, 0o755, 0o555, 0o711, 0o000, 0o1777]
 NAMES = ["a", "b", "c", "dir", "file", "with space", "new\nline", "-rf", "\u00e4\u6f22".encode().decode("latin-1"),
          "\xff\xfe", "\x1b[31m", "a\\b", "\"q'", ".hidden", "L" * 255, "~"]
 ATTRIBUTES = ["user.one", "user.two", "user.overlayx"]
@@ -161,7 +159,7 @@ class Operations:
         return self.rng.choice(CONTENTS) + str(self.rng.randrange(1000))
 
     def acl(self):
-        return acl(1 if self.links or os.getuid() else self.rng.randrange(2))
+        return acl(1 if self.links else self.rng.randrange(2))
 
     def mode(self):
         return self.rng.choice(MODES[:4] if self.links else MODES)
@@ -208,8 +206,6 @@ class Operations:
         operation = getattr(self, "on_" + kind)(path)
         if operation[0] == "exchange" and {(each, True) for each in operation[1:]} & set(self.there):
             operation[0] = "rename"  # exchanging directories that were there before is left to the kernel, which cannot
-        if operation[0] == "chmod" and (path, True) in self.there and os.getuid():
-            operation[2] |= 0o500  # as with DIR_MODES
         if operation[0] == "link" and not is_plain(path):
             operation[0] = "rename"  # names of one FIFO or symlink: the overlay takes them for different ones
         return operation
@@ -250,14 +246,13 @@ class Case:
         return results
 
 
-def is_allowed(operation, inside):
-    own_name = operation[0] == "setxattr" and operation[2] in OVERLAY_ATTRIBUTES
-    return own_name or (operation[0] in ("rename", "backup") and inside == "ESTALE")
+def is_overlays_own(operation):
+    return operation[0] == "setxattr" and operation[2] in OVERLAY_ATTRIBUTES
 
 
 def compare_results(operations, inside, direct):
     return [f"{operation}: {x} in the sandbox, {y} directly" for operation, x, y in zip(operations, inside, direct)
-            if x != y and not is_allowed(operation, x)]
+            if x != y and not is_overlays_own(operation)]
 
 
 def without_overlays_own(tree):
