@@ -227,10 +227,10 @@ hostile_project() {
 	each_backend invisible
 }
 invisible() {
-	run_captured -c 'echo mine >marker-file-of-the-layer'
-	run_airlock run -c 'ls -A "$XDG_STATE_HOME/airlock" "$HOME/.local/state/airlock" 2>/dev/null;
-		find / -name marker-file-of-the-layer -not -path "/proc/*" 2>/dev/null'
-	assert_stdout "$PROJECT/marker-file-of-the-layer"
+	local name=marker-$BASHPID-$RANDOM
+	run_captured -c "echo mine >$name"
+	run_airlock run -c 'ls -A "$XDG_STATE_HOME/airlock" "$HOME/.local/state/airlock" 2>/dev/null; find "$HOME" /tmp /run /var /proc/1/root/home -name '"$name"' 2>/dev/null | sort -u'
+	assert_stdout "$PROJECT/$name"
 	run_airlock run -c 'sed -n "s/.*upperdir=\([^,]*\).*/\1/p" /proc/self/mountinfo | while read -r d; do ls -d "$d" "$d"/..; done 2>/dev/null; true'
 	assert_stdout ""
 	run_airlock run -c 'touch "$HOME/.local/state/airlock/x" "$HOME/.local/state/airlock/runs/x"'
@@ -375,12 +375,13 @@ state_inside() {
 	each_backend two_runs
 }
 two_runs() {
-	local i
+	local i pids=()
 	seq 50 | tee a >b
 	for i in 1 2 3 4 5 6; do
 		"$AIRLOCK" run --json -c "echo $i >mine.$i; ls mine.* >seen.$i; sleep 0.3; ls mine.* >>seen.$i" >"$BATS_TEST_TMPDIR/run.$i" 2>&1 </dev/null 3>&- &
+		pids+=($!)
 	done
-	wait
+	wait "${pids[@]}"
 	for i in 1 2 3 4 5 6; do
 		assert_file "mine.$i" "$i"
 		grep -q "mine.$i" "seen.$i" || fail "run $i did not see its own file"
@@ -486,15 +487,16 @@ editor_forced() {
 	each_backend appliers
 }
 appliers() {
-	local i runs=()
+	local i runs=() pids=()
 	for i in 1 2 3 4; do
 		run_captured --hold -c "mkdir d.$i; cd d.$i; seq 200 | xargs touch; echo $i >../f.$i"
 		runs+=("$RUN")
 	done
 	for i in "${!runs[@]}"; do
 		"$AIRLOCK" apply "${runs[i]}" >"$BATS_TEST_TMPDIR/apply.$i" 2>&1 </dev/null 3>&- &
+		pids+=($!)
 	done
-	wait
+	wait "${pids[@]}" || true # busy
 	for i in "${!runs[@]}"; do
 		show_changes "${runs[i]}"
 		[ "$(json_get state)" = applied ] || grep -qi busy "$BATS_TEST_TMPDIR/apply.$i" || fail "run $i: $(cat "$BATS_TEST_TMPDIR/apply.$i")"
