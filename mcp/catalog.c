@@ -6,6 +6,7 @@
 #define OR_NULL(schema) "{\"anyOf\":[" schema ",{\"type\":\"null\"}]}"
 #define STRING "{\"type\":\"string\"}"
 #define INTEGER "{\"type\":\"integer\"}"
+#define OBJECT "{\"type\":\"object\"}"
 
 #define ERROR_SCHEMA                                                                                                   \
 	OR_NULL("{\"type\":\"object\",\"properties\":{\"code\":" STRING ",\"message\":" STRING                         \
@@ -16,7 +17,7 @@
 	"\"path_base64\":{\"type\":\"string\"},\"root\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\",\"enum\":" \
 	"[\"added\",\"modified\",\"deleted\",\"renamed\",\"metadata\",\"type\"]},\"type\":{\"type\":\"string\"},"      \
 	"\"state\":{\"type\":\"string\",\"enum\":[\"applied\",\"held\",\"conflict\",\"skipped\",\"discarded\"]},"      \
-	"\"reason\":" OR_NULL("{\"type\":\"string\"}") ",\"from\":" OR_NULL(                                           \
+	"\"reason\":" OR_NULL(STRING) ",\"from\":" OR_NULL(                                                            \
 		"{\"type\":\"string\"}") ",\"size\":{\"type\":"                                                        \
 					 "\"integer\"},\"mode\":{\"type\":\"string\"}},\"required\":[\"path\","        \
 					 "\"kind\",\"state\"]}}"
@@ -30,32 +31,20 @@
 	OUTPUT("\"run\",\"state\",\"files\"",                                                                          \
 	       "\"run\":" STRING ",\"state\":" STRING ",\"count\":" INTEGER ",\"files\":" FILES_SCHEMA)
 
-#define RUN_OUTPUT                                                                                                                                                                                                \
-	"{\"type\":\"object\",\"properties\":{"                                                                                                                                                                   \
-	"\"run\":" OR_NULL(                                                                                                                                                                                       \
-		"{\"type\":\"string\"}") ","                                                                                                                                                                      \
-					 "\"status\":{\"type\":\"string\",\"enum\":[\"exited\",\"signaled\","                                                                                                     \
-					 "\"timeout\",\"error\"]},"                                                                                                                                               \
-					 "\"exit_code\":" INTEGER ",\"signal\":" OR_NULL(                                                                                                                         \
-						 "{\"type\":\"integer\"}") ","                                                                                                                                    \
-									   "\"duration_ms\":{\"type\":\"number\"},"                                                                                               \
-									   "\"stdout\":" STRING ",\"stderr\":" STRING                                                                                             \
-									   ","                                                                                                                                    \
-									   "\"stdout_bytes\":" INTEGER                                                                                                            \
-									   ",\"stderr_bytes\":" INTEGER                                                                                                           \
-									   ",\"truncated\":{\"type\":\"boolean\"},"                                                                                               \
-									   "\"working_dir\":" OR_NULL("{\"type\":"                                                                                                \
-												      "\"string\"}") ",\"isolation\":" OR_NULL(                                                                   \
-										   "{\"type\":\"object\"}") ","                                                                                                   \
-													    "\"usage"                                                                                             \
-													    "\""                                                                                                  \
-													    ":" OR_NULL(                                                                                          \
-														    "{\"type\":\"object\"}") ","                                                                  \
-																	     "\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING \
-																	     ",\"files\":" FILES_SCHEMA                                           \
-																	     "},\"required\":[\"state\",\"files\"]},\"error\":" ERROR_SCHEMA      \
-																	     "},"                                                                 \
-																	     "\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"
+#define RUN_OUTPUT_FIRST                                                                                               \
+	"\"run\":" OR_NULL(STRING) ",\"status\":{\"type\":\"string\",\"enum\":[\"exited\",\"signaled\",\"timeout\","   \
+				   "\"error\"]},\"exit_code\":" INTEGER                                                \
+				   ",\"signal\":" OR_NULL(INTEGER) ",\"duration_ms\":{\"type\":\"number\"}"
+#define RUN_OUTPUT_STREAMS                                                                                             \
+	"\"stdout\":" STRING ",\"stderr\":" STRING ",\"stdout_bytes\":" INTEGER ",\"stderr_bytes\":" INTEGER           \
+	",\"truncated\":{\"type\":\"boolean\"}"
+#define RUN_OUTPUT_REST                                                                                                \
+	"\"working_dir\":" OR_NULL(STRING) ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(                    \
+		OBJECT) ",\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING                          \
+			",\"files\":" FILES_SCHEMA "},\"required\":[\"state\",\"files\"]},\"error\":" ERROR_SCHEMA
+#define RUN_OUTPUT                                                                                                     \
+	"{\"type\":\"object\",\"properties\":{" RUN_OUTPUT_FIRST "," RUN_OUTPUT_STREAMS "," RUN_OUTPUT_REST "},"       \
+	"\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"
 
 #define INPUT(required, properties)                                                                                    \
 	"{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "],"                            \
@@ -193,10 +182,10 @@ const struct mcp_tool front_tools[] = {
 				       "offset", 0,
 				       "The first line to read; 0 "
 				       "is the first of the file.") "," NUMBER_ARGUMENT("limit", 1, "How many lines.")),
-	 .output_schema = OUTPUT("\"content\",\"encoding\"",
-				 "\"content\":" STRING ",\"encoding\":" STRING ",\"start_line\":" INTEGER
-				 ",\"end_line\":" INTEGER ",\"total_lines\":" INTEGER
-				 ",\"next_offset\":" OR_NULL("{\"type\":\"integer\"}") ""),
+	 .output_schema =
+		 OUTPUT("\"content\",\"encoding\"",
+			"\"content\":" STRING ",\"encoding\":" STRING ",\"start_line\":" INTEGER
+			",\"end_line\":" INTEGER ",\"total_lines\":" INTEGER ",\"next_offset\":" OR_NULL(INTEGER)),
 	 .is_read_only = true,
 	 .is_idempotent = true,
 	 .call = tool_read_file},

@@ -59,6 +59,10 @@ struct mcp_server {
 	bool is_ending;
 };
 
+/* server.c */
+void mcp_sweep(struct mcp_server *s); /* frees the requests that are over */
+void mcp_server_done(struct mcp_server *s);
+
 /* protocol.c */
 void mcp_receive(struct mcp_server *s, const char *line, size_t len);
 void mcp_refuse_line(struct mcp_server *s, const char *why);

@@ -34,7 +34,7 @@ static void free_request(struct mcp_request *r)
 }
 
 /* Requests are freed here only, so that a callback may end the one it is called for. */
-static void sweep(struct mcp_server *s)
+void mcp_sweep(struct mcp_server *s)
 {
 	for (struct mcp_request **at = &s->requests; *at;) {
 		struct mcp_request *r = *at;
@@ -113,7 +113,7 @@ static int turn(struct mcp_server *s, struct pollfd *fds)
 		begin_ending(s);
 	else if (fds[0].revents)
 		take_input(s);
-	sweep(s);
+	mcp_sweep(s);
 	return 0;
 }
 
@@ -141,6 +141,19 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+void mcp_server_done(struct mcp_server *s)
+{
+	for (struct mcp_request *r = s->requests; r; r = r->next)
+		r->is_over = true;
+	mcp_sweep(s);
+	mcp_tools_unload(s);
+	mcp_rounds_done(s);
+	json_decref(s->legacy_client);
+	wire_done(&s->wire);
+	if (s->signal_fd > 0)
+		(void)close(s->signal_fd);
+}
+
 int mcp_serve(const struct mcp_spec *spec, int in_fd, int out_fd)
 {
 	struct mcp_server *s = calloc(1, sizeof *s);
@@ -156,14 +169,8 @@ int mcp_serve(const struct mcp_spec *spec, int in_fd, int out_fd)
 		rc = turn(s, fds);
 	if (rc == 0)
 		say_last_words(s);
-	if (s) {
-		mcp_tools_unload(s);
-		mcp_rounds_done(s);
-		json_decref(s->legacy_client);
-		wire_done(&s->wire);
-		if (s->signal_fd > 0)
-			(void)close(s->signal_fd);
-	}
+	if (s)
+		mcp_server_done(s);
 	free(fds);
 	free(s);
 	return rc;
