@@ -47,6 +47,7 @@ void mcp_initialize(struct mcp_request *r, json_t *params)
 	for (const char *const *v = legacy_revisions; *v; v++)
 		if (strcmp(*v, json_string_value(wanted)) == 0)
 			s->legacy_revision = *v;
+	s->legacy_info = json_incref(json_object_get(params, "clientInfo"));
 	s->legacy_client = can ? json_incref(can) : json_object();
 	mcp_reply(r, json_pack("{s:s, s:o, s:o, s:s}", "protocolVersion", s->legacy_revision, "capabilities",
 			       capabilities(s->spec), "serverInfo", mcp_server_info(s->spec), "instructions",

@@ -8,7 +8,7 @@ struct airlock_place *files_place(struct mcp_request *r)
 	struct airlock_error err = {0};
 	struct airlock_settings *s = NULL;
 	struct airlock_place *place = NULL;
-	int rc = front_settings(front_of(r), &s, &err);
+	int rc = front_settings(r, &s, &err);
 	if (rc >= 0)
 		rc = airlock_place_open(s, NULL, &place, &err);
 	airlock_settings_free(s);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "front.h"
 
+#include <airlock/history.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +23,16 @@ int front_error(struct airlock_error *err, int code, const char *format, ...)
 	return code;
 }
 
-int front_settings(struct front *f, struct airlock_settings **ret, struct airlock_error *err)
+int front_settings(const struct mcp_request *r, struct airlock_settings **ret, struct airlock_error *err)
 {
+	const struct front *f = front_of(r);
+	const char *client = mcp_client_name(r);
+	char *inert = airlock_text_inert(client, strnlen(client, 64)), who[512];
+	(void)snprintf(who, sizeof who, "mcp: %s", inert ? inert : "");
+	airlock_free(inert);
 	int rc = f->options->settings(f->options->data, ret, err);
+	if (rc >= 0)
+		rc = airlock_settings_set_asked_by(*ret, who, err);
 	return rc < 0 ? rc : airlock_settings_set_session(*ret, f->session, err);
 }
 
@@ -39,12 +48,13 @@ static int explain_base(struct airlock_settings *s, json_t **ret, struct airlock
 	return rc < 0 ? rc : *ret ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "cannot read the plan");
 }
 
-int front_base(struct front *f, json_t **ret, struct airlock_error *err)
+int front_base(const struct mcp_request *r, json_t **ret, struct airlock_error *err)
 {
+	struct front *f = front_of(r);
 	struct airlock_settings *s = NULL;
 	int rc = 0;
 	if (!f->base) {
-		rc = front_settings(f, &s, err);
+		rc = front_settings(r, &s, err);
 		if (rc >= 0)
 			rc = explain_base(s, &f->base, err);
 		airlock_settings_free(s);
@@ -86,13 +96,14 @@ static bool is_of_project(json_t *changes, json_t *base)
 	return json_array_size(json_object_get(changes, "files")) == 0;
 }
 
-static int check_run(struct front *f, json_t *changes, const char *asked, char ret_id[48], struct airlock_error *err)
+static int check_run(const struct mcp_request *r, json_t *changes, const char *asked, char ret_id[48],
+		     struct airlock_error *err)
 {
 	const char *id = json_string_value(json_object_get(changes, "run"));
 	json_t *base = NULL;
 	int rc = id ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "cannot read the changes of %s", asked);
-	if (rc == 0 && !front_is_own_run(f, id)) {
-		rc = front_base(f, &base, err);
+	if (rc == 0 && !front_is_own_run(front_of(r), id)) {
+		rc = front_base(r, &base, err);
 		if (rc == 0 && !is_of_project(changes, base))
 			rc = front_error(err, AIRLOCK_ERR_NOT_FOUND, "there is no run \"%s\" of this project", asked);
 	}
@@ -101,16 +112,17 @@ static int check_run(struct front *f, json_t *changes, const char *asked, char r
 	return rc;
 }
 
-int front_find_run(struct front *f, const struct airlock_settings *s, const char *run, char ret_id[48],
+int front_find_run(const struct mcp_request *r, const struct airlock_settings *s, const char *run, char ret_id[48],
 		   struct airlock_error *err)
 {
+	const struct front *f = front_of(r);
 	char *text = NULL;
 	if (strcmp(run, "last") == 0 && front_last_run(f))
 		run = front_last_run(f);
 	int rc = airlock_changes_show(s, run, 1, &text, err);
 	if (rc >= 0) {
 		json_t *changes = json_loads(text, 0, NULL);
-		rc = check_run(f, changes, run, ret_id, err);
+		rc = check_run(r, changes, run, ret_id, err);
 		json_decref(changes);
 	}
 	airlock_free(text);

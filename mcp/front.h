@@ -19,13 +19,13 @@ struct front {
 
 struct front *front_of(const struct mcp_request *r);
 /* Settings for one call; the caller frees them. */
-int front_settings(struct front *f, struct airlock_settings **ret, struct airlock_error *err);
+int front_settings(const struct mcp_request *r, struct airlock_settings **ret, struct airlock_error *err);
 /* The plan of a call that asks for nothing, as explain gives it. Borrowed. */
-int front_base(struct front *f, json_t **ret, struct airlock_error *err);
+int front_base(const struct mcp_request *r, json_t **ret, struct airlock_error *err);
 
 /* Is this run one of the server's project? "last" is this server's own latest run when it has one. ret_id: its full id.
  * A client must not look at what was done in other projects. */
-int front_find_run(struct front *f, const struct airlock_settings *s, const char *run, char ret_id[48],
+int front_find_run(const struct mcp_request *r, const struct airlock_settings *s, const char *run, char ret_id[48],
 		   struct airlock_error *err);
 bool front_is_own_run(const struct front *f, const char *id);
 void front_remember_run(struct front *f, const char *id);

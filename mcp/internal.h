@@ -51,6 +51,7 @@ struct mcp_server {
 	size_t n_requests;
 	const char *legacy_revision; /* NULL until initialize */
 	json_t *legacy_client;	     /* its capabilities */
+	json_t *legacy_info;	     /* its name and version; may be NULL */
 	json_t **schemas;	     /* of the tools, read once */
 	int64_t next_id;	     /* of our own requests */
 	struct mcp_round rounds[MCP_ROUNDS_MAX];

@@ -102,6 +102,14 @@ const char *mcp_revision(const struct mcp_request *r)
 					    : "2025-11-25";
 }
 
+const char *mcp_client_name(const struct mcp_request *r)
+{
+	json_t *info = r->era == MCP_LEGACY ? r->server->legacy_info
+					    : json_object_get(json_object_get(r->params, "_meta"), META "clientInfo");
+	const char *name = json_string_value(json_object_get(info, "name"));
+	return name ? name : "";
+}
+
 bool mcp_client_can(const struct mcp_request *r, const char *capability)
 {
 	json_t *it = json_object_get(r->capabilities, capability);

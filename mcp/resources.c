@@ -101,13 +101,13 @@ static json_t *contents(const char *uri, const struct address *a, const struct p
 	return item;
 }
 
-static int load(struct front *f, const struct address *a, struct part *ret, struct airlock_error *err)
+static int load(const struct mcp_request *r, const struct address *a, struct part *ret, struct airlock_error *err)
 {
 	struct airlock_settings *s = NULL;
 	struct address found = *a;
-	int rc = front_settings(f, &s, err);
-	if (rc >= 0 && !front_is_own_run(f, a->run))
-		rc = front_find_run(f, s, a->run, found.run, err);
+	int rc = front_settings(r, &s, err);
+	if (rc >= 0 && !front_is_own_run(front_of(r), a->run))
+		rc = front_find_run(r, s, a->run, found.run, err);
 	if (rc >= 0)
 		rc = strcmp(a->what, "diff") == 0 ? read_diff(s, &found, ret, err) : read_stream(s, &found, ret, err);
 	airlock_settings_free(s);
@@ -122,7 +122,7 @@ static void read_resource(struct mcp_request *r, json_t *params)
 	struct part p = {0};
 	if (!uri) {
 		mcp_fail(r, RPC_INVALID_PARAMS, NULL, "Invalid params: uri must be a string");
-	} else if (!parse(uri, &a) || load(front_of(r), &a, &p, &err) < 0) {
+	} else if (!parse(uri, &a) || load(r, &a, &p, &err) < 0) {
 		char why[256];
 		(void)snprintf(why, sizeof why, "Resource not found: %.128s", uri);
 		mcp_fail(r, RPC_INVALID_PARAMS, json_pack("{s:s}", "uri", uri), why);

@@ -149,6 +149,7 @@ void mcp_server_done(struct mcp_server *s)
 	mcp_tools_unload(s);
 	mcp_rounds_done(s);
 	json_decref(s->legacy_client);
+	json_decref(s->legacy_info);
 	wire_done(&s->wire);
 	if (s->signal_fd > 0)
 		(void)close(s->signal_fd);

@@ -61,6 +61,8 @@ void *mcp_data(const struct mcp_request *r); /* of the spec */
 enum mcp_era mcp_era(const struct mcp_request *r);
 /* The revision it is served by: "2025-06-18", "2025-11-25" or "2026-07-28". */
 const char *mcp_revision(const struct mcp_request *r);
+/* What the client calls itself, "" when it does not say. Not inert. */
+const char *mcp_client_name(const struct mcp_request *r);
 /* Did the client say that it can do this? For elicitation: by a form. */
 bool mcp_client_can(const struct mcp_request *r, const char *capability);
 

@@ -54,10 +54,9 @@ void tool_apply_changes(struct mcp_request *r, json_t *arguments)
 	}
 	mcp_keep(r, a, release, NULL);
 	a->arguments = json_incref(arguments);
-	int rc = front_settings(front_of(r), &a->settings, &err);
+	int rc = front_settings(r, &a->settings, &err);
 	if (rc >= 0)
-		rc = front_find_run(front_of(r), a->settings, json_string_value(json_object_get(arguments, "run")),
-				    a->run, &err);
+		rc = front_find_run(r, a->settings, json_string_value(json_object_get(arguments, "run")), a->run, &err);
 	if (rc >= 0)
 		rc = front_paths(arguments, &a->paths, &err);
 	if (rc >= 0)

@@ -37,9 +37,9 @@ void tool_diff(struct mcp_request *r, json_t *arguments)
 	struct airlock_settings *s = NULL;
 	const char **paths = NULL;
 	char id[48] = "", *text = NULL;
-	int rc = front_settings(front_of(r), &s, &err);
+	int rc = front_settings(r, &s, &err);
 	if (rc >= 0)
-		rc = front_find_run(front_of(r), s, json_string_value(json_object_get(arguments, "run")), id, &err);
+		rc = front_find_run(r, s, json_string_value(json_object_get(arguments, "run")), id, &err);
 	if (rc >= 0)
 		rc = front_paths(arguments, &paths, &err);
 	if (rc >= 0)

@@ -10,9 +10,9 @@ void tool_discard_changes(struct mcp_request *r, json_t *arguments)
 	const char **paths = NULL;
 	size_t count = 0;
 	char id[48] = "", *text = NULL;
-	int rc = front_settings(front_of(r), &s, &err);
+	int rc = front_settings(r, &s, &err);
 	if (rc >= 0)
-		rc = front_find_run(front_of(r), s, json_string_value(json_object_get(arguments, "run")), id, &err);
+		rc = front_find_run(r, s, json_string_value(json_object_get(arguments, "run")), id, &err);
 	if (rc >= 0)
 		rc = front_paths(arguments, &paths, &err);
 	if (rc >= 0)

@@ -25,9 +25,9 @@ void tool_list_changes(struct mcp_request *r, json_t *arguments)
 	struct airlock_settings *s = NULL;
 	char id[48] = "", *json = NULL, *text = NULL;
 	const char *run = json_string_value(json_object_get(arguments, "run"));
-	int rc = front_settings(front_of(r), &s, &err);
+	int rc = front_settings(r, &s, &err);
 	if (rc >= 0)
-		rc = front_find_run(front_of(r), s, run, id, &err);
+		rc = front_find_run(r, s, run, id, &err);
 	if (rc >= 0)
 		rc = airlock_changes_show(s, id, 1, &json, &err);
 	if (rc >= 0)

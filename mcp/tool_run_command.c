@@ -162,13 +162,14 @@ static int set_paths(struct airlock_settings *s, json_t *arguments, struct airlo
 }
 
 /* A call may take less time than the person who started the server allows, never more. */
-static int set_timeout(struct front *f, struct airlock_settings *s, json_t *arguments, struct airlock_error *err)
+static int set_timeout(const struct mcp_request *r, struct airlock_settings *s, json_t *arguments,
+		       struct airlock_error *err)
 {
 	json_t *asked = json_object_get(arguments, "timeout"), *base = NULL;
 	char text[32];
 	if (!asked)
 		return 0;
-	int rc = front_base(f, &base, err);
+	int rc = front_base(r, &base, err);
 	if (rc < 0)
 		return rc;
 	json_t *most = json_object_get(json_object_get(base, "limits"), "timeout_ms");
@@ -179,11 +180,11 @@ static int set_timeout(struct front *f, struct airlock_settings *s, json_t *argu
 	return airlock_settings_set(s, "timeout", text, "timeout", err);
 }
 
-static int prepare(struct front *f, json_t *arguments, struct airlock_job **ret, struct airlock_error *err)
+static int prepare(const struct mcp_request *r, json_t *arguments, struct airlock_job **ret, struct airlock_error *err)
 {
 	struct airlock_settings *s = NULL;
 	const char *dir = json_string_value(json_object_get(arguments, "working_dir"));
-	int rc = front_settings(f, &s, err);
+	int rc = front_settings(r, &s, err);
 	if (rc >= 0)
 		rc = airlock_settings_set_command(s, json_string_value(json_object_get(arguments, "command")), err);
 	if (rc >= 0 && dir && *dir)
@@ -193,7 +194,7 @@ static int prepare(struct front *f, json_t *arguments, struct airlock_job **ret,
 	if (rc >= 0)
 		rc = set_paths(s, arguments, err);
 	if (rc >= 0)
-		rc = set_timeout(f, s, arguments, err);
+		rc = set_timeout(r, s, arguments, err);
 	if (rc >= 0)
 		rc = airlock_job_prepare(s, ret, err);
 	airlock_settings_free(s);
@@ -209,7 +210,7 @@ void tool_run_command(struct mcp_request *r, json_t *arguments)
 		return;
 	}
 	mcp_keep(r, c, release, cancel);
-	if (prepare(front_of(r), arguments, &c->job, &err) < 0) {
+	if (prepare(r, arguments, &c->job, &err) < 0) {
 		front_fail_run(r, &err);
 		return;
 	}

@@ -252,6 +252,14 @@ def bytes_that_are_no_text(place):
 
 
 @test
+def the_history_says_which_client_asked(place):
+    with Client(place) as client:
+        client.initialize()
+        run = client.run("echo x >a")["structuredContent"]["run"]
+        assert "mcp: test" in place.airlock("show", run, "--json").stdout
+
+
+@test
 def the_servers_options_hold_for_every_call(place):
     with Client(place, "--profile", "strict") as client:
         client.initialize()
