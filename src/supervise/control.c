@@ -3,6 +3,7 @@
 #include "supervise/internal.h"
 
 #include "child/program.h"
+#include "sys/probe.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -64,6 +65,21 @@ static void on_tty(struct supervise *s, int master)
 	supervise_resize(s);
 }
 
+/* Mostly it is a file system that cannot have layers, or be one: which they are is the first thing to know. */
+static void explain_layer(const struct supervise *s, const char *path, const char *what, const char *why,
+			  struct airlock_error *err)
+{
+	struct sys_fs project, state;
+	sys_fs_examine(path, &project);
+	sys_fs_examine(s->spec.run_dir, &state);
+	base_error(err, AIRLOCK_ERR_UNAVAILABLE, what, path,
+		   "changes in %s (%s) cannot be captured with airlock's state on %s: cannot %s: %s", path,
+		   project.errnum ? "unknown" : project.type, state.errnum ? "an unknown file system" : state.type,
+		   what, why);
+	base_hint(err, "point XDG_STATE_HOME to another file system, or let the command write straight to the project "
+		       "with `--changes direct`; `airlock doctor` says more");
+}
+
 /* What was being done to which path, in words a person can act on. */
 static void explain_mount(const struct supervise *s, const struct child_message *m, struct airlock_error *err)
 {
@@ -77,10 +93,7 @@ static void explain_mount(const struct supervise *s, const struct child_message 
 	} else if (!in_plan && m->subject < s->spec.n_layers)
 		path = s->spec.layers[m->subject].root;
 	if (is_layer) {
-		base_error(err, AIRLOCK_ERR_UNAVAILABLE, what, path,
-			   "changes in %s cannot be captured here: cannot %s: %s", path, what, why);
-		base_hint(err, "`airlock doctor` says more; `--changes direct` lets the command write straight to the "
-			       "project");
+		explain_layer(s, path, what, why, err);
 		return;
 	}
 	base_error(err, AIRLOCK_ERR_INIT_FAILED, what, path, "the sandbox could not be set up: cannot %s%s%s: %s", what,
