@@ -4,7 +4,7 @@
 
     workspace_fuse.py BUILD
 
-The server (s3rver, from npm) is installed once into the user's cache, started here and stopped at the end.
+The server (s3rver, from npm) is installed once into the cache, started here and stopped at the end.
 """
 import os
 import shutil
@@ -24,7 +24,8 @@ sys.path.insert(0, str(TOP / "tools"))
 import tap  # noqa: E402
 
 AIRLOCK = str(Path(sys.argv[1]).resolve() / "airlock")
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "airlock-tests", "npm")
+CACHE = Path("/var/cache" if os.getuid() == 0 else os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "airlock-tests", "npm")
+AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"  # the machine's own, which node does not look at by itself
 SERVER = "s3rver@3.7.1"
 BACKENDS = os.environ.get("AIRLOCK_TEST_BACKENDS", "bubblewrap").split()
 
@@ -45,8 +46,10 @@ def install_server():
     program = CACHE / "node_modules/.bin/s3rver"
     if not program.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
+        environment = dict(os.environ, **({"NODE_EXTRA_CA_CERTS": AUTHORITIES} if Path(AUTHORITIES).exists() else {}))
         try:
-            done = subprocess.run(["npm", "install", "--prefix", CACHE, "--no-audit", "--no-fund", SERVER], timeout=240,
+            done = subprocess.run(["npm", "install", "--prefix", CACHE, "--no-audit", "--no-fund", "--fetch-retries", "1",
+                                   "--fetch-timeout", "20000", SERVER], env=environment, timeout=240,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True)
         except subprocess.TimeoutExpired as error:
             raise Needs("the npm registry, which does not answer") from error
