@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fs/fs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ── Backend ── */
@@ -88,6 +89,14 @@ static int can_do(const struct airlock_job *job, const struct backend *b, struct
 			  "%s cannot capture changes; it can be had with --changes direct", b->name);
 }
 
+/* What could be had at the price of something is worth knowing beside how to get everything. */
+static void add_way_out(struct airlock_error *why)
+{
+	size_t n = strlen(why->hint);
+	(void)snprintf(why->hint + n, sizeof why->hint - n,
+		       "%sor use --changes direct: backend landlock can do that here", n ? "; " : "");
+}
+
 /* The first that has everything, else the first that works: also before one that does without namespaces. */
 static int choose_automatically(struct airlock_job *job, char **ret_because, struct airlock_error *err)
 {
@@ -103,6 +112,8 @@ static int choose_automatically(struct airlock_job *job, char **ret_because, str
 			return 0;
 		if (rc < 0 && why.code == 0)
 			why = reason;
+		else if (rc < 0 && (*b)->in_place && !reason.hint[0])
+			add_way_out(&why);
 	}
 	return job->backend ? 0 : fall_back(job, &why, ret_because, err);
 }

@@ -165,10 +165,24 @@ signal.pause()' "$HOME/socket" >"$BATS_TEST_TMPDIR/port" 3>&- &
 	assert_json landlock isolation backend
 	without_namespaces "$AIRLOCK" run --json -- cat file
 	assert_refused unavailable
+	[[ $(json_get error hint) == *'or use --changes direct: backend landlock can do that here' ]] || fail "expected the way out"
 	write_config '[sandbox]' 'fallback_on_unavailable = "warn"'
 	without_namespaces "$AIRLOCK" run --json -- cat file
 	assert_status 0
 	assert_json passthrough isolation backend
+}
+
+@test "an outer airlock without nested leaves the inner one Landlock" {
+	unset AIRLOCK_BACKEND
+	mkdir inner
+	# shellcheck disable=SC2016 # expanded inside
+	run_airlock run --discard -- bash -c '
+		export XDG_STATE_HOME=$PWD/state XDG_DATA_HOME=$PWD/data XDG_CONFIG_HOME=$PWD/config
+		"$1" run --json -p inner -C inner --changes direct -c "echo inside; echo x >../file; echo y >made; cat made" 2>/dev/null' bash "$AIRLOCK"
+	assert_status 0
+	assert_json landlock isolation backend
+	assert_json $'inside\ny' stdout
+	assert_file file original
 }
 
 @test "explain says that nothing is mounted" {
