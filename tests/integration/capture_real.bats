@@ -91,6 +91,19 @@ git_worktree() {
 	directly 'git -C tree status --porcelain'
 }
 
+@test "a submodule, made outside, changed and moved on inside" {
+	each_backend git_submodule
+}
+git_submodule() {
+	git_project
+	git clone -q --no-hardlinks . "$HOME/library"
+	directly "$GIT"'git -c protocol.file.allow=always submodule --quiet add "file://$HOME/library" lib && git commit -q -m "a submodule"'
+	works_as_direct "$GIT"'
+		cd lib && echo more >docs/page && git commit -q -a -m "in the submodule"
+		cd .. && git add lib && git commit -q -m "moved on" && git submodule status' .git/index .git/modules/lib/index
+	directly 'test -z "$(git status --porcelain)" && git -C lib log -1 --format=%s | grep -qx "in the submodule"'
+}
+
 @test "git mv of a directory that was there before" {
 	each_backend git_mv
 }

@@ -56,7 +56,7 @@ works() {
 both_ways() {
 	works "$1"
 	rm -rf "${1:?}/project"
-	XDG_STATE_HOME=$1/state
+	export XDG_STATE_HOME=$1/state
 	works "$1"
 }
 
@@ -68,7 +68,7 @@ both_ways() {
 @test "a subvolume of btrfs" {
 	mounted_image btrfs 128M mkfs.btrfs -q
 	btrfs subvolume create "$MOUNTED/volume" >/dev/null
-	XDG_STATE_HOME=$MOUNTED/state
+	export XDG_STATE_HOME=$MOUNTED/state
 	works "$MOUNTED/volume"
 }
 
@@ -96,7 +96,7 @@ both_ways() {
 		none "$MOUNTED_BELOW/merged"
 	MOUNTED=$MOUNTED_BELOW/merged
 	works "$MOUNTED"
-	XDG_STATE_HOME=$MOUNTED/state
+	export XDG_STATE_HOME=$MOUNTED/state
 	make_project "$MOUNTED/second"
 	run_airlock run --json -c 'echo changed >file'
 	if [ "$status" -eq 0 ]; then

@@ -341,6 +341,38 @@ closed_directory() {
 	chmod 755 closed
 }
 
+@test "killed while directories that are closed are opened up: they are closed again, and nothing is half" {
+	is_root && skip "needs: an ordinary user"
+	command -v strace >/dev/null || skip "needs: strace"
+	each_backend closed_killed
+}
+closed_killed() {
+	mkdir -p closed/in
+	echo in >closed/in/file
+	age .
+	keep_tree before .
+	run_captured -c 'echo changed >closed/in/file; echo new >closed/in/new; chmod 000 closed/in closed'
+	assert_json applied changes state
+	keep_tree after .
+	local call when
+	for call in chmod fsync renameat2 unlinkat; do
+		for ((when = 1; when < 30; when += 1 + when / 4)); do
+			run_program strace -qq -o /dev/null -e trace=none -e "inject=$call:signal=KILL:when=$when" "$AIRLOCK" undo "$RUN"
+			[ "$status" -ne 0 ] || when=1000 # there are no more of these
+			run_airlock recover
+			[ "$status" -le 1 ] || fail "recover after $call $when"
+			if python3 "$CAPTURE/tree.py" same "$BATS_TEST_TMPDIR/before.tree" . >/dev/null; then
+				run_airlock undo "$RUN"
+				assert_status 0
+			fi
+			assert_same_tree after .
+		done
+	done
+	run_airlock undo "$RUN"
+	assert_status 0
+	assert_same_tree before .
+}
+
 @test "a mount point inside the project gives a clear error" {
 	is_root || skip "needs: root"
 	each_backend mount_point
@@ -481,6 +513,26 @@ editor_forced() {
 	seq -f 'line %g' "$(cat "$BATS_TEST_TMPDIR/edits")" | sort >"$BATS_TEST_TMPDIR/all"
 	[ -z "$(comm -23 "$BATS_TEST_TMPDIR/all" "$BATS_TEST_TMPDIR/kept")" ] ||
 		fail "lost: $(comm -23 "$BATS_TEST_TMPDIR/all" "$BATS_TEST_TMPDIR/kept" | head)"
+}
+
+@test "somebody who does not let go of a project: busy, and nothing is done" {
+	command -v flock >/dev/null || skip "needs: flock"
+	each_backend busy
+}
+busy() {
+	run_captured --hold -c 'echo changed >file'
+	run_airlock apply "$RUN" # makes the lock
+	run_airlock undo "$RUN"
+	exec 7<>"$(find "$XDG_STATE_HOME/airlock/locks" -type f)"
+	flock -x 7
+	run_airlock apply "$RUN" --json
+	exec 7>&-
+	assert_status 125
+	assert_json busy error code
+	assert_file file original
+	run_airlock apply "$RUN"
+	assert_status 0
+	assert_file file changed
 }
 
 @test "one applier at a time: the others wait, or say busy" {
