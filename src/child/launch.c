@@ -28,14 +28,17 @@
 #define LAST_SIGNAL 64
 #define KERNEL_SIGSET_BYTES 8
 
-static int child_call(struct launch *l, const char *name, long rc)
+/* The address sanitizer marks the frames of functions in memory that stays the caller's, and these never return. */
+#define IN_CHILD __attribute__((no_sanitize_address))
+
+IN_CHILD static int child_call(struct launch *l, const char *name, long rc)
 {
 	if (rc < 0)
 		l->failed_call = name;
 	return (int)rc;
 }
 
-static int write_text(struct launch *l, const char *path, const char *text, size_t len)
+IN_CHILD static int write_text(struct launch *l, const char *path, const char *text, size_t len)
 {
 	long fd = raw_call4(__NR_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
 	if (fd < 0)
@@ -45,7 +48,7 @@ static int write_text(struct launch *l, const char *path, const char *text, size
 	return child_call(l, path, rc);
 }
 
-static size_t put_number(char *out, uint32_t v)
+IN_CHILD static size_t put_number(char *out, uint32_t v)
 {
 	char digits[12];
 	size_t n = 0, at = 0;
@@ -58,7 +61,7 @@ static size_t put_number(char *out, uint32_t v)
 }
 
 /* "1000 1000 1" */
-static int write_map(struct launch *l, const char *path, uint32_t id)
+IN_CHILD static int write_map(struct launch *l, const char *path, uint32_t id)
 {
 	char text[40];
 	size_t n = put_number(text, id);
@@ -70,7 +73,7 @@ static int write_map(struct launch *l, const char *path, uint32_t id)
 }
 
 /* Capabilities survive the execution of a program by somebody who is not root only when they are ambient. */
-static int keep_capabilities(struct launch *l)
+IN_CHILD static int keep_capabilities(struct launch *l)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct caps[2];
@@ -87,7 +90,7 @@ static int keep_capabilities(struct launch *l)
 	return rc;
 }
 
-static int own_namespace(struct launch *l)
+IN_CHILD static int own_namespace(struct launch *l)
 {
 	int rc = write_text(l, "/proc/self/setgroups", "deny", 4);
 	if (rc >= 0)
@@ -98,7 +101,7 @@ static int own_namespace(struct launch *l)
 }
 
 /* Handlers go with exec; what the caller ignores would stay ignored. */
-static void reset_signals(void)
+IN_CHILD static void reset_signals(void)
 {
 	struct {
 		void *handler;
@@ -110,7 +113,7 @@ static void reset_signals(void)
 		(void)raw_call4(__NR_rt_sigaction, sig, &by_default, 0, KERNEL_SIGSET_BYTES);
 }
 
-static int become(struct launch *l)
+IN_CHILD static int become(struct launch *l)
 {
 	static const char *const no_environment[] = {NULL};
 	int rc = 0;
@@ -133,7 +136,7 @@ struct shared {
 	int result;
 };
 
-static int child_main(void *data)
+IN_CHILD static int child_main(void *data)
 {
 	struct shared *s = data;
 	s->result = become(s->l);
@@ -141,7 +144,7 @@ static int child_main(void *data)
 	return 127;
 }
 
-int launch(struct launch *l, pid_t *ret_pid)
+IN_CHILD int launch(struct launch *l, pid_t *ret_pid)
 {
 	_Alignas(16) char stack[STACK_BYTES];
 	struct shared s = {.l = l};
