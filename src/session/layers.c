@@ -229,13 +229,14 @@ static const char *unfinished(const struct supervise_result *r)
 	return NULL;
 }
 
+/* Returns more than 0 when the record has been saved, too. */
 static int decide(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
 		  const struct supervise_result *result)
 {
 	struct gate_rules rules = {.hold = &job->config->gate_hold, .allow = &job->config->gate_allow};
 	int rc = change_scan(c->set, &c->notes, &c->error);
 	if (rc < 0 || c->set->n == 0)
-		return rc;
+		return rc < 0 ? rc : 0;
 	rc = gate_judge(c->set, &rules, &c->error);
 	if (rc < 0)
 		return rc;
@@ -282,9 +283,9 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 		record_direct(job, run_dir);
 		return;
 	}
-	(void)decide(c, job, run_dir, result);
-	_cleanup_free_ char *record = path_join(run_dir, "changes");
-	bool saved = record && change_set_save(c->set, record, &c->error) == 0;
+	bool saved = decide(c, job, run_dir, result) > 0;
+	_cleanup_free_ char *record = saved ? NULL : path_join(run_dir, "changes");
+	saved = saved || (record && change_set_save(c->set, record, &c->error) == 0);
 	remove_leftovers(run_dir, saved && c->set->n == 0 && c->error.code == 0);
 }
 
