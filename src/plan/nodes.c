@@ -148,7 +148,7 @@ struct place {
 static struct place resolve(struct nodes *t, const struct plan_world *w, const char *path);
 
 /* Hundreds of rules share a few dozen directories: each is resolved once. Borrowed from the table. */
-static const struct known_dir *resolve_dir(struct nodes *t, const struct plan_world *w, const char *dir)
+static struct known_dir *resolve_dir(struct nodes *t, const struct plan_world *w, const char *dir)
 {
 	for (size_t i = t->n_known; i-- > 0;) /* rules for one directory mostly follow each other */
 		if (strcmp(t->known[i].path, dir) == 0)
@@ -164,7 +164,7 @@ static const struct known_dir *resolve_dir(struct nodes *t, const struct plan_wo
 		free(p.real);
 		return NULL;
 	}
-	t->known[t->n_known++] = (struct known_dir){copy, p.real, p.type != PLAN_MISSING};
+	t->known[t->n_known++] = (struct known_dir){copy, p.real, p.type != PLAN_MISSING, NODES_NONE};
 	return &t->known[t->n_known - 1];
 }
 
@@ -212,6 +212,51 @@ static enum plan_mount_kind kind_of(enum policy_access access)
 	return PLAN_EMPTY_DIR;
 }
 
+/* The deepest directory above path that exists. */
+static struct known_dir *existing_dir(struct nodes *t, const struct plan_world *w, const char *path)
+{
+	_cleanup_free_ char *dir = path_dirname(path);
+	struct known_dir *known = dir ? resolve_dir(t, w, dir) : NULL;
+	while (known && !known->exists) {
+		char *up = path_dirname(dir);
+		free(dir);
+		dir = up;
+		known = dir ? resolve_dir(t, w, dir) : NULL;
+	}
+	t->failed |= !known;
+	return known;
+}
+
+/* Hundreds of built-in secrets do not exist. What keeps them from coming to be is that the directory they would be made in
+ * is rebuilt, so one of them speaks for all: the first, which is the one that a rebuilt directory is explained with. */
+static bool is_guarded(struct nodes *t, const struct plan_world *w, const char *real, const char *because)
+{
+	if (strncmp(because, "built-in", strlen("built-in")) != 0)
+		return false;
+	struct known_dir *dir = existing_dir(t, w, real);
+	if (!dir)
+		return false;
+	if (dir->guard == NODES_NONE) {
+		dir->guard = t->n; /* the caller puts it there */
+		return false;
+	}
+	struct node *first = &t->v[dir->guard];
+	if (path_compare(real, first->path) < 0) {
+		char *path = strdup(real), *why = strdup(because);
+		if (!path || !why) {
+			t->failed = true;
+			free(path);
+			free(why);
+			return true;
+		}
+		free(first->path);
+		free(first->because);
+		first->path = path;
+		first->because = why;
+	}
+	return true;
+}
+
 static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_access access, const char *path,
 		     const char *because, struct strs *notes)
 {
@@ -225,6 +270,8 @@ static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_ac
 	if (missing && access == POLICY_WRITE)
 		strs_addf(notes, "%s does not exist and is left out (%s)", path, because);
 	if (missing && (access == POLICY_WRITE || access == POLICY_READ))
+		return;
+	if (missing && access == POLICY_HIDE && !place.is_link && is_guarded(t, w, real, because))
 		return;
 	enum plan_mount_kind kind = kind_of(access);
 	bool bound = kind == PLAN_READ || kind == PLAN_WRITE;

@@ -24,6 +24,7 @@ struct node {
 struct known_dir {
 	char *path, *real;
 	bool exists;
+	size_t guard; /* of the built-in secrets that do not exist in it, the node of the first; NODES_NONE: none */
 };
 
 struct nodes {
