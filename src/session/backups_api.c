@@ -9,6 +9,7 @@
 #include "session/backups_api.h"
 #include "session/history.h"
 #include "session/projects_api.h"
+#include "session/records_text.h"
 
 #include <string.h>
 
@@ -17,6 +18,7 @@
 struct listing {
 	struct json j;
 	struct buf *out;
+	struct text_looks looks;
 };
 
 static void add_when(struct json *j, const char *key, int64_t ns)
@@ -28,7 +30,8 @@ static void add_when(struct json *j, const char *key, int64_t ns)
 
 static int file_json(const struct store_file *f, void *data, struct airlock_error *err)
 {
-	struct json *j = &((struct listing *)data)->j;
+	struct listing *l = data;
+	struct json *j = &l->j;
 	json_open_object(j, NULL);
 	json_int(j, "id", f->id);
 	json_path(j, "path", f->path);
@@ -37,7 +40,7 @@ static int file_json(const struct store_file *f, void *data, struct airlock_erro
 		json_path(j, "target", f->target);
 	json_int(j, "size", f->size);
 	add_when(j, "mtime", f->mtime);
-	json_bool(j, "is_text", f->is_text);
+	json_bool(j, "is_text", records_text(&l->looks, f));
 	json_bool(j, "is_ignored", f->is_ignored);
 	json_bool(j, "is_deleted", f->is_deleted);
 	json_path(j, "last_approved_copy_path", f->last_approved_copy_path);
@@ -67,21 +70,24 @@ int airlock_files(const struct airlock_settings *s, const char *dir, int deleted
 {
 	struct project_view v;
 	struct buf out = BUF_INIT;
-	struct listing l = {.j = json_begin(&out, true), .out = &out};
+	struct listing l = {.j = json_begin(&out, true), .out = &out, .looks = {.root_fd = -1}};
 	int rc = project_view_open(&v, s, dir, err);
 	rc = rc < 0 ? rc : project_view_need(&v, err);
-	if (json) {
+	if (rc == 0 && json) {
+		l.looks = records_text_begin(v.dir);
 		json_open_object(&l.j, NULL);
 		json_open_array(&l.j, "files");
 	}
 	rc = rc < 0 ? rc
 		    : (deleted ? store_file_each_deleted : store_file_each)(v.store, v.id, json ? file_json : file_text,
 									    &l, err);
-	if (json) {
+	if (rc == 0 && json) {
 		json_close(&l.j);
 		json_close(&l.j);
 		buf_addc(&out, '\n');
+		records_text_keep(&l.looks, v.store);
 	}
+	records_text_done(&l.looks);
 	project_view_done(&v);
 	*ret_text = rc == 0 ? buf_take(&out) : NULL;
 	buf_done(&out);

@@ -186,11 +186,10 @@ static int scan(struct project_view *v, void (*progress)(size_t seen, void *data
 		char **ret_text, struct airlock_error *err)
 {
 	struct project *p = NULL;
-	int64_t files;
 	int rc = open_project(&v->host, v->dir, true, progress, data, &p, err);
 	if (rc == 0 && !v->store)
 		rc = store_open(v->host.state_dir, STORE_WAIT_MS, &v->store, err);
-	rc = rc < 0 ? rc : records_scan(v->store, p, &files, progress, data, err);
+	rc = rc < 0 ? rc : records_scan(v->store, p, progress, data, err);
 	rc = rc < 0 ? rc : project_set_known(v->host.state_dir, v->dir, true, err);
 	rc = rc < 0 ? rc : tell(v, p, json, ret_text, err);
 	project_free(p);

@@ -41,15 +41,22 @@ static bool looks_like_text(int dir_fd, const char *name)
 	return n >= 0 && !memchr(head, '\0', (size_t)n);
 }
 
-void records_look(int dir_fd, const char *name, struct store_file *f)
+void records_glance(int dir_fd, const char *name, struct store_file *f)
 {
 	char target[PATH_MAX];
-	f->is_text = false;
+	f->is_text = 0;
 	f->target = NULL;
 	if (strcmp(f->type, "file") == 0) {
-		f->is_text = f->size == 0 || looks_like_text(dir_fd, name);
+		f->is_text = f->size == 0 ? 1 : STORE_TEXT_UNKNOWN;
 	} else if (strcmp(f->type, "symlink") == 0) {
 		ssize_t n = readlinkat(dir_fd, name, target, sizeof target);
 		f->target = n >= 0 && n < (ssize_t)sizeof target ? strndup(target, (size_t)n) : NULL;
 	}
+}
+
+void records_look(int dir_fd, const char *name, struct store_file *f)
+{
+	records_glance(dir_fd, name, f);
+	if (f->is_text == STORE_TEXT_UNKNOWN)
+		f->is_text = looks_like_text(dir_fd, name);
 }

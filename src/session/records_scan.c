@@ -26,7 +26,7 @@ struct known {
 struct scan {
 	struct store *store;
 	int64_t project, now;
-	struct known *known; /* by path */
+	struct known *known; /* by path, as the store gives them */
 	size_t n_known, cap;
 	size_t seen, rows;
 	const char *prefix; /* of this root's paths: "", or the root itself */
@@ -98,7 +98,9 @@ static int put(struct scan *s, int dir_fd, const char *name, struct store_file *
 	int rc = count_row(s);
 	if (rc < 0)
 		return rc;
-	records_look(dir_fd, name, f);
+	/* Opening every file would take as long as all the rest, and only a list of them asks. Such a list reaches the
+	 * project's own paths; those of other roots are looked into here. */
+	(*s->prefix ? records_look : records_glance)(dir_fd, name, f);
 	f->last_seen = s->now;
 	rc = store_file_put(s->store, s->project, f, NULL, s->err);
 	base_freep(&f->target);
@@ -199,17 +201,10 @@ static void forget_known(struct scan *s)
 	free(s->known);
 }
 
-static int count_file(const struct store_file *f, void *data, struct airlock_error *err)
-{
-	*(int64_t *)data += !f->is_deleted;
-	return 0;
-}
-
 static int scan_all(struct scan *s, const struct project *project)
 {
 	int rc = store_file_each(s->store, s->project, remember, s, s->err);
-	if (rc == 0 && s->n_known > 0)
-		qsort(s->known, s->n_known, sizeof *s->known, by_path);
+	store_bulk(s->store, true);
 	for (size_t i = 0; rc == 0 && i < project->n_roots; i++) {
 		s->prefix = i == 0 ? "" : project->roots[i].path;
 		rc = walk_root(s, project->roots[i].path);
@@ -219,16 +214,16 @@ static int scan_all(struct scan *s, const struct project *project)
 		rc = store_commit(s->store, s->err);
 	else if (s->rows > 0)
 		store_rollback(s->store);
+	store_bulk(s->store, false);
 	return rc < 0 ? rc : store_project_scanned(s->store, s->project, s->now, s->err);
 }
 
-int records_scan(struct store *store, const struct project *project, int64_t *ret_files,
-		 void (*progress)(size_t seen, void *data), void *data, struct airlock_error *err)
+int records_scan(struct store *store, const struct project *project, void (*progress)(size_t seen, void *data),
+		 void *data, struct airlock_error *err)
 {
 	struct scan s = {.store = store, .now = store_now(), .progress = progress, .data = data, .err = err};
 	int rc = store_project_add(store, project->dir, &s.project, err);
 	rc = rc < 0 ? rc : scan_all(&s, project);
 	forget_known(&s);
-	*ret_files = 0;
-	return rc < 0 ? rc : store_file_each(store, s.project, count_file, ret_files, err);
+	return rc;
 }

@@ -23,12 +23,22 @@ static struct store_file read_row(struct sql *q)
 				   .mtime = sql_int(q, 5),
 				   .ctime = sql_int(q, 6),
 				   .inode = sql_int(q, 7),
-				   .is_text = sql_int(q, 8) != 0,
+				   .is_text = (int)sql_int(q, 8),
 				   .is_ignored = sql_int(q, 9) != 0,
 				   .is_deleted = sql_int(q, 10) != 0,
 				   .last_approved_copy_path = sql_text(q, 11),
 				   .first_seen = sql_int(q, 12),
 				   .last_seen = sql_int(q, 13)};
+}
+
+static int find_id(struct store *s, int64_t project, const char *path, int64_t *ret_id, struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q = sql_begin(s, "SELECT id FROM file WHERE project_id = ? AND path = ?", err);
+	sql_bind_int(&q, project);
+	sql_bind_blob(&q, path);
+	if (sql_next(&q))
+		*ret_id = sql_int(&q, 0);
+	return q.rc;
 }
 
 int store_file_put(struct store *s, int64_t project, const struct store_file *f, int64_t *ret_id,
@@ -40,7 +50,7 @@ int store_file_put(struct store *s, int64_t project, const struct store_file *f,
 		" ON CONFLICT(project_id, path) DO UPDATE SET type = excluded.type, target = excluded.target,"
 		" size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, inode = excluded.inode,"
 		" is_text = excluded.is_text, is_ignored = excluded.is_ignored, is_deleted = 0,"
-		" last_seen = excluded.last_seen RETURNING id";
+		" last_seen = excluded.last_seen";
 	/* A scan puts a hundred thousand: the statement is prepared once. */
 	struct sql q = {.store = s, .stmt = s->put_file, .err = err, .next = 1};
 	if (!q.stmt) {
@@ -58,11 +68,9 @@ int store_file_put(struct store *s, int64_t project, const struct store_file *f,
 	sql_bind_int(&q, f->is_text);
 	sql_bind_int(&q, f->is_ignored);
 	sql_bind_int(&q, f->last_seen);
-	if (sql_next(&q) && ret_id)
-		*ret_id = sql_int(&q, 0);
 	(void)sql_run(&q);
 	sql_reset(&q);
-	return q.rc;
+	return q.rc < 0 || !ret_id ? q.rc : find_id(s, project, f->path, ret_id, err);
 }
 
 int store_file_find(struct store *s, int64_t project, const char *path, struct store_file *ret,
@@ -78,6 +86,16 @@ int store_file_find(struct store *s, int64_t project, const char *path, struct s
 	if (q.rc < 0)
 		store_file_done(ret);
 	return q.rc < 0 ? q.rc : 1;
+}
+
+int store_file_set_text(struct store *s, int64_t id, int64_t ctime, bool is_text, struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q =
+		sql_begin(s, "UPDATE file SET is_text = ? WHERE id = ? AND ctime = ? AND is_text < 0", err);
+	sql_bind_int(&q, is_text);
+	sql_bind_int(&q, id);
+	sql_bind_int(&q, ctime);
+	return sql_run(&q);
 }
 
 static int run_on(struct store *s, const char *text, int64_t id, struct airlock_error *err)

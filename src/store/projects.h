@@ -26,6 +26,8 @@ int store_project_remove(struct store *s, int64_t id, struct airlock_error *err)
 void store_projects_done(struct store_projects *l);
 #define _cleanup_projects_ _cleanup_(store_projects_done)
 
+#define STORE_TEXT_UNKNOWN (-1)
+
 /* Given strings are borrowed, returned ones the caller's (store_file_done). */
 struct store_file {
 	int64_t id;
@@ -33,7 +35,8 @@ struct store_file {
 	const char *type;   /* "file", "directory", "symlink", "other" */
 	const char *target; /* of a symlink, or NULL */
 	int64_t size, mtime, ctime, inode;
-	bool is_text, is_ignored, is_deleted;
+	int is_text; /* 0, 1, or STORE_TEXT_UNKNOWN: nobody has looked into it yet */
+	bool is_ignored, is_deleted;
 	const char *last_approved_copy_path; /* "" when there is no backup */
 	int64_t first_seen, last_seen;
 };
@@ -46,6 +49,8 @@ int store_file_put(struct store *s, int64_t project, const struct store_file *f,
 int store_file_find(struct store *s, int64_t project, const char *path, struct store_file *ret,
 		    struct airlock_error *err); /* 1 or 0 */
 int store_file_mark_deleted(struct store *s, int64_t id, struct airlock_error *err);
+/* Only what is unknown, and of this ctime still. */
+int store_file_set_text(struct store *s, int64_t id, int64_t ctime, bool is_text, struct airlock_error *err);
 int store_file_rename(struct store *s, int64_t id, const char *path, struct airlock_error *err);
 int store_file_remove(struct store *s, int64_t id, struct airlock_error *err);
 /* In the order of their paths. each returns 0 to go on. The file is valid during the call only. */

@@ -68,6 +68,16 @@ void store_rollback(struct store *s)
 	s->in_transaction = false;
 }
 
+/* The first to open it reads the whole log, and most of our processes are the first: it is kept short. Moving it into the
+ * database waits for the disk, so while one process puts in many rows it may grow to some megabytes. */
+#define LOG_PAGES 100
+#define LOG_PAGES_BULK 4000
+
+void store_bulk(struct store *s, bool on)
+{
+	(void)sqlite3_wal_autocheckpoint(s->db, on ? LOG_PAGES_BULK : LOG_PAGES);
+}
+
 /* ── Opening ── */
 
 /* Ours before SQLite makes it: private whatever the umask is, and never through a symlink. */
@@ -135,9 +145,8 @@ static int configure(struct store *s, const char *dir, struct airlock_error *err
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	/* The first to open it reads the whole log, and most of our processes are the first: it is kept short. */
-	int rc = sql_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 100",
-			  err);
+	(void)sqlite3_wal_autocheckpoint(s->db, LOG_PAGES);
+	int rc = sql_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY", err);
 	rc = rc < 0 ? rc : store_schema_version(s, &version, err);
 	if (rc < 0)
 		return rc;

@@ -36,5 +36,7 @@ void store_closep(struct store **s);
 int store_begin(struct store *s, struct airlock_error *err);
 int store_commit(struct store *s, struct airlock_error *err);
 void store_rollback(struct store *s);
+/* Many transactions follow: the log is moved into the database seldom, until the first transaction after false. */
+void store_bulk(struct store *s, bool on);
 
 int64_t store_now(void);

@@ -77,6 +77,30 @@ add_project() {
 	run ! grep -q $'\377' "$RAW_STDOUT"
 }
 
+@test "whether a file is text is found out by the list, of what is there or of the backup" {
+	printf 'a\0b' >binary
+	printf 'a\0b' >changes
+	printf 'a\0b' >turns
+	echo x >deleted
+	echo x >linked
+	mkdir "$HOME/lib"
+	printf 'a\0b' >"$HOME/lib/binary"
+	echo x >"$HOME/lib/text"
+	ln -s "$HOME/lib" lib
+	add_project
+	lib=$(cd "$HOME/lib" && pwd -P)
+	"$AIRLOCK" run -c 'rm deleted; echo x >changes'
+	echo text now >turns # the record is of what it was
+	rm linked
+	ln -s /dev/zero linked
+	for _ in first second; do
+		run_airlock files --json
+		assert_status 0
+		[ "$(json "{f['path'].replace('$lib', 'LIB'): f['is_text'] for f in d['files'] if f['type'] == 'file'}")" = \
+			"{'LIB/binary': False, 'LIB/text': True, 'binary': False, 'changes': True, 'deleted': True, 'file': True, 'linked': False, 'turns': True}" ]
+	done
+}
+
 @test "what is ignored is what git ignores" {
 	rm -r .git
 	git init -q .

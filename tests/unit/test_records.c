@@ -137,6 +137,29 @@ static void a_backup_that_goes_takes_its_deleted_file_along(void **state)
 	store_close(s);
 }
 
+static void only_what_is_unknown_and_unchanged_becomes_text(void **state)
+{
+	struct store *s = NULL;
+	int64_t project = 0, id = 0;
+	struct store_file f = {.path = "f", .type = "file", .ctime = 7, .is_text = STORE_TEXT_UNKNOWN}, now;
+	assert_int_equal(store_open(dir, 1000, &s, NULL), 0);
+	assert_int_equal(store_project_add(s, "/p", &project, NULL), 0);
+	assert_int_equal(store_file_put(s, project, &f, &id, NULL), 0);
+	static const struct {
+		int64_t ctime;
+		bool is_text;
+		int after;
+	} steps[] = {{6, true, STORE_TEXT_UNKNOWN}, {7, true, 1}, {7, false, 1}};
+	for (size_t i = 0; i < AL_ARRAY_LEN(steps); i++) {
+		assert_int_equal(store_file_set_text(s, id, steps[i].ctime, steps[i].is_text, NULL), 0);
+		assert_int_equal(store_file_find(s, project, "f", &now, NULL), 1);
+		assert_int_equal(now.id, id);
+		assert_int_equal(now.is_text, steps[i].after);
+		store_file_done(&now);
+	}
+	store_close(s);
+}
+
 /* ── The audit file ── */
 
 static int verify(struct store *s)
@@ -174,8 +197,11 @@ static void the_chain_goes_on_across_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_scanners_rule),  cmocka_unit_test(names_of_backups),
-		TEST(the_indexes_are_used),	      TEST(a_backup_that_goes_takes_its_deleted_file_along),
+		TEST(only_what_is_unknown_and_unchanged_becomes_text),
+		cmocka_unit_test(the_scanners_rule),
+		cmocka_unit_test(names_of_backups),
+		TEST(the_indexes_are_used),
+		TEST(a_backup_that_goes_takes_its_deleted_file_along),
 		TEST(the_chain_goes_on_across_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
