@@ -310,7 +310,8 @@ static int check_apply(const struct apply_request *request, const struct apply_t
 		return rc < 0 ? rc : 0;
 	for (size_t i = 0; i < set->n; i++) {
 		const struct change *c = &set->v[i];
-		bool ours = request->selected ? request->selected[i] : c->verdict == CHANGE_APPLY;
+		/* Also of what waits for a person: a command applied in part around it is a state nobody has seen. */
+		bool ours = request->selected ? request->selected[i] : c->verdict != CHANGE_SKIP;
 		if (c->state != CHANGE_CONFLICT || !ours)
 			continue;
 		return base_error(err, AIRLOCK_ERR_CONFLICT, "apply", c->path, "%s: %s", c->path,

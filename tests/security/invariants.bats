@@ -316,6 +316,22 @@ i3_deleted() {
 	assert_file one $'one\ntheirs'
 }
 
+@test "I3 a conflict on what waits for a person holds the rest as well" {
+	each_backend i3_sensitive
+}
+i3_sensitive() {
+	some_project
+	mkdir -p .git/hooks
+	echo old >.git/hooks/pre-commit
+	theirs() { echo theirs >.git/hooks/pre-commit; }
+	meanwhile 'echo ours >.git/hooks/pre-commit; echo ours >two' theirs
+	assert_json held state
+	assert_change .git/hooks/pre-commit state=conflict
+	assert_change two state=held 'reason=*conflict*'
+	assert_file two two
+	assert_file .git/hooks/pre-commit theirs
+}
+
 @test "I3 created meanwhile, where the command creates something too" {
 	each_backend i3_created
 }
