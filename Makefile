@@ -48,6 +48,7 @@ bench: all ## the tables of bench/
 	bench/capture $(BUILD)/airlock
 	bench/files $(BUILD)/airlock
 	bench/mcp $(BUILD)/airlock
+	bench/scan $(BUILD)/airlock
 
 conformance: all ## airlock mcp with the official clients, the inspector and the conformance suite (npm)
 	ninja -C $(BUILD) tests/conformance/mcp_fixture

@@ -153,22 +153,17 @@ static void project_json(const struct project *p, const struct store_project *ro
 	buf_addc(out, '\n');
 }
 
-static int find_row(struct store *store, const char *dir, struct store_project *ret, struct airlock_error *err)
-{
-	_cleanup_projects_ struct store_projects l = {0};
-	int rc = store_project_list(store, &l, err);
-	for (size_t i = 0; rc == 0 && i < l.n; i++)
-		if (strcmp(l.v[i].path, dir) == 0)
-			*ret = l.v[i];
-	ret->path = NULL; /* freed with the list */
-	return rc;
-}
-
-static int tell(struct project_view *v, const struct project *p, bool json, char **ret_text, struct airlock_error *err)
+/* files: NULL when they have to be counted. */
+static int tell(struct project_view *v, const struct project *p, const int64_t *files, bool json, char **ret_text,
+		struct airlock_error *err)
 {
 	struct buf out = BUF_INIT;
-	struct store_project row = {0};
-	int rc = find_row(v->store, v->dir, &row, err);
+	struct store_project row;
+	int rc = store_project_get(v->store, v->dir, &row, err);
+	if (rc >= 0 && files)
+		row.files = *files;
+	else if (rc >= 0)
+		rc = store_file_count(v->store, row.id, &row.files, err);
 	if (rc < 0)
 		return rc;
 	if (json) {
@@ -186,12 +181,13 @@ static int scan(struct project_view *v, void (*progress)(size_t seen, void *data
 		char **ret_text, struct airlock_error *err)
 {
 	struct project *p = NULL;
+	int64_t files = 0;
 	int rc = open_project(&v->host, v->dir, true, progress, data, &p, err);
 	if (rc == 0 && !v->store)
 		rc = store_open(v->host.state_dir, STORE_WAIT_MS, &v->store, err);
-	rc = rc < 0 ? rc : records_scan(v->store, p, progress, data, err);
+	rc = rc < 0 ? rc : records_scan(v->store, p, &files, progress, data, err);
 	rc = rc < 0 ? rc : project_set_known(v->host.state_dir, v->dir, true, err);
-	rc = rc < 0 ? rc : tell(v, p, json, ret_text, err);
+	rc = rc < 0 ? rc : tell(v, p, &files, json, ret_text, err);
 	project_free(p);
 	return rc;
 }
@@ -267,7 +263,7 @@ int airlock_project_show(const struct airlock_settings *s, const char *dir, int 
 	int rc = project_view_open(&v, s, dir, err);
 	rc = rc < 0 ? rc : project_view_need(&v, err);
 	rc = rc < 0 ? rc : open_project(&v.host, v.dir, false, NULL, NULL, &p, err);
-	rc = rc < 0 ? rc : tell(&v, p, json, ret_text, err);
+	rc = rc < 0 ? rc : tell(&v, p, NULL, json, ret_text, err);
 	project_free(p);
 	project_view_done(&v);
 	return rc;

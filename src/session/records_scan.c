@@ -29,6 +29,9 @@ struct scan {
 	struct known *known; /* by path, as the store gives them */
 	size_t n_known, cap;
 	size_t seen, rows;
+	int64_t missed; /* not there, and not deleted by a run: they have a backup */
+	struct store_file waiting[STORE_FILES_AT_ONCE];
+	size_t n_waiting;
 	const char *prefix; /* of this root's paths: "", or the root itself */
 	struct ignore ignore;
 	size_t ignored_depth; /* how deep below an ignored directory, 0: not */
@@ -79,32 +82,53 @@ static bool is_same(const struct known *k, const struct store_file *f)
 	       k->ctime == f->ctime && k->inode == f->inode && k->is_ignored == f->is_ignored;
 }
 
-/* Begins a transaction with the first row, ends it with the last of so many. */
-static int count_row(struct scan *s)
+/* A transaction begins with the first row that is to be written, so that nobody changes the record of what was looked at
+ * and still waits; it ends when none waits and there were many. */
+static int begin_row(struct scan *s)
 {
-	int rc = 0;
-	if (s->rows == 0)
-		rc = store_begin(s->store, s->err);
-	if (rc == 0 && ++s->rows > ROWS_PER_TRANSACTION) {
-		rc = store_commit(s->store, s->err);
-		rc = rc < 0 ? rc : store_begin(s->store, s->err);
-		s->rows = 1;
-	}
+	int rc = s->rows == 0 ? store_begin(s->store, s->err) : 0;
+	s->rows += rc == 0;
 	return rc;
+}
+
+static int end_rows(struct scan *s)
+{
+	if (s->rows < ROWS_PER_TRANSACTION)
+		return 0;
+	s->rows = 0;
+	return store_commit(s->store, s->err);
+}
+
+static void forget_waiting(struct scan *s)
+{
+	for (size_t i = 0; i < s->n_waiting; i++) {
+		base_freep(&s->waiting[i].path);
+		base_freep(&s->waiting[i].target);
+	}
+	s->n_waiting = 0;
+}
+
+static int put_waiting(struct scan *s)
+{
+	int rc = store_file_put_many(s->store, s->project, s->waiting, s->n_waiting, s->err);
+	forget_waiting(s);
+	return rc < 0 ? rc : end_rows(s);
 }
 
 static int put(struct scan *s, int dir_fd, const char *name, struct store_file *f)
 {
-	int rc = count_row(s);
+	int rc = begin_row(s);
 	if (rc < 0)
 		return rc;
 	/* Opening every file would take as long as all the rest, and only a list of them asks. Such a list reaches the
 	 * project's own paths; those of other roots are looked into here. */
 	(*s->prefix ? records_look : records_glance)(dir_fd, name, f);
 	f->last_seen = s->now;
-	rc = store_file_put(s->store, s->project, f, NULL, s->err);
-	base_freep(&f->target);
-	return rc;
+	f->path = strdup(f->path);
+	s->waiting[s->n_waiting++] = *f;
+	if (!f->path)
+		return base_oom(s->err);
+	return s->n_waiting == AL_ARRAY_LEN(s->waiting) ? put_waiting(s) : 0;
 }
 
 static int see(struct scan *s, int dir_fd, const char *name, const char *path, bool is_ignored)
@@ -118,7 +142,7 @@ static int see(struct scan *s, int dir_fd, const char *name, const char *path, b
 		return base_oom(s->err);
 	f.path = full ? full : path;
 	records_from_stat(&st, &f);
-	if (s->progress && ++s->seen % PROGRESS_EVERY == 0)
+	if (++s->seen % PROGRESS_EVERY == 0 && s->progress)
 		s->progress(s->seen, s->data);
 	struct known *k = find_known(s, (char *)f.path);
 	if (k)
@@ -183,11 +207,15 @@ static int settle_missing(struct scan *s)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < s->n_known; i++) {
 		const struct known *k = &s->known[i];
-		if (k->seen ||
-		    records_decide(false, k->is_deleted, k->copy && records_has_backup(k->copy)) != RECORD_REMOVE)
+		if (k->seen)
 			continue;
-		rc = count_row(s);
+		if (records_decide(false, k->is_deleted, k->copy && records_has_backup(k->copy)) != RECORD_REMOVE) {
+			s->missed += !k->is_deleted;
+			continue;
+		}
+		rc = begin_row(s);
 		rc = rc < 0 ? rc : store_file_remove(s->store, k->id, s->err);
+		rc = rc < 0 ? rc : end_rows(s);
 	}
 	return rc;
 }
@@ -209,6 +237,7 @@ static int scan_all(struct scan *s, const struct project *project)
 		s->prefix = i == 0 ? "" : project->roots[i].path;
 		rc = walk_root(s, project->roots[i].path);
 	}
+	rc = rc < 0 ? rc : put_waiting(s);
 	rc = rc < 0 ? rc : settle_missing(s);
 	if (s->rows > 0 && rc == 0)
 		rc = store_commit(s->store, s->err);
@@ -218,12 +247,14 @@ static int scan_all(struct scan *s, const struct project *project)
 	return rc < 0 ? rc : store_project_scanned(s->store, s->project, s->now, s->err);
 }
 
-int records_scan(struct store *store, const struct project *project, void (*progress)(size_t seen, void *data),
-		 void *data, struct airlock_error *err)
+int records_scan(struct store *store, const struct project *project, int64_t *ret_files,
+		 void (*progress)(size_t seen, void *data), void *data, struct airlock_error *err)
 {
 	struct scan s = {.store = store, .now = store_now(), .progress = progress, .data = data, .err = err};
 	int rc = store_project_add(store, project->dir, &s.project, err);
 	rc = rc < 0 ? rc : scan_all(&s, project);
+	forget_waiting(&s);
 	forget_known(&s);
+	*ret_files = (int64_t)s.seen + s.missed;
 	return rc;
 }

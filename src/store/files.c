@@ -41,36 +41,72 @@ static int find_id(struct store *s, int64_t project, const char *path, int64_t *
 	return q.rc;
 }
 
+static void bind_file(struct sql *q, int64_t project, const struct store_file *f)
+{
+	sql_bind_int(q, project);
+	sql_bind_blob(q, f->path);
+	sql_bind_text(q, f->type);
+	sql_bind_blob(q, f->target);
+	sql_bind_int(q, f->size);
+	sql_bind_int(q, f->mtime);
+	sql_bind_int(q, f->ctime);
+	sql_bind_int(q, f->inode);
+	sql_bind_int(q, f->is_text);
+	sql_bind_int(q, f->is_ignored);
+	sql_bind_int(q, f->last_seen); /* the first, when it is new */
+	sql_bind_int(q, f->last_seen);
+}
+
+static struct sql begin_put(struct store *s, size_t rows, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	buf_adds(&text, "INSERT INTO file(project_id, path, type, target, size, mtime, ctime, inode, is_text,"
+			" is_ignored, first_seen, last_seen) VALUES");
+	for (size_t i = 0; i < rows; i++)
+		buf_adds(&text,
+			 i == 0 ? "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" : ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	buf_adds(&text, " ON CONFLICT(project_id, path) DO UPDATE SET type = excluded.type, target = excluded.target,"
+			" size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, inode = excluded.inode,"
+			" is_text = excluded.is_text, is_ignored = excluded.is_ignored, is_deleted = 0,"
+			" last_seen = excluded.last_seen");
+	if (text.failed)
+		return (struct sql){.store = s, .err = err, .next = 1, .rc = base_oom(err)};
+	return sql_begin(s, buf_str(&text), err);
+}
+
+/* A scan puts a hundred thousand: the statement is prepared once and kept. */
+static int put_rows(struct store *s, sqlite3_stmt **kept, int64_t project, const struct store_file *v, size_t n,
+		    struct airlock_error *err)
+{
+	struct sql q = {.store = s, .stmt = *kept, .err = err, .next = 1};
+	if (!q.stmt) {
+		q = begin_put(s, n, err);
+		*kept = q.stmt;
+	}
+	for (size_t i = 0; i < n; i++)
+		bind_file(&q, project, &v[i]);
+	(void)sql_run(&q);
+	sql_reset(&q);
+	return q.rc;
+}
+
 int store_file_put(struct store *s, int64_t project, const struct store_file *f, int64_t *ret_id,
 		   struct airlock_error *err)
 {
-	static const char text[] =
-		"INSERT INTO file(project_id, path, type, target, size, mtime, ctime, inode, is_text, is_ignored,"
-		" first_seen, last_seen) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?11, ?11)"
-		" ON CONFLICT(project_id, path) DO UPDATE SET type = excluded.type, target = excluded.target,"
-		" size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, inode = excluded.inode,"
-		" is_text = excluded.is_text, is_ignored = excluded.is_ignored, is_deleted = 0,"
-		" last_seen = excluded.last_seen";
-	/* A scan puts a hundred thousand: the statement is prepared once. */
-	struct sql q = {.store = s, .stmt = s->put_file, .err = err, .next = 1};
-	if (!q.stmt) {
-		q = sql_begin(s, text, err);
-		s->put_file = q.stmt;
-	}
-	sql_bind_int(&q, project);
-	sql_bind_blob(&q, f->path);
-	sql_bind_text(&q, f->type);
-	sql_bind_blob(&q, f->target);
-	sql_bind_int(&q, f->size);
-	sql_bind_int(&q, f->mtime);
-	sql_bind_int(&q, f->ctime);
-	sql_bind_int(&q, f->inode);
-	sql_bind_int(&q, f->is_text);
-	sql_bind_int(&q, f->is_ignored);
-	sql_bind_int(&q, f->last_seen);
-	(void)sql_run(&q);
-	sql_reset(&q);
-	return q.rc < 0 || !ret_id ? q.rc : find_id(s, project, f->path, ret_id, err);
+	int rc = put_rows(s, &s->put_file, project, f, 1, err);
+	return rc < 0 || !ret_id ? rc : find_id(s, project, f->path, ret_id, err);
+}
+
+/* What a statement costs beside its rows is as much as they. */
+int store_file_put_many(struct store *s, int64_t project, const struct store_file *v, size_t n,
+			struct airlock_error *err)
+{
+	int rc = 0;
+	for (; rc == 0 && n >= STORE_FILES_AT_ONCE; v += STORE_FILES_AT_ONCE, n -= STORE_FILES_AT_ONCE)
+		rc = put_rows(s, &s->put_files, project, v, STORE_FILES_AT_ONCE, err);
+	for (; rc == 0 && n > 0; v++, n--)
+		rc = put_rows(s, &s->put_file, project, v, 1, err);
+	return rc;
 }
 
 int store_file_find(struct store *s, int64_t project, const char *path, struct store_file *ret,
@@ -149,4 +185,13 @@ int store_file_each_deleted(struct store *s, int64_t project, store_file_functio
 		sql_begin(s, "SELECT " COLUMNS " FROM file WHERE project_id = ? AND is_deleted ORDER BY path", err);
 	sql_bind_int(&q, project);
 	return each_of(&q, each, data, err);
+}
+
+int store_file_count(struct store *s, int64_t project, int64_t *ret, struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q =
+		sql_begin(s, "SELECT count(*) FROM file WHERE project_id = ? AND NOT is_deleted", err);
+	sql_bind_int(&q, project);
+	*ret = sql_next(&q) ? sql_int(&q, 0) : 0;
+	return q.rc;
 }

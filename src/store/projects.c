@@ -55,6 +55,19 @@ static int append(struct store_projects *l, struct sql *q)
 	return q->rc;
 }
 
+int store_project_get(struct store *s, const char *path, struct store_project *ret, struct airlock_error *err)
+{
+	_cleanup_sql_ struct sql q = sql_begin(s, "SELECT id, added, scanned FROM project WHERE path = ?", err);
+	sql_bind_blob(&q, path);
+	*ret = (struct store_project){0};
+	if (!sql_next(&q))
+		return q.rc;
+	ret->id = sql_int(&q, 0);
+	ret->added = sql_int(&q, 1);
+	ret->scanned = sql_int(&q, 2);
+	return 1;
+}
+
 int store_project_list(struct store *s, struct store_projects *ret, struct airlock_error *err)
 {
 	_cleanup_projects_ struct store_projects l = {0};

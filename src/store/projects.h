@@ -20,6 +20,8 @@ struct store_projects {
 int store_project_add(struct store *s, const char *path, int64_t *ret_id, struct airlock_error *err);
 /* 1 and its id, or 0. */
 int store_project_find(struct store *s, const char *path, int64_t *ret_id, struct airlock_error *err);
+/* 1, or 0. Not its files, which have to be counted, nor its path. */
+int store_project_get(struct store *s, const char *path, struct store_project *ret, struct airlock_error *err);
 int store_project_scanned(struct store *s, int64_t id, int64_t when, struct airlock_error *err);
 int store_project_list(struct store *s, struct store_projects *ret, struct airlock_error *err); /* by path */
 int store_project_remove(struct store *s, int64_t id, struct airlock_error *err);		/* with its records */
@@ -46,6 +48,11 @@ void store_file_done(struct store_file *f);
 /* What is on the disk now: makes the record, or updates it; is_deleted goes. id, first_seen and the copy are kept. */
 int store_file_put(struct store *s, int64_t project, const struct store_file *f, int64_t *ret_id,
 		   struct airlock_error *err);
+/* The same, fastest with so many at once. */
+#define STORE_FILES_AT_ONCE 32
+int store_file_put_many(struct store *s, int64_t project, const struct store_file *v, size_t n,
+			struct airlock_error *err);
+int store_file_count(struct store *s, int64_t project, int64_t *ret, struct airlock_error *err); /* not deleted */
 int store_file_find(struct store *s, int64_t project, const char *path, struct store_file *ret,
 		    struct airlock_error *err); /* 1 or 0 */
 int store_file_mark_deleted(struct store *s, int64_t id, struct airlock_error *err);

@@ -22,7 +22,7 @@ struct store {
 	char *file;
 	int wait_ms;
 	bool in_transaction;
-	sqlite3_stmt *put_file; /* kept between calls */
+	sqlite3_stmt *put_file, *put_files; /* kept between calls */
 };
 
 struct sql {

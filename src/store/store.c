@@ -32,6 +32,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	(void)sqlite3_finalize(s->put_file);
+	(void)sqlite3_finalize(s->put_files);
 	(void)sqlite3_close(s->db);
 	free(s->file);
 	free(s);

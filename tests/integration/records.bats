@@ -286,8 +286,11 @@ add_project() {
 	echo longer >changes
 	rm goes stays
 	echo n >comes
-	run_airlock project scan
+	run_airlock project scan --json
 	assert_status 0
+	[ "$(json 'd["files"]')" = 5 ] # .git changes comes file stays
+	run_airlock project show --json
+	[ "$(json 'd["files"]')" = 5 ]
 	[ "$(record changes size)" = "[7]" ]
 	[ "$(record changes id)" = "$ids" ]
 	[ "$(record goes id)" = "[]" ]
@@ -296,6 +299,30 @@ add_project() {
 	rm "$STATE"/edited/*-stays
 	run_airlock project scan
 	[ "$(record stays id)" = "[]" ]
+}
+
+@test "many files, of which some change" {
+	mkdir many
+	(cd many && seq 3000 | split -l 1 -a 4 - f) # more than one statement, and more than one transaction
+	add_project
+	assert_stdout_contains "3003 files"
+	run_airlock files --json
+	cp "$RAW_STDOUT" "$BATS_TEST_TMPDIR/before"
+	(cd many && rm faaaa && echo longer >faaab && seq 100 | split -l 1 -a 4 - g)
+	run_airlock project scan
+	assert_stdout_contains "3102 files"
+	run_airlock files --json
+	python3 -I - "$BATS_TEST_TMPDIR/before" "$RAW_STDOUT" <<-'END'
+		import json, sys
+		before, after = ({f["path"]: f for f in json.load(open(name))["files"]} for name in sys.argv[1:])
+		assert len(before) == 3003 and len(after) == 3102
+		assert before.keys() - after.keys() == {"many/faaaa"}
+		assert all(path.startswith("many/g") for path in after.keys() - before.keys())
+		changed = {path for path in before if path in after and before[path] != after[path]}
+		assert changed == {"many", "many/faaab"}, changed
+		assert after["many/faaab"]["id"] == before["many/faaab"]["id"] and after["many/faaab"]["size"] == 7
+		assert after["many/faaab"]["first_seen"] == before["many/faaab"]["first_seen"] < after["many/faaab"]["last_seen"]
+	END
 }
 
 @test "a deleted file that returns is not deleted any more" {
