@@ -120,7 +120,7 @@ static int put(struct scan *s, int dir_fd, const char *name, struct store_file *
 	int rc = begin_row(s);
 	if (rc < 0)
 		return rc;
-	/* Opening every file would take as long as all the rest, and only a list of them asks. Such a list reaches the
+	/* Opening every file takes long, from a disk most of all, and only a list of them asks. Such a list reaches the
 	 * project's own paths; those of other roots are looked into here. */
 	(*s->prefix ? records_look : records_glance)(dir_fd, name, f);
 	f->last_seen = s->now;
