@@ -184,19 +184,19 @@ mounts() {
 	each_backend each_profile system
 }
 system() {
-	stat -c '%n %a %Y %Z' / /etc /etc/hosts /usr/bin /bin/true >"$BATS_TEST_TMPDIR/system"
+	stat -c '%n %a %Y %Z' / /etc /etc/nsswitch.conf /usr/bin /bin/true >"$BATS_TEST_TMPDIR/system"
 	run_python <<-'EOF_PYTHON'
 		name = f"airlock-test-{os.getpid()}"
 		for place in "/", "/etc", "/usr", "/var":
 		    attempt("mkdir in " + place, os.mkdir, f"{place}/{name}")
-		for file in "/etc/hosts", "/bin/true", "/etc/passwd":
+		for file in "/etc/nsswitch.conf", "/bin/true", "/etc/passwd":
 		    attempt("open " + file, os.open, file, os.O_WRONLY)
 		    def same(file=file):
 		        os.chmod(file, stat.S_IMODE(os.stat(file).st_mode))
 		    attempt("chmod " + file, same)
 	EOF_PYTHON
 	assert_all_failed 10
-	stat -c '%n %a %Y %Z' / /etc /etc/hosts /usr/bin /bin/true | diff "$BATS_TEST_TMPDIR/system" - >&2 || fail "the system was changed"
+	stat -c '%n %a %Y %Z' / /etc /etc/nsswitch.conf /usr/bin /bin/true | diff "$BATS_TEST_TMPDIR/system" - >&2 || fail "the system was changed"
 }
 
 @test "the project and the playground can be written, so that the refusals mean something" {
