@@ -7,7 +7,7 @@ LIBDIR ?= lib
 DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 
-.PHONY: all deps demo check unit clang asan asan-build install deb bench conformance fuzz format lint clean help
+.PHONY: all deps demo check unit abi clang asan asan-build install deb bench conformance fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -24,6 +24,9 @@ check: ## every test, as continuous integration runs them
 
 unit: all ## only the unit tests
 	meson test -C $(BUILD) --print-errorlogs
+
+abi: all ## the shared library held against the last release's interface
+	tools/abi $(BUILD)
 
 clang: $(BUILD)-clang/build.ninja ## build with clang
 	ninja -C $(BUILD)-clang
