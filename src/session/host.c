@@ -3,22 +3,11 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "session/user.h"
 
-#include <pwd.h>
 #include <string.h>
 
 #define SYSTEM_FILE "/etc/airlock/config.toml"
-#define PASSWD_BUFFER 16384
-
-/* The passwd entry: only when the environment has no home, because it may ask the network. */
-static char *home_of_user(void)
-{
-	struct passwd entry, *found = NULL;
-	_cleanup_free_ char *text = malloc(PASSWD_BUFFER);
-	if (!text || getpwuid_r(getuid(), &entry, text, PASSWD_BUFFER, &found) != 0 || !found)
-		return NULL;
-	return found->pw_dir && found->pw_dir[0] == '/' ? path_normalize(NULL, found->pw_dir) : NULL;
-}
 
 static int find_home(const struct airlock_settings *s, char **ret, struct airlock_error *err)
 {
@@ -26,7 +15,7 @@ static int find_home(const struct airlock_settings *s, char **ret, struct airloc
 	if (home && *home && *home != '/')
 		return base_error(err, AIRLOCK_ERR_INVALID, "HOME", home,
 				  "HOME is \"%s\", which is not an absolute path", home);
-	*ret = home && *home ? path_normalize(NULL, home) : home_of_user();
+	*ret = home && *home ? path_normalize(NULL, home) : user_home(getuid());
 	if (*ret)
 		return 0;
 	base_error(err, AIRLOCK_ERR_INVALID, "HOME", "HOME",
