@@ -7,7 +7,7 @@ LIBDIR ?= lib
 DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 
-.PHONY: all deps demo check unit abi clang asan asan-build install deb bench conformance fuzz format lint clean help
+.PHONY: all deps demo check unit abi clang asan asan-build coverage install deb bench conformance fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -36,6 +36,11 @@ asan: asan-build ## unit tests under the address and undefined-behaviour sanitiz
 
 asan-build: $(BUILD)-asan/build.ninja
 	ninja -C $(BUILD)-asan
+
+coverage: $(BUILD)-coverage/build.ninja ## lines of src/ that the tests reach, per module
+	tools/deps coverage
+	ninja -C $(BUILD)-coverage
+	tools/coverage $(BUILD)-coverage
 
 install: all ## install to $(DESTDIR)$(PREFIX)
 	meson configure $(BUILD) --prefix=$(PREFIX) --libdir=$(LIBDIR)
@@ -68,7 +73,7 @@ lint: ## layout of the C files, shellcheck, syntax of the Python files
 	tools/lint
 
 clean: ## remove every build directory
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-deb
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-coverage $(BUILD)-fuzz $(BUILD)-deb
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -81,6 +86,11 @@ $(BUILD)-clang/build.ninja:
 
 $(BUILD)-asan/build.ninja:
 	meson setup -Doptimization=1 -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all $(BUILD)-asan
+
+# Counters that are mapped from a file, not written at exit; without LLVM_PROFILE_FILE in the environment they go nowhere.
+$(BUILD)-coverage/build.ninja:
+	CC=clang meson setup -Doptimization=1 $(BUILD)-coverage -Dc_link_args=-fprofile-instr-generate=/dev/null \
+		-Dc_args='-fprofile-instr-generate=/dev/null -fcoverage-mapping -mllvm -runtime-counter-relocation=true'
 
 $(BUILD)-fuzz/build.ninja:
 	CC=clang meson setup -Dfuzz=true -Dtests=false -Db_lundef=false -Db_sanitize=address,undefined \
