@@ -6,8 +6,9 @@ PREFIX ?= /usr/local
 LIBDIR ?= lib
 DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
+BARE ?= /var/tmp/airlock-deb-test
 
-.PHONY: all deps demo check unit abi clang asan asan-build coverage install deb bench conformance fuzz format lint clean help
+.PHONY: all deps demo check unit abi clang asan asan-build coverage install deb deb-test bench conformance fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -51,6 +52,10 @@ deb: ## build the Debian packages of what is committed, into $(BUILD)-deb
 	tools/deps build docs deb
 	tools/deb $(BUILD)-deb
 
+deb-test: deb ## install and try them in a fresh Debian below $(BARE) (as root)
+	tools/deps bare
+	tools/deb-test $(BARE) $(BUILD)-deb
+
 bench: all ## the tables of bench/
 	bench/run $(BUILD)/airlock
 	bench/capture $(BUILD)/airlock
@@ -76,7 +81,7 @@ clean: ## remove every build directory
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-coverage $(BUILD)-fuzz $(BUILD)-deb
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
