@@ -114,7 +114,7 @@ text_of() {
 	page airlock.1
 	for name in $(command_names); do options_of "$name"; done | sort -u >"$BATS_TEST_TMPDIR/known"
 	echo --version >>"$BATS_TEST_TMPDIR/known"
-	for file in "$(dirname "$MAN_PAGE")"/*.[15]; do
+	for file in "$(dirname "$MAN_PAGE")"/*.[157]; do
 		text_of "$file" | grep -oE -- '--[a-z][a-z-]*' | sort -u >"$BATS_TEST_TMPDIR/named"
 		! grep -vxF -f "$BATS_TEST_TMPDIR/known" "$BATS_TEST_TMPDIR/named" || fail "in $file"
 	done
@@ -139,7 +139,16 @@ text_of() {
 @test "the pages are well-formed" {
 	command -v mandoc >/dev/null || skip "needs: mandoc"
 	page airlock.1
-	mandoc -Tlint -W error "$(dirname "$MAN_PAGE")"/*.[15]
+	# scdoc writes empty paragraphs and names in lower case; everything else would be ours.
+	run bash -c 'mandoc -Tlint -W warning "$1"/*.[1357] | grep -v "skipping paragraph macro"' bash "$(dirname "$MAN_PAGE")"
+	[ -z "$output" ] || fail "$output"
+}
+
+@test "examples in the pages stand on lines of their own" {
+	page airlock.1
+	for file in "$(dirname "$MAN_PAGE")"/*.[1357]; do
+		! text_of "$file" | grep -E '^ *\$ .* \$ ' || fail "in $file"
+	done
 }
 
 # The first is a user's file, the second a project's; a project may write relative paths.
