@@ -63,16 +63,68 @@ int change_list_load(const struct airlock_settings *s, const char *run, struct c
 	return output_fail(err, AIRLOCK_ERR_INTERNAL, run, "the changes of run '%s' do not name it", run);
 }
 
+static void item_done(struct change_item *c)
+{
+	char *all[] = {c->path, c->root, c->kind, c->state, c->reason, c->shown};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		free(all[k]);
+}
+
 void change_list_done(struct change_list *l)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		char *all[] = {l->v[i].path, l->v[i].root, l->v[i].kind, l->v[i].state, l->v[i].reason};
-		for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-			free(all[k]);
-	}
+	for (size_t i = 0; i < l->n; i++)
+		item_done(&l->v[i]);
 	free(l->v);
 	free(l->run);
 	*l = (struct change_list){0};
+}
+
+static bool is_waiting(const struct change_item *c)
+{
+	return strcmp(c->state, "held") == 0 || strcmp(c->state, "conflict") == 0;
+}
+
+/* "M  path  (held: reason)": where the path ends. */
+static size_t path_length(const struct change_item *c, const char *path, size_t len)
+{
+	for (size_t i = len; (c->reason || strcmp(c->state, "held") != 0) && i-- > 3;)
+		if (strncmp(path + i - 2, "  (", 3) == 0)
+			return i - 2;
+	return len;
+}
+
+int change_list_read_lines(struct change_list *l, const char *text, struct airlock_error *err)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		size_t len = strcspn(text, "\n");
+		const char *path = len > 3 ? text + 3 : text;
+		free(l->v[i].shown);
+		l->v[i].shown = strndup(path, path_length(&l->v[i], path, len - (size_t)(path - text)));
+		if (!l->v[i].shown)
+			return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+		text += len + (text[len] == '\n');
+	}
+	return 0;
+}
+
+void change_list_keep_waiting(struct change_list *l, char *text)
+{
+	size_t n = 0;
+	char *out = text;
+	for (size_t i = 0; i < l->n; i++) {
+		size_t len = strcspn(text, "\n");
+		len += text[len] == '\n';
+		if (is_waiting(&l->v[i])) {
+			l->v[n++] = l->v[i];
+			(void)memmove(out, text, len);
+			out += len;
+		} else {
+			item_done(&l->v[i]);
+		}
+		text += len;
+	}
+	*out = '\0';
+	l->n = n;
 }
 
 size_t change_list_count(const struct change_list *l, const char *state)

@@ -16,6 +16,7 @@
 struct change_item {
 	char *path, *root;	     /* exact bytes, not inert */
 	char *kind, *state, *reason; /* CONTRACT's words; reason may be NULL */
+	char *shown; /* inert: as `airlock changes` shows the path; NULL before change_list_read_lines */
 	bool is_directory;
 };
 
@@ -31,6 +32,10 @@ int change_list_load(const struct airlock_settings *s, const char *run, struct c
 /* From an object with "files": that of `airlock changes --json`, or "changes" of a result. Borrowed. */
 int change_list_parse(const char *object, struct change_list *ret, struct airlock_error *err);
 void change_list_done(struct change_list *l);
+/* Fills `shown`. text: the lines of the same changes, as the library shows them. */
+int change_list_read_lines(struct change_list *l, const char *text, struct airlock_error *err);
+/* Only those that wait for somebody: held, or in conflict. text: their lines, of which the same are kept. */
+void change_list_keep_waiting(struct change_list *l, char *text);
 
 /* How many changes are in this state? */
 size_t change_list_count(const struct change_list *l, const char *state);

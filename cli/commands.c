@@ -165,6 +165,24 @@ const struct command commands[] = {
 		 "else it is fit for git apply and patch -p1.",
 	 .examples = "airlock diff last\tread it before you apply it\n"
 		     "airlock diff last src >my.patch\tkeep a part of it"},
+	{.name = "review",
+	 .group = "Decide about changes",
+	 .summary = "go through the changes that wait, and decide",
+	 .options = "project",
+	 .operand = "[RUN]",
+	 .words = "last",
+	 .run = cmd_review,
+	 .about =
+		 "Shows the changes that a run holds as a list on the terminal. The keys are at the bottom: look at "
+		 "what "
+		 "each "
+		 "one changes, select some, apply them or all, discard them, or hold them as they are. The same list "
+		 "is "
+		 "shown after airlock run --changes ask. Without RUN it is the newest run of this project with changes "
+		 "that wait. A dumb terminal, a very small one, or one where NO_COLOR is set gets questions in lines "
+		 "instead.",
+	 .examples = "airlock review\twhat waits in this project\n"
+		     "airlock review 20261115-1930\tone run"},
 	{.name = "apply",
 	 .group = "Decide about changes",
 	 .summary = "make the changes that were held",

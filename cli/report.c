@@ -181,6 +181,14 @@ static bool should_ask(const struct invocation *inv, struct airlock_run *run, co
 	return ask;
 }
 
+/* Failures are told, not returned: the exit status belongs to the command that was run. */
+static void ask_about(const struct invocation *inv, struct airlock_run *run)
+{
+	struct airlock_error err = {0};
+	if (review(inv->settings, airlock_run_id(run), &err) < 0)
+		output_error(&err);
+}
+
 static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 {
 	struct change_list list = {0};
@@ -190,7 +198,7 @@ static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 	if (rc < 0)
 		output_error(&err);
 	else if (should_ask(inv, run, &list))
-		review(inv->settings, airlock_run_id(run), text);
+		ask_about(inv, run);
 	else
 		report_all(airlock_run_id(run), &list, text);
 	change_list_done(&list);

@@ -40,6 +40,7 @@ int terminal_keys(struct terminal *t, int fd, struct airlock_error *err)
 	struct termios keys = t->saved;
 	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
 	keys.c_iflag |= ICRNL;
+	keys.c_iflag &= ~(tcflag_t)IXON; /* Ctrl-S would stop the question itself */
 	keys.c_oflag |= OPOST | ONLCR;
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;

@@ -276,6 +276,9 @@ void airlock_free(void *p); /* for every text above that is the caller's */
 
 /* Helpers a front-end needs to show things safely. Owned by the caller. */
 char *airlock_text_inert(const char *bytes, size_t len); /* control and deceptive characters escaped */
+/* How many columns of a terminal an inert text takes, and how many of its bytes fit into so many columns. */
+size_t airlock_text_columns(const char *text, size_t len);
+size_t airlock_text_fit(const char *text, size_t len, size_t columns);
 const char *airlock_text_nearest(const char *word,
 				 const char *const *candidates); /* did you mean; NULL: nothing near */
 

@@ -2,6 +2,7 @@
 /* Small public helpers that belong to no object. */
 #include "airlock/airlock.h"
 #include "base/buf.h"
+#include "base/columns.h"
 #include "base/text.h"
 
 const char *airlock_version(void)
@@ -19,6 +20,16 @@ char *airlock_text_inert(const char *bytes, size_t len)
 	struct buf out = BUF_INIT;
 	text_add_escaped(&out, bytes, len);
 	return buf_take(&out);
+}
+
+size_t airlock_text_columns(const char *text, size_t len)
+{
+	return columns_of(text, len);
+}
+
+size_t airlock_text_fit(const char *text, size_t len, size_t columns)
+{
+	return columns_fit(text, len, columns);
 }
 
 const char *airlock_text_nearest(const char *word, const char *const *candidates)

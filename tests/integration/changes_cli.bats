@@ -47,6 +47,11 @@ at_terminal() {
 	[ "$status" -ne 99 ] || fail "the terminal is stuck"
 }
 
+# The same where only lines can be shown; the list is tested in review.bats.
+at_lines() {
+	NO_COLOR=1 at_terminal "$@"
+}
+
 # states: "path=state" of every file in the JSON on stdout, in one line
 states() {
 	python3 -c '
@@ -801,7 +806,7 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 }
 
 @test "ask: the list, and a applies all; the command's status stays" {
-	at_terminal "$MENU" a -- run --changes ask -c 'echo x >new; rm other; exit 5'
+	at_lines "$MENU" a -- run --changes ask -c 'echo x >new; rm other; exit 5'
 	assert_status 5
 	assert_stdout_contains '2 changes, not applied yet:'
 	assert_stdout_contains 'D  other'
@@ -812,7 +817,7 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 
 @test "ask: h, Enter, Ctrl-C and the end of input hold" {
 	for keys in h '\r' '\x03' '\x04'; do
-		at_terminal "$MENU" "$keys" -- run --changes ask -c 'echo x >new'
+		at_lines "$MENU" "$keys" -- run --changes ask -c 'echo x >new'
 		assert_status 0
 		assert_stdout_contains '1 change held: airlock diff'
 		assert_absent new
@@ -820,13 +825,13 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 }
 
 @test "ask: keys that mean nothing, and pasted text, decide nothing" {
-	at_terminal "$MENU" x '' aaaa '' h -- run --changes ask -c 'echo x >new'
+	at_lines "$MENU" x '' aaaa '' h -- run --changes ask -c 'echo x >new'
 	assert_stdout_contains '1 change held'
 	assert_absent new
 }
 
 @test "ask: d discards" {
-	at_terminal "$MENU" d -- run --changes ask -c 'echo x >new'
+	at_lines "$MENU" d -- run --changes ask -c 'echo x >new'
 	assert_stdout_contains '1 change discarded'
 	assert_absent new
 	run_airlock apply last
@@ -834,7 +839,7 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 }
 
 @test "ask: i shows the diff and asks again" {
-	at_terminal "$MENU" i "$MENU" a -- run --changes ask -c 'echo x >>file'
+	at_lines "$MENU" i "$MENU" a -- run --changes ask -c 'echo x >>file'
 	assert_status 0
 	assert_stdout_contains '+x'
 	assert_file file $'one\ntwo\nthree\nx'
@@ -842,14 +847,14 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 
 @test "ask: a asks once more about sensitive changes" {
 	mkdir .git/hooks
-	at_terminal "$MENU" a '\[A\]pply  \[N\]o: $' n "$MENU" a '\[A\]pply  \[N\]o: $' a -- \
+	at_lines "$MENU" a '\[A\]pply  \[N\]o: $' n "$MENU" a '\[A\]pply  \[N\]o: $' a -- \
 		run --changes ask -c 'echo "exit 0" >.git/hooks/pre-push; chmod +x .git/hooks/pre-push'
 	assert_status 0
 	assert_file .git/hooks/pre-push 'exit 0'
 }
 
 @test "ask: choose applies what was chosen, the rest is held" {
-	at_terminal "$MENU" c "$EACH" y "$EACH" d "$EACH" n "$EACH" y -- \
+	at_lines "$MENU" c "$EACH" y "$EACH" d "$EACH" n "$EACH" y -- \
 		run --changes ask -c 'echo x >>file; echo y >new; rm other'
 	assert_status 0
 	assert_stdout_contains '+y'
@@ -860,7 +865,7 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 }
 
 @test "ask: choose, in directories" {
-	at_terminal "$MENU" c "added d/x" y "added d/y" n "added e/x" y "added e/y" y "modified file" q -- \
+	at_lines "$MENU" c "added d/x" y "added d/y" n "added e/x" y "added e/y" y "modified file" q -- \
 		run --changes ask -c 'mkdir d e; touch d/x d/y e/x e/y; echo x >>file; rm other'
 	assert_status 0
 	[ -e d/x ]
@@ -874,13 +879,13 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 @test "ask: a directory that was removed goes when all in it was chosen" {
 	mkdir d
 	touch d/x d/y
-	at_terminal "$MENU" c "deleted" y "deleted" y -- run --changes ask -c 'rm -r d'
+	at_lines "$MENU" c "deleted" y "deleted" y -- run --changes ask -c 'rm -r d'
 	assert_status 0
 	assert_absent d
 }
 
 @test "ask: Ctrl-C while choosing applies nothing" {
-	at_terminal "$MENU" c "$EACH" y "$EACH" '\x03' -- run --changes ask -c 'echo x >new; rm other'
+	at_lines "$MENU" c "$EACH" y "$EACH" '\x03' -- run --changes ask -c 'echo x >new; rm other'
 	assert_status 0
 	assert_absent new
 	assert_file other kept
@@ -889,19 +894,19 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 
 @test "ask: the mode may come from the configuration" {
 	write_config '[profiles.moderate]' 'changes = "ask"'
-	at_terminal "$MENU" a -- run -c 'echo x >new'
+	at_lines "$MENU" a -- run -c 'echo x >new'
 	assert_status 0
 	assert_file new x
-	AIRLOCK_CHANGES=hold at_terminal -- run -c 'echo y >new2'
+	AIRLOCK_CHANGES=hold at_lines -- run -c 'echo y >new2'
 	assert_absent new2
 }
 
 @test "ask: nothing is asked when nothing changed, when the command was killed, or with --json" {
-	at_terminal -- run --changes ask -c 'true'
+	at_lines -- run --changes ask -c 'true'
 	assert_status 0
-	at_terminal -- run --changes ask --timeout 1s -c 'echo x >new; sleep 20'
+	at_lines -- run --changes ask --timeout 1s -c 'echo x >new; sleep 20'
 	assert_status 124
-	at_terminal -- run --changes ask --json -c 'echo x >new'
+	at_lines -- run --changes ask --json -c 'echo x >new'
 	assert_status 0
 	assert_stdout_contains '"held"'
 }

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "review_act.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide.h"
+#include "output.h"
+
+char *review_path(const struct change_item *c)
+{
+	char *path = NULL;
+	return asprintf(&path, "%s/%s", c->root, c->path) < 0 ? NULL : path;
+}
+
+static bool is_beneath(const struct change_item *c, const struct change_item *dir)
+{
+	size_t len = strlen(dir->path);
+	return strcmp(c->root, dir->root) == 0 && strncmp(c->path, dir->path, len) == 0 && c->path[len] == '/';
+}
+
+size_t review_beneath(const struct change_list *l, size_t at)
+{
+	size_t n = 0;
+	while (l->v[at].is_directory && at + 1 + n < l->n && is_beneath(&l->v[at + 1 + n], &l->v[at]))
+		n++;
+	return n;
+}
+
+bool review_apply(struct review *r, const char *const *paths)
+{
+	struct airlock_error err = {0};
+	size_t count = 0;
+	char *text = NULL;
+	int rc = decide_confirm(r->settings, r->list.run, paths, false, &err);
+	if (rc == AIRLOCK_ERR_DENIED)
+		return false;
+	if (rc >= 0)
+		rc = airlock_changes_apply(r->settings, r->list.run, paths, false, &count, &text, &err);
+	if (rc < 0)
+		r->failure = err;
+	airlock_free(text);
+	return true;
+}
+
+void review_discard(struct review *r, const char *const *paths)
+{
+	size_t count = 0;
+	char *text = NULL;
+	(void)airlock_changes_discard(r->settings, r->list.run, paths, &count, &text, &r->failure);
+	airlock_free(text);
+}
+
+static void choose_directories(const struct change_list *l, bool *chosen)
+{
+	for (size_t i = l->n; i-- > 0;) {
+		size_t n = review_beneath(l, i);
+		bool all = n > 0;
+		for (size_t k = 1; k <= n; k++)
+			all = all && chosen[i + k];
+		chosen[i] = n > 0 ? all : chosen[i];
+	}
+}
+
+static void free_paths(const char **paths)
+{
+	for (size_t i = 0; paths && paths[i]; i++)
+		free((char *)paths[i]);
+	free(paths);
+}
+
+/* NULL: out of memory, and the failure says so. */
+static const char **paths_of(struct review *r, bool *chosen)
+{
+	const char **paths = calloc(r->list.n + 1, sizeof *paths);
+	size_t n = 0;
+	choose_directories(&r->list, chosen);
+	for (size_t i = 0; paths && i < r->list.n; i++)
+		if (chosen[i] && !(paths[n++] = review_path(&r->list.v[i]))) {
+			free_paths(paths);
+			paths = NULL;
+		}
+	if (!paths)
+		(void)output_fail(&r->failure, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	return paths;
+}
+
+/* No path at all would mean all of them. */
+bool review_apply_chosen(struct review *r, bool *chosen)
+{
+	const char **paths = paths_of(r, chosen);
+	bool settled = !paths || !paths[0] || review_apply(r, paths);
+	free_paths(paths);
+	return settled;
+}
+
+void review_discard_chosen(struct review *r, bool *chosen)
+{
+	const char **paths = paths_of(r, chosen);
+	if (paths && paths[0])
+		review_discard(r, paths);
+	free_paths(paths);
+}

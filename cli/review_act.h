@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a person can do with a run's changes while reviewing them, whichever way they are shown. */
+#pragma once
+
+#include <airlock/airlock.h>
+
+#include "change_list.h"
+
+struct review {
+	const struct airlock_settings *settings;
+	struct change_list list;
+	struct airlock_error failure; /* of applying or discarding; everything not applied is still held */
+};
+
+/* Root and path of a change; freed by the caller. */
+char *review_path(const struct change_item *c);
+/* How many changes after this one lie beneath it: parents come right before their children. */
+size_t review_beneath(const struct change_list *l, size_t at);
+
+/* These paths, or all of them (NULL). Asks about the sensitive ones. False: that was declined, nothing is settled. */
+bool review_apply(struct review *r, const char *const *paths);
+void review_discard(struct review *r, const char *const *paths);
+
+/* The same for those that are chosen, one flag for each change. A directory brings everything beneath it, so it goes with
+ * them when all of that is chosen; a new one also comes by itself with what is chosen in it. */
+bool review_apply_chosen(struct review *r, bool *chosen);
+void review_discard_chosen(struct review *r, bool *chosen);

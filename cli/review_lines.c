@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "review_lines.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "diff_show.h"
+#include "output.h"
+
+#define LINES_MAX 100 /* apply lists the sensitive ones all the same */
+
+/* On the terminal itself: standard output belongs to the command. */
+static void show_diff(const struct review *r, const char *const *paths)
+{
+	struct airlock_error err = {0};
+	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	if (tty < 0)
+		return;
+	if (diff_show(r->settings, &r->list, paths, tty, &err) < 0)
+		output_error(&err);
+	(void)close(tty);
+}
+
+/* ── one by one ── */
+
+/* "M src/a.c (reason)? " made inert. */
+static char *question_about(const struct change_item *c)
+{
+	char *text = NULL;
+	if (asprintf(&text, "%s %s%s%s%s", c->kind, c->path, c->reason ? " (" : "", c->reason ? c->reason : "",
+		     c->reason ? ")" : "") < 0)
+		return NULL;
+	char *inert = airlock_text_inert(text, strlen(text));
+	free(text);
+	return inert;
+}
+
+/* 'y', 'n' (also Enter), 'q' or 0. */
+static int ask_about(const struct review *r, const struct change_item *c)
+{
+	char *text = question_about(c), *path = review_path(c);
+	const char *paths[] = {path, NULL};
+	int key = 0;
+	while (text && path) {
+		struct airlock_error err = {0};
+		const struct ask_keys ask = {text, "apply? [y]es  [n]o  [d]iff  [q]uit", "yndq"};
+		key = ask_key(&ask, &err);
+		if (key != 'd')
+			break;
+		show_diff(r, paths);
+	}
+	airlock_free(text);
+	free(path);
+	return key == '\n' ? 'n' : key > 0 ? key : 0;
+}
+
+/* Asks about every change that has none beneath it. False: broken off, nothing is to be done. */
+static bool ask_about_all(const struct review *r, bool *chosen)
+{
+	for (size_t i = 0; i < r->list.n; i++) {
+		if (review_beneath(&r->list, i) > 0)
+			continue;
+		int key = ask_about(r, &r->list.v[i]);
+		if (key == 0)
+			return false;
+		if (key == 'q')
+			break;
+		chosen[i] = key == 'y';
+	}
+	return true;
+}
+
+static bool choose(struct review *r)
+{
+	bool *chosen = calloc(r->list.n + 1, sizeof *chosen), settled = true;
+	if (chosen && ask_about_all(r, chosen))
+		settled = review_apply_chosen(r, chosen);
+	free(chosen);
+	return settled;
+}
+
+/* ── all of them ── */
+
+/* Returns whether the matter is settled. */
+static bool decide(struct review *r, int key)
+{
+	switch (key) {
+	case 'a':
+		return review_apply(r, NULL);
+	case 'c':
+		return choose(r);
+	case 'd':
+		review_discard(r, NULL);
+		return true;
+	case 'i':
+		show_diff(r, NULL);
+		return false;
+	default:
+		return true; /* [h]old, Enter, Ctrl-C, nobody there any more */
+	}
+}
+
+void review_lines(struct review *r, const char *text)
+{
+	output_say("%s, not applied yet:", change_count(r->list.n).text);
+	size_t left = output_lines(text, LINES_MAX);
+	if (left > 0)
+		output_say("… and %zu more", left);
+	int key;
+	do {
+		const struct ask_keys ask = {NULL, "[a]pply all  [c]hoose  [d]iscard  [h]old  d[i]ff", "acdhi"};
+		struct airlock_error nobody = {0};
+		key = ask_key(&ask, &nobody);
+	} while (!decide(r, key));
+}

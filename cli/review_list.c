@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "review_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "review_draw.h"
+#include "review_model.h"
+#include "screen.h"
+
+struct viewer {
+	struct review *review;
+	struct screen screen;
+	struct review_model model;
+	struct review_row *rows;
+	char *diff; /* what model.lines points into */
+	const char **lines;
+};
+
+/* ── the rows ── */
+
+static char letter_of(const char *kind)
+{
+	static const char *const kinds[] = {"added", "modified", "deleted", "renamed", "metadata", "type"};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kinds[i], kind) == 0)
+			return "AMDRmT"[i];
+	return '?';
+}
+
+/* In the words that are shown on top of it when it is the current one. */
+static char *reason_of(const struct change_item *c)
+{
+	bool is_conflict = strcmp(c->state, "conflict") == 0;
+	char *text = NULL, *inert = NULL;
+	if (asprintf(&text, "%s%s%s", is_conflict ? "conflict" : "", is_conflict && c->reason ? ": " : "",
+		     c->reason ? c->reason : "") >= 0)
+		inert = airlock_text_inert(text, strlen(text));
+	free(text);
+	return inert;
+}
+
+static bool make_rows(struct viewer *v)
+{
+	const struct change_list *l = &v->review->list;
+	v->rows = calloc(l->n + 1, sizeof *v->rows);
+	v->model.chosen = calloc(l->n + 1, sizeof *v->model.chosen);
+	bool ok = v->rows && v->model.chosen;
+	for (size_t i = 0; ok && i < l->n; i++) {
+		const struct change_item *c = &l->v[i];
+		bool is_conflict = strcmp(c->state, "conflict") == 0;
+		v->rows[i] = (struct review_row){.letter = letter_of(c->kind),
+						 .path = c->shown,
+						 .is_conflict = is_conflict,
+						 .reason = c->reason || is_conflict ? reason_of(c) : NULL,
+						 .beneath = review_beneath(l, i)};
+		ok = v->rows[i].reason || (!c->reason && !is_conflict);
+	}
+	v->model.rows = v->rows;
+	v->model.n = l->n;
+	v->model.run = l->run;
+	return ok;
+}
+
+static void viewer_done(struct viewer *v)
+{
+	for (size_t i = 0; v->rows && i < v->review->list.n; i++)
+		airlock_free((char *)v->rows[i].reason);
+	free(v->rows);
+	free(v->model.chosen);
+	airlock_free(v->diff);
+	free(v->lines);
+}
+
+/* ── the diff ── */
+
+/* Cuts the text up. */
+static const char **split_lines(char *text, size_t *ret_n)
+{
+	size_t n = 0;
+	for (const char *p = text; (p = strchr(p, '\n')); p++)
+		n++;
+	const char **lines = calloc(n + 2, sizeof *lines);
+	*ret_n = 0;
+	for (char *p = text; lines && *p;) {
+		lines[(*ret_n)++] = p;
+		p += strcspn(p, "\n");
+		if (*p)
+			*p++ = '\0';
+	}
+	return lines;
+}
+
+/* With colours, because only then the library makes the content inert. */
+static void show_diff(struct viewer *v)
+{
+	struct airlock_error err = {0};
+	const struct review *r = v->review;
+	char *path = review_path(&r->list.v[v->model.cursor]), *text = NULL;
+	const char *paths[] = {path, NULL};
+	static const char *const nothing[] = {"It cannot be shown.", NULL};
+	size_t n = 0;
+	if (path && airlock_changes_diff(r->settings, r->list.run, paths, true, &text, &err) >= 0) {
+		airlock_free(v->diff);
+		free(v->lines);
+		v->diff = text;
+		v->lines = split_lines(text, &n);
+	}
+	if (v->lines && text)
+		review_model_show(&v->model, v->lines, n);
+	else
+		review_model_show(&v->model, nothing, 1);
+	free(path);
+}
+
+/* ── deciding ── */
+
+/* Carried out on the terminal as it was: there may be a question. */
+static bool carry_out(struct viewer *v, enum review_action action)
+{
+	struct review *r = v->review;
+	struct airlock_error err = {0};
+	bool settled = true;
+	screen_leave(&v->screen);
+	switch (action) {
+	case REVIEW_APPLY_ALL:
+		settled = review_apply(r, NULL);
+		break;
+	case REVIEW_APPLY_CHOSEN:
+		settled = review_apply_chosen(r, v->model.chosen);
+		break;
+	case REVIEW_DISCARD_CHOSEN:
+		review_discard_chosen(r, v->model.chosen);
+		break;
+	case REVIEW_DISCARD_ALL:
+		review_discard(r, NULL);
+		break;
+	default:
+		break; /* hold */
+	}
+	return settled || screen_enter(&v->screen, &err) < 0;
+}
+
+/* Returns whether it is over. */
+static bool act(struct viewer *v, enum review_action action)
+{
+	struct airlock_error err = {0};
+	switch (action) {
+	case REVIEW_NOTHING:
+		return false;
+	case REVIEW_SHOW_DIFF:
+		show_diff(v);
+		return false;
+	case REVIEW_SUSPEND:
+		return screen_suspend(&v->screen, &err) < 0;
+	default:
+		return carry_out(v, action);
+	}
+}
+
+static bool handle_key(struct viewer *v, const struct screen_key *key)
+{
+	if (review_model_is_decision(&v->model, key->key) && !screen_is_alone(&v->screen, key)) {
+		v->model.message = "several keys at once decide nothing: press it again";
+		return false;
+	}
+	return act(v, review_model_press(&v->model, key->key));
+}
+
+static void draw(struct viewer *v)
+{
+	struct screen_size size = screen_size(&v->screen);
+	review_model_resize(&v->model, size.height, size.width);
+	char *frame = review_draw(&v->model);
+	if (frame)
+		screen_draw(&v->screen, frame);
+	free(frame);
+}
+
+/* A signal, or a terminal that is gone, is a hold. */
+static void view(struct viewer *v)
+{
+	struct screen_key key;
+	enum screen_event event;
+	bool is_over = false;
+	while (!is_over) {
+		draw(v);
+		event = screen_wait(&v->screen, &key);
+		is_over = event == SCREEN_OVER || (event == SCREEN_KEY && handle_key(v, &key));
+	}
+}
+
+int review_list(struct review *r, struct airlock_error *err)
+{
+	struct viewer v = {.review = r};
+	int rc = make_rows(&v) ? 0 : output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	if (rc >= 0)
+		rc = screen_open(&v.screen, err);
+	if (rc >= 0) {
+		view(&v);
+		screen_close(&v.screen);
+	}
+	viewer_done(&v);
+	return rc;
+}

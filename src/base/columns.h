@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How wide a text is on a terminal: a Chinese character takes two columns, an accent none.
+ *
+ * For text that is inert already. A byte that is no character counts as one column. */
+#pragma once
+
+#include "base/buf.h"
+
+size_t columns_of(const char *s, size_t n);
+/* How many bytes of s fit into so many columns, never part of a character. */
+size_t columns_fit(const char *s, size_t n, size_t columns);
+
+/* Appends s and spaces up to this width. A wider text is not cut. */
+void columns_add_padded(struct buf *out, const char *s, size_t width);
