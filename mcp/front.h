@@ -15,6 +15,7 @@ struct front {
 	char own_runs[FRONT_OWN_RUNS][48]; /* the latest runs of this server, a ring */
 	size_t n_own_runs;		   /* how many there were */
 	json_t *base;			   /* the plan of a call that asks for nothing; NULL until needed */
+	struct airlock_warm *warm;	   /* the sandbox of the next call; NULL: there is no memory for it */
 };
 
 struct front *front_of(const struct mcp_request *r);
@@ -30,6 +31,9 @@ int front_find_run(const struct mcp_request *r, const struct airlock_settings *s
 bool front_is_own_run(const struct front *f, const char *id);
 void front_remember_run(struct front *f, const char *id);
 const char *front_last_run(const struct front *f); /* NULL: none yet */
+
+/* While nobody wants anything the sandbox of the next call is made (warm.c). */
+extern const struct mcp_idle front_idle;
 
 /* ── Answers ── */
 

@@ -57,6 +57,8 @@ struct mcp_server {
 	struct mcp_round rounds[MCP_ROUNDS_MAX];
 	size_t n_rounds;
 	int signal_fd;
+	int64_t quiet_since_ms; /* nothing has come since then */
+	int64_t idle_due_ms;	/* of quiet; -1: nothing to do in it */
 	bool is_ending;
 };
 

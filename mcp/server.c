@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OWN_FDS 3	   /* in, out, signals: before those of the requests */
+#define OWN_FDS 4	   /* in, out, signals, idle: before those of the requests */
 #define LAST_WORDS_MS 1000 /* how long a client that has closed our input may take to read what is left */
 
 int64_t mcp_now_ms(void)
@@ -73,10 +73,34 @@ static void take_input(struct mcp_server *s)
 		begin_ending(s);
 }
 
+/* ── Quiet ── */
+
+static void end_quiet(struct mcp_server *s)
+{
+	s->quiet_since_ms = mcp_now_ms();
+	s->idle_due_ms = s->spec->idle ? s->spec->idle->after_ms : -1;
+}
+
+static bool has_idle_work(const struct mcp_server *s)
+{
+	return s->idle_due_ms >= 0 && !s->requests && !s->is_ending && !wire_has_output(&s->wire);
+}
+
+static void use_quiet(struct mcp_server *s)
+{
+	int64_t quiet = mcp_now_ms() - s->quiet_since_ms;
+	if (has_idle_work(s) && quiet >= s->idle_due_ms)
+		s->idle_due_ms = s->spec->idle->work(s->spec->data, quiet);
+}
+
+/* ── Turns ── */
+
 /* The next time somebody wants to be woken, as a timeout of poll. */
 static int wait_ms(const struct mcp_server *s)
 {
 	int64_t now = mcp_now_ms(), soonest = INT32_MAX;
+	if (has_idle_work(s))
+		soonest = s->quiet_since_ms + s->idle_due_ms - now;
 	for (const struct mcp_request *r = s->requests; r; r = r->next)
 		if (r->wake_ms && r->wake_ms - now < soonest)
 			soonest = r->wake_ms - now;
@@ -102,10 +126,18 @@ static int turn(struct mcp_server *s, struct pollfd *fds)
 	fds[0] = (struct pollfd){.fd = listens ? s->wire.in_fd : -1, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = wire_has_output(&s->wire) ? s->wire.out_fd : -1, .events = POLLOUT};
 	fds[2] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+	fds[3] = (struct pollfd){.fd = s->spec->idle ? s->spec->idle->fd(s->spec->data) : -1, .events = POLLIN};
 	for (const struct mcp_request *r = s->requests; r && n < MCP_IN_FLIGHT_MAX; r = r->next, n++)
 		fds[OWN_FDS + n] = (struct pollfd){.fd = r->fd, .events = POLLIN};
-	if (poll(fds, OWN_FDS + n, wait_ms(s)) < 0 && errno != EINTR)
+	int ready = poll(fds, OWN_FDS + n, wait_ms(s));
+	if (ready < 0 && errno != EINTR)
 		return -errno;
+	if (ready == 0)
+		use_quiet(s);
+	if (fds[3].revents)
+		s->spec->idle->news(s->spec->data);
+	if (ready > (fds[3].revents != 0) || n > 0)
+		end_quiet(s);
 	if (fds[1].revents)
 		wire_flush(&s->wire);
 	wake_requests(s, fds + OWN_FDS, n);
@@ -165,6 +197,7 @@ int mcp_serve(const struct mcp_spec *spec, int in_fd, int out_fd)
 		s->wire = (struct wire){.in_fd = in_fd, .out_fd = out_fd};
 		s->signal_fd = open_signals();
 		rc = s->signal_fd < 0 ? -errno : mcp_tools_load(s);
+		end_quiet(s);
 	}
 	while (rc == 0 && !(s->is_ending && !s->requests))
 		rc = turn(s, fds);

@@ -43,11 +43,21 @@ struct mcp_method {
 	int64_t cache_ms; /* 2026-07-28: how long its result may be kept; -1: no such field */
 };
 
+/* Work for when nobody wants anything. It must not take long: a request may come meanwhile. */
+struct mcp_idle {
+	int64_t after_ms; /* how long nothing was in flight and nothing came */
+	/* Returns after how long a quiet time, counted from its beginning, it is to be called again; -1: not in this one. */
+	int64_t (*work)(void *data, int64_t quiet_ms);
+	int (*fd)(void *data); /* news is called when it can be read; -1: none */
+	void (*news)(void *data);
+};
+
 struct mcp_spec {
 	const char *name, *title, *version, *instructions;
 	const char *capabilities;	  /* JSON object, besides "tools" */
 	const struct mcp_tool *tools;	  /* ends with name == NULL */
 	const struct mcp_method *methods; /* besides the protocol's own; ends with name == NULL; may be NULL */
+	const struct mcp_idle *idle;	  /* may be NULL */
 	void *data;
 };
 

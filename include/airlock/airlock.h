@@ -167,6 +167,37 @@ void airlock_run_resize(struct airlock_run *run);
 /* Kills whatever still runs, waits for it and frees everything. */
 void airlock_run_free(struct airlock_run *run);
 
+/* ── Warm starts ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* For programs that run one command after another: the sandbox of the next one is made while there is nothing else to do.
+ *
+ *   airlock_job_prepare(s, &job, &err);              the run that is expected; its command does not matter
+ *   airlock_warm_prepare(warm, job, &err);           does not wait until the sandbox is there
+ *   …
+ *   airlock_job_use_warm(next_job, warm);            then airlock_run_start as ever
+ *
+ * It is used for one command at most, and only when everything that decides what a sandbox looks like is what it was then:
+ * configuration, files that are hidden, mounts, what the caller's process would pass on. Otherwise the run gets a new one and
+ * is merely slower. It ends with the caller's process. A program that restricts itself further (Landlock, a label) drops it. */
+struct airlock_warm;
+
+struct airlock_warm *airlock_warm_new(void); /* NULL: out of memory */
+void airlock_warm_free(struct airlock_warm *w);
+
+/* Replaces what was there before. 1: on its way; 0: for such a run there is nothing to prepare (another backend than native,
+ * network, a workspace, warm_start = false). The job may be started or freed afterwards. */
+int airlock_warm_prepare(struct airlock_warm *w, const struct airlock_job *job, struct airlock_error *err);
+/* Nothing is kept for the next run. */
+void airlock_warm_drop(struct airlock_warm *w);
+
+/* Readable when there is something to look at, -1 when nothing is prepared. Owned by w; ask anew after every call above.
+ * dispatch: 1 when something is prepared still, 0 when it is not (a mount of the machine changed). Nobody has to call it. */
+int airlock_warm_fd(const struct airlock_warm *w);
+int airlock_warm_dispatch(struct airlock_warm *w);
+
+/* The job may take what is prepared when it starts. w: borrowed until then, NULL: none. */
+void airlock_job_use_warm(struct airlock_job *job, struct airlock_warm *w);
+
 /* ── Results; only once dispatch has returned 0 ───────────────────────────────────────────────────── */
 
 enum airlock_status { AIRLOCK_EXITED, AIRLOCK_SIGNALED, AIRLOCK_TIMED_OUT, AIRLOCK_FAILED };

@@ -4,7 +4,7 @@
 #include "backend/spawn.h"
 #include "base/path.h"
 
-static int find_native(const struct backend_context *ctx, struct native_info *ret, struct airlock_error *err)
+int native_find(const struct backend_context *ctx, struct native_info *ret, struct airlock_error *err)
 {
 	if (ctx->found && ctx->found->native) {
 		*ret = *ctx->found->native;
@@ -26,7 +26,7 @@ static int find_native(const struct backend_context *ctx, struct native_info *re
 static int probe(const struct backend_context *ctx, struct airlock_error *err)
 {
 	struct native_info info;
-	int rc = find_native(ctx, &info, err);
+	int rc = native_find(ctx, &info, err);
 	return rc < 0 ? rc : info.own_proc ? 0 : 1;
 }
 
@@ -42,7 +42,7 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 {
 	struct native_info info;
 	bool own_pids = plan->namespaces & PLAN_NS_PID;
-	bool own_proc = find_native(ctx, &info, NULL) == 0 && info.own_proc;
+	bool own_proc = native_find(ctx, &info, NULL) == 0 && info.own_proc;
 	return (struct backend_isolation){
 		.filesystem = BACKEND_ENFORCED,
 		.processes = own_pids && own_proc && plan->new_session ? BACKEND_ENFORCED : BACKEND_PARTIAL,
@@ -60,7 +60,7 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 {
 	struct native_info info;
 	const char *failed_call = NULL;
-	int rc = find_native(ctx, &info, err);
+	int rc = native_find(ctx, &info, err);
 	if (rc < 0 || (rc = backend_make_empty_file(ctx, plan, err)) < 0)
 		return rc;
 	_cleanup_free_ char *empty = path_join(ctx->data_dir, "empty");
@@ -74,4 +74,5 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	return rc;
 }
 
-const struct backend backend_native = {"native", probe, describe, isolation, spawn};
+const struct backend backend_native = {"native",	   probe, describe, isolation, spawn, .prepare = native_prepare,
+				       .take = native_take};

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "child/launch.h"
+#include "child/program.h"
 
 /* Where the verdict is remembered, in the state directory. */
 #define NATIVE_CACHE_NAME "native.probe"
@@ -20,3 +22,20 @@ void native_probe(const char *cache_file, struct native_info *ret);
 /* The child for a plan. 0 and its pid, or -errno with the call that failed. */
 int native_start(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
 		 pid_t *ret_pid, const char **ret_failed_call);
+
+/* ── What starting is made of, for native_prepared.c ── */
+
+/* This machine's verdict, from ctx->found, the cache or a probe. AIRLOCK_ERR_UNAVAILABLE when it does not work. */
+int native_find(const struct backend_context *ctx, struct native_info *ret, struct airlock_error *err);
+/* The plan in the child's words; mounts has room for plan->n_mounts. fds NULL: the layers are not known yet. */
+int native_translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+		     struct child_mount_spec *mounts, struct child_plan_spec *ret);
+int native_clone_flags(const struct plan *plan);
+int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, pid_t *ret_pid,
+		  const char **ret_failed_call);
+
+/* native_prepared.c, as backend.h has it. */
+int native_prepare(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared **ret,
+		   struct airlock_error *err);
+bool native_take(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
+		 struct backend_prepared *p);

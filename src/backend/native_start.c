@@ -41,10 +41,12 @@ static bool is_entry(const struct plan *plan, const struct plan_mount *m)
 
 static int fill_layer(const struct backend_fds *fds, struct child_mount_spec *spec)
 {
+	spec->kind = CHILD_MOUNT_LAYER;
+	if (!fds) /* made in advance: the layer is the run's, and there is none yet */
+		return 0;
 	const struct backend_layer *l = layer_of(fds, spec->source);
 	if (!l)
 		return -EINVAL;
-	spec->kind = CHILD_MOUNT_LAYER;
 	spec->upper = l->upper;
 	spec->work = l->work;
 	return 0;
@@ -107,23 +109,35 @@ static bool is_privileged(void)
 	       (data[0].effective & (1U << CAP_SYS_ADMIN));
 }
 
-static int plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds)
+int native_translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+		     struct child_mount_spec *mounts, struct child_plan_spec *ret)
 {
-	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
-	if (!mounts)
-		return -ENOMEM;
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		int rc = translate(plan, &plan->mounts[i], empty_file, fds, &mounts[i]);
 		if (rc < 0)
 			return rc;
 	}
-	uint32_t flags = (is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
+	*ret = (struct child_plan_spec){
+		.flags = (is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
 			 (plan->namespaces & PLAN_NS_NET ? CHILD_PLAN_LOOPBACK : 0) |
-			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (own_proc ? 0 : CHILD_PLAN_OLD_PROC);
-	return child_plan_fd(flags, geteuid(), getegid(), mounts, plan->n_mounts);
+			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (own_proc ? 0 : CHILD_PLAN_OLD_PROC),
+		.uid = geteuid(),
+		.gid = getegid(),
+		.mounts = mounts,
+		.n_mounts = plan->n_mounts,
+	};
+	return 0;
 }
 
-static int clone_flags(const struct plan *plan)
+static int plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds)
+{
+	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	struct child_plan_spec spec;
+	int rc = mounts ? native_translate(plan, own_proc, empty_file, fds, mounts, &spec) : -ENOMEM;
+	return rc < 0 ? rc : child_plan_fd(&spec);
+}
+
+int native_clone_flags(const struct plan *plan)
 {
 	static const struct {
 		unsigned bit;
@@ -136,22 +150,16 @@ static int clone_flags(const struct plan *plan)
 	return flags;
 }
 
-int native_start(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
-		 pid_t *ret_pid, const char **ret_failed_call)
+int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, pid_t *ret_pid,
+		  const char **ret_failed_call)
 {
 	static const char *const argv[] = {"airlock", "view", NULL};
-	*ret_failed_call = "memfd_create";
-	_cleanup_close_ int job = plan_fd(plan, own_proc, empty_file, fds);
-	if (job < 0)
-		return job;
-	const int from[LAUNCH_FDS] = {
-		fds->stdin_fd, fds->stdout_fd, fds->stderr_fd, fds->control_fd, fds->job_fd, -1, -1, job};
-	struct launch l = {.namespaces = clone_flags(plan),
+	struct launch l = {.namespaces = native_clone_flags(plan),
 			   .argv = argv,
 			   .uid = geteuid(),
 			   .gid = getegid(),
 			   .new_session = plan->new_session,
-			   .program_fd = fcntl(fds->program_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD)};
+			   .program_fd = fcntl(program_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD)};
 	int rc = l.program_fd < 0 ? -errno : spawn_lift_fds(from, LAUNCH_FDS, l.fds);
 	if (rc == 0) {
 		rc = launch(&l, ret_pid);
@@ -160,4 +168,16 @@ int native_start(const struct plan *plan, bool own_proc, const char *empty_file,
 	}
 	base_closep(&l.program_fd);
 	return rc;
+}
+
+int native_start(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+		 pid_t *ret_pid, const char **ret_failed_call)
+{
+	*ret_failed_call = "memfd_create";
+	_cleanup_close_ int job = plan_fd(plan, own_proc, empty_file, fds);
+	if (job < 0)
+		return job;
+	const int from[LAUNCH_FDS] = {
+		fds->stdin_fd, fds->stdout_fd, fds->stderr_fd, fds->control_fd, fds->job_fd, -1, -1, job};
+	return native_launch(plan, from, fds->program_fd, ret_pid, ret_failed_call);
 }

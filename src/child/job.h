@@ -18,6 +18,11 @@
  *   EXITED ──────────────────────────►
  *
  * The end of the socket means that the supervisor is gone: the first process dies, and everything with it.
+ *
+ * A sandbox that is made before there is a command (CHILD_PLAN_HOLD, native only) says two things more, before HELLO:
+ *
+ *   READY (with its mount table) ────►   every mount but the late ones is made
+ *         ◄─────────────────────────── TAKE (with stdin, stdout, stderr, the job, the plan with its layers)
  */
 #pragma once
 
@@ -26,9 +31,10 @@
 #define CHILD_FD_CONTROL 3
 #define CHILD_FD_JOB 4
 #define CHILD_FD_SELF 5
-#define CHILD_FD_ARGS 6	 /* the backend's arguments, or a Landlock ruleset (CHILD_RULESET) */
-#define CHILD_FD_STAGE 7 /* struct child_stage_job, only for the stage */
-#define CHILD_FD_PLAN 7	 /* struct child_plan, only for the native backend */
+#define CHILD_FD_ARGS 6	  /* the backend's arguments, or a Landlock ruleset (CHILD_RULESET) */
+#define CHILD_FD_STAGE 7  /* struct child_stage_job, only for the stage */
+#define CHILD_FD_PLAN 7	  /* struct child_plan, only for the native backend */
+#define CHILD_FD_MOUNTS 6 /* CHILD_PLAN_HOLD: the mount table of the caller */
 
 #define CHILD_JOB_MAGIC 0x6b6c7261u
 #define CHILD_NONE (-1)
@@ -61,6 +67,18 @@ enum child_message_type {
 	CHILD_SIGNAL, /* a = signal, b = enum child_scope */
 	CHILD_LIMIT,  /* a = enum child_limit */
 	CHILD_EXITED, /* a = wait status; cpu_us, max_rss_kb */
+	CHILD_READY,
+	CHILD_TAKE,
+};
+
+/* What comes with CHILD_TAKE, in this order. */
+enum child_taken {
+	CHILD_TAKEN_STDIN,
+	CHILD_TAKEN_STDOUT,
+	CHILD_TAKEN_STDERR,
+	CHILD_TAKEN_JOB,
+	CHILD_TAKEN_PLAN,
+	CHILD_TAKEN_FDS
 };
 
 enum child_stage {
@@ -147,6 +165,7 @@ enum {
 	CHILD_PLAN_LOOPBACK = 1 << 1,  /* there is a network namespace: bring its loopback up */
 	CHILD_PLAN_NO_NESTED = 1 << 2, /* no user namespaces inside */
 	CHILD_PLAN_OLD_PROC = 1 << 3,  /* a new proc cannot be mounted here: show the one there is */
+	CHILD_PLAN_HOLD = 1 << 4,      /* there is no command yet: wait before the late mounts (hold.h) */
 };
 
 /* As enum plan_mount_kind says; what hides or rebuilds a directory is a small tmpfs. */
@@ -162,6 +181,12 @@ enum child_mount_kind {
 	CHILD_MOUNT_SEAL,
 };
 
+/* Which file it was when the plan was made; inode 0: not known. */
+struct child_identity {
+	uint64_t inode, born;
+	uint32_t major, minor;
+};
+
 struct child_mount {
 	uint32_t kind, target;
 	uint32_t source;      /* host path, or the text of the link */
@@ -170,6 +195,10 @@ struct child_mount {
 	int64_t size;	      /* TMPFS: bytes */
 	uint32_t optional;    /* READ: left out when it is not there any more */
 	uint32_t inside; /* READ, WRITE: the source lies in a layer and is found inside, where the layer is mounted */
+	uint32_t late;	 /* made after CHILD_TAKE: a layer, or what lies in one */
+	uint32_t reserved;
+	/* With CHILD_PLAN_HOLD, of those that are not late: what is bound, and what it is mounted over. */
+	struct child_identity source_is, place_is;
 };
 
 struct child_plan {

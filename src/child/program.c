@@ -290,26 +290,45 @@ static void lay_out_plan(struct layout *l, const struct child_mount_spec *mounts
 					    .mode = m->mode,
 					    .size = m->size,
 					    .optional = (uint32_t)m->optional,
-					    .inside = (uint32_t)m->inside};
+					    .inside = (uint32_t)m->inside,
+					    .late = (uint32_t)m->late,
+					    .source_is = m->source_is,
+					    .place_is = m->place_is};
 		put_at(l, head->mounts + i * sizeof mount, &mount, sizeof mount);
 	}
 	head->size = (uint32_t)l->at;
 	head->magic = CHILD_JOB_MAGIC;
 }
 
-int child_plan_fd(uint32_t flags, uint32_t uid, uint32_t gid, const struct child_mount_spec *mounts, size_t n_mounts)
+int child_plan_bytes(const struct child_plan_spec *spec, void **ret, size_t *ret_len)
 {
-	struct child_plan head = {.flags = flags, .uid = uid, .gid = gid, .n_mounts = (uint32_t)n_mounts};
+	struct child_plan head = {
+		.flags = spec->flags, .uid = spec->uid, .gid = spec->gid, .n_mounts = (uint32_t)spec->n_mounts};
 	struct layout l = {0};
-	lay_out_plan(&l, mounts, &head);
+	lay_out_plan(&l, spec->mounts, &head);
 	if (l.at > MAX_JOB_BYTES)
 		return -E2BIG;
 	l.base = calloc(1, l.at);
 	if (!l.base)
 		return -ENOMEM;
-	lay_out_plan(&l, mounts, &head);
+	lay_out_plan(&l, spec->mounts, &head);
 	memcpy(l.base, &head, sizeof head);
-	int fd = sealed_memory("airlock-plan", MFD_NOEXEC_SEAL, l.base, l.at);
-	free(l.base);
+	*ret = l.base;
+	*ret_len = l.at;
+	return 0;
+}
+
+int child_plan_memory(const void *bytes, size_t len)
+{
+	return sealed_memory("airlock-plan", MFD_NOEXEC_SEAL, bytes, len);
+}
+
+int child_plan_fd(const struct child_plan_spec *spec)
+{
+	void *bytes = NULL;
+	size_t len = 0;
+	int rc = child_plan_bytes(spec, &bytes, &len);
+	int fd = rc < 0 ? rc : child_plan_memory(bytes, len);
+	free(bytes);
 	return fd;
 }

@@ -67,8 +67,17 @@ struct child_mount_spec {
 	const char *source, *target, *upper, *work;
 	unsigned mode;
 	int64_t size;
-	int optional, inside;
+	int optional, inside, late;
+	struct child_identity source_is, place_is;
 };
 
-/* The native backend's plan, likewise. */
-int child_plan_fd(uint32_t flags, uint32_t uid, uint32_t gid, const struct child_mount_spec *mounts, size_t n_mounts);
+struct child_plan_spec {
+	uint32_t flags, uid, gid;
+	const struct child_mount_spec *mounts;
+	size_t n_mounts;
+};
+
+/* The native backend's plan, likewise; and as bytes, owned by the caller, which are the same for the same plan. */
+int child_plan_fd(const struct child_plan_spec *spec);
+int child_plan_bytes(const struct child_plan_spec *spec, void **ret, size_t *ret_len);
+int child_plan_memory(const void *bytes, size_t len);

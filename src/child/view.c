@@ -16,6 +16,7 @@
  */
 #include "child/view.h"
 
+#include "child/hold.h"
 #include "child/mounts.h"
 #include "child/raw_calls.h"
 
@@ -87,6 +88,17 @@ static int make_directory(char *path)
 	return (int)mounts_check(CHILD_OP_PLACE, find(path, O_DIRECTORY));
 }
 
+/* A sandbox made in advance is used only for as long as these are the same files; so they must be the ones looked at. */
+static void check_same(enum child_op op, int fd, const struct child_identity *id)
+{
+	struct statx st;
+	if (id->inode == 0)
+		return;
+	mounts_check(op, raw_call5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st));
+	if (st.stx_ino != id->inode || st.stx_dev_major != id->major || st.stx_dev_minor != id->minor)
+		mounts_check(op, -ESTALE);
+}
+
 static int is_directory(int fd)
 {
 	struct statx st;
@@ -111,9 +123,10 @@ static int place_for(char *path, int mount)
 }
 
 /* Takes the mount. */
-static void put(int mount, char *path)
+static void put(int mount, char *path, const struct child_identity *place_is)
 {
 	int place = place_for(path, mount);
+	check_same(CHILD_OP_PLACE, place, place_is);
 	mounts_attach(mount, place);
 	(void)r_close(place);
 	(void)r_close(mount);
@@ -138,9 +151,10 @@ static long open_source(const struct child_mount *m)
 static int bound(const struct child_mount *m)
 {
 	long tree = open_source(m);
-	if (m->optional && (tree == -ENOENT || tree == -EACCES))
+	if (m->optional && ((tree == -ENOENT && m->source_is.inode == 0) || tree == -EACCES))
 		return -1;
 	mounts_check(CHILD_OP_OPEN_SOURCE, tree);
+	check_same(CHILD_OP_OPEN_SOURCE, (int)tree, &m->source_is);
 	unsigned attributes =
 		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->kind == CHILD_MOUNT_READ ? MOUNT_ATTR_RDONLY : 0);
 	mounts_check(CHILD_OP_RESTRICT, mounts_restrict((int)tree, attributes, 1));
@@ -178,7 +192,7 @@ static void add_terminals(int dev)
 }
 
 /* Sealed at the end of the plan, like everything made here. */
-static void add_dev(char *target)
+static void add_dev(const struct child_mount *m)
 {
 	static const struct {
 		const char *name, *text;
@@ -186,7 +200,8 @@ static void add_dev(char *target)
 		     {"fd", "/proc/self/fd"},	   {"core", "/proc/kcore"},	  {"ptmx", "pts/ptmx"}};
 	static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
 					      "/dev/random", "/dev/urandom", "/dev/tty"};
-	put(mounts_tmpfs(SMALL_TMPFS, 0755), target);
+	char *target = base + m->target;
+	put(mounts_tmpfs(SMALL_TMPFS, 0755), target, &m->place_is);
 	int dev = (int)mounts_check(CHILD_OP_DEVICE, find(target, O_DIRECTORY));
 	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
 		add_device(dev, devices[i] + sizeof "/dev/" - 1, devices[i]);
@@ -214,8 +229,9 @@ static void guard_proc(int proc)
 	}
 }
 
-static void add_proc(char *target, uint32_t flags)
+static void add_proc(const struct child_mount *m, uint32_t flags)
 {
+	char *target = base + m->target;
 	unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 	long mount;
 	if (flags & CHILD_PLAN_OLD_PROC) {
@@ -229,7 +245,7 @@ static void add_proc(char *target, uint32_t flags)
 		mount = mounts_check(CHILD_OP_PROC, raw_call3(__NR_fsmount, fs, FSMOUNT_CLOEXEC, attributes));
 		(void)r_close(fs);
 	}
-	put((int)mount, target);
+	put((int)mount, target, &m->place_is);
 	int proc = (int)mounts_check(CHILD_OP_PROC, find(target, O_DIRECTORY));
 	guard_proc(proc);
 	(void)r_close(proc);
@@ -259,19 +275,19 @@ static void carry_out(const struct child_mount *m, uint32_t flags)
 	case CHILD_MOUNT_WRITE:
 		mount = bound(m);
 		if (mount >= 0)
-			put(mount, target);
+			put(mount, target, &m->place_is);
 		break;
 	case CHILD_MOUNT_LAYER:
-		put(layered(m), target);
+		put(layered(m), target, &m->place_is);
 		break;
 	case CHILD_MOUNT_TMPFS:
-		put(mounts_tmpfs(m->size, m->mode), target);
+		put(mounts_tmpfs(m->size, m->mode), target, &m->place_is);
 		break;
 	case CHILD_MOUNT_DEV:
-		add_dev(target);
+		add_dev(m);
 		break;
 	case CHILD_MOUNT_PROC:
-		add_proc(target, flags);
+		add_proc(m, flags);
 		break;
 	case CHILD_MOUNT_SYMLINK:
 		add_symlink(base + m->source, target);
@@ -354,20 +370,63 @@ static void leave_some_to_the_user(int proc)
 	(void)r_close((int)fd);
 }
 
+/* ── In advance ── */
+
+static const struct child_mount *map_plan(int fd, struct child_plan **ret)
+{
+	*ret = mounts_map_file(fd);
+	base = (char *)*ret;
+	return (const void *)(base + (*ret)->mounts);
+}
+
+/* A mount made above may be gone again: whoever removes the file on the host that it is mounted over takes it away. From
+ * here on its absence would be noticed (hold.c), so one look is enough. */
+static void check_mounted(const struct child_mount *m)
+{
+	struct statx st;
+	if (m->place_is.inode == 0)
+		return;
+	int fd = (int)mounts_check(CHILD_OP_PLACE, find(base + m->target, 0));
+	mounts_check(CHILD_OP_PLACE, raw_call5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st));
+	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		mounts_check(CHILD_OP_PLACE, -ESTALE);
+	(void)r_close(fd);
+}
+
+static struct child_plan *hold(struct child_plan *plan)
+{
+	const struct child_mount *mounts = (const void *)(base + plan->mounts);
+	uint32_t *i = &mounts_progress.subject;
+	int table = hold_watch();
+	for (*i = 0; *i < plan->n_mounts; ++*i)
+		check_mounted(&mounts[*i]);
+	int rest = hold_until_taken(table);
+	(void)raw_call2(__NR_munmap, plan, plan->size);
+	mounts = map_plan(rest, &plan);
+	for (*i = 0; *i < plan->n_mounts; ++*i)
+		if (mounts[*i].late)
+			carry_out(&mounts[*i], plan->flags);
+	return plan;
+}
+
 void view_build(void)
 {
 	mounts_progress.stage = CHILD_STAGE_PLAN;
-	struct child_plan *plan = mounts_map_file(CHILD_FD_PLAN);
-	base = (char *)plan;
-	const struct child_mount *mounts = (const void *)(base + plan->mounts);
+	struct child_plan *plan;
+	const struct child_mount *mounts = map_plan(CHILD_FD_PLAN, &plan);
 	long umask = raw_call1(__NR_umask, 0);
 	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
 	mounts_make_private();
 	uint32_t *i = &mounts_progress.subject;
 	for (*i = make_root(mounts, plan->n_mounts); *i < plan->n_mounts; ++*i)
-		carry_out(&mounts[*i], plan->flags);
+		if (!mounts[*i].late)
+			carry_out(&mounts[*i], plan->flags);
+		else if (mounts[*i].kind == CHILD_MOUNT_LAYER)
+			(void)r_close(make_directory(base + mounts[*i].target));
 	if (plan->flags & CHILD_PLAN_LOOPBACK)
 		bring_loopback_up();
+	if (plan->flags & CHILD_PLAN_HOLD)
+		plan = hold(plan);
 	enter_root();
 	if (plan->flags & CHILD_PLAN_USER_LAST) {
 		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));

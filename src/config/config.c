@@ -52,6 +52,7 @@ static struct config *config_new(void)
 	c->enabled = true;
 	c->fallback = CONFIG_FALLBACK_REFUSE;
 	c->max_output = DEFAULT_MAX_OUTPUT;
+	c->warm_start = true;
 	c->keep_backups_ms = DEFAULT_KEEP_BACKUPS;
 	c->keep_runs_ms = DEFAULT_KEEP_RUNS;
 	c->backend = strdup("auto");

@@ -51,6 +51,7 @@ struct config {
 	char *backend_source;
 	enum config_fallback fallback;
 	char *shell;		 /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
+	bool warm_start;	 /* servers make the next run's sandbox in advance */
 	int64_t max_output;	 /* bytes per stream in the result */
 	int64_t keep_backups_ms; /* how long gc leaves daily backups, and runs; TEXT_NONE: for ever */
 	int64_t keep_runs_ms;

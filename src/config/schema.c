@@ -35,6 +35,7 @@ static const struct schema_key keys[] = {
 	{"fallback_on_unavailable", SCHEMA_SANDBOX, SCHEMA_WORD, SCHEMA_BY_RANK, AT(fallback), fallback_words},
 	{"backend", SCHEMA_SANDBOX, SCHEMA_CHOICE, SCHEMA_NEVER, AT(backend), backend_words},
 	{"shell", SCHEMA_SANDBOX, SCHEMA_SHELL, SCHEMA_NEVER, AT(shell), shell_words},
+	{"warm_start", SCHEMA_SANDBOX, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(warm_start)},
 	/* Kept in memory for every run, so there is an end to it. */
 	{"max_output", SCHEMA_SANDBOX, SCHEMA_SIZE, SCHEMA_LOWER, AT(max_output),
 	 .form = "a size up to \"1G\" such as \"100K\", or a number of bytes", .max = INT64_C(1) << 30},

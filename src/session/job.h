@@ -31,9 +31,10 @@ struct airlock_job {
 	struct airlock_error not_remembered; /* why an answer that was to be remembered was not */
 	struct airlock_error cannot_run;     /* the backend can be explained but not run here; code 0: it can */
 	bool yes, pty;
-	char *session;	    /* what "for this session" is; NULL: nothing that could be recognized again */
-	char *command_line; /* what runs, as one shell line */
-	char *asked_by;	    /* who wanted it, for the history */
+	char *session;		   /* what "for this session" is; NULL: nothing that could be recognized again */
+	char *command_line;	   /* what runs, as one shell line */
+	char *asked_by;		   /* who wanted it, for the history */
+	struct airlock_warm *warm; /* borrowed; NULL: a new sandbox for this run */
 	bool started;
 	char *explain_text, *explain_json;
 };

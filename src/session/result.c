@@ -62,6 +62,7 @@ static void add_usage(struct json *j, const struct supervise_result *r)
 	json_ms(j, "cpu_ms", r->cpu_us);
 	json_int(j, "max_rss_kb", r->max_rss_kb);
 	json_string(j, "limit_hit", r->limit_hit);
+	json_bool(j, "warm_start", r->was_prepared);
 	json_close(j);
 }
 

@@ -8,6 +8,7 @@
 #include "fs/fs.h"
 #include "layer/monitor.h"
 #include "session/history.h"
+#include "session/warm.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,6 +103,7 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.stdout_fd = io ? io->stdout_fd : -1,
 		.stderr_fd = io ? io->stderr_fd : -1,
 		.terminal_fd = io ? io->terminal_fd : -1,
+		.prepared = job->warm ? job->warm->prepared : NULL,
 	};
 	return supervise_start(&spec, &run->supervise, err);
 }

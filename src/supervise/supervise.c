@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "supervise/internal.h"
 
+#include "backend/prepared.h"
 #include "child/program.h"
 #include "filter/filter.h"
 
@@ -41,22 +42,26 @@ static int make_pipe(int *ret_read, int *ret_write)
 
 static int open_pipes(struct supervise *s, struct child_ends *e)
 {
-	int read_out = -EBADF, read_err = -EBADF, write_in = -EBADF, sockets[2], one = 1;
+	int read_out = -EBADF, read_err = -EBADF, write_in = -EBADF;
 	int rc = make_pipe(&read_out, &e->out);
 	if (rc == 0)
 		rc = make_pipe(&read_err, &e->err);
 	if (rc == 0)
 		rc = make_pipe(&e->in, &write_in);
-	if (rc == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		rc = -errno;
 	if (read_out >= 0)
 		stream_set_fd(&s->out, read_out);
 	if (read_err >= 0)
 		stream_set_fd(&s->err, read_err);
 	if (write_in >= 0)
 		input_set_sink(&s->in, write_in, false);
-	if (rc < 0)
-		return rc;
+	return rc;
+}
+
+static int open_control(struct supervise *s, struct child_ends *e)
+{
+	int sockets[2], one = 1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return -errno;
 	s->control_fd = sockets[0];
 	e->control = sockets[1];
 	return setsockopt(s->control_fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof one) < 0 ? -errno : 0;
@@ -98,9 +103,7 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 	if (s->spec.pty)
 		fill_terminal(&s->spec, &job.head);
 	e->job = child_job_fd(&job);
-	e->program = e->job < 0 ? -EBADF : child_program_fd();
-	int rc = e->job < 0 ? e->job : e->program;
-	return rc < 0 ? base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "memfd_create", "job") : 0;
+	return e->job < 0 ? base_errno(err, AIRLOCK_ERR_INIT_FAILED, e->job, "memfd_create", "job") : 0;
 }
 
 static int init_streams(struct supervise *s)
@@ -112,6 +115,46 @@ static int init_streams(struct supervise *s)
 	return rc < 0 ? rc : input_init(&s->in, spec->stdin_fd);
 }
 
+static struct backend_fds fds_of(const struct supervise *s, const struct child_ends *e)
+{
+	return (struct backend_fds){e->in,  e->out,	e->err,		e->control,
+				    e->job, e->program, s->spec.layers, s->spec.n_layers};
+}
+
+/* In the sandbox that was made in advance. False: none, or not the one this plan would make. */
+static bool take_prepared(struct supervise *s, const struct child_ends *e)
+{
+	struct backend_prepared *p = s->spec.prepared;
+	struct backend_fds fds = fds_of(s, e);
+	if (!p || p->spoilt || !s->spec.backend->take)
+		return false;
+	if (!s->spec.backend->take(s->spec.ctx, s->spec.plan, &fds, p)) {
+		backend_prepared_spoil(p);
+		return false;
+	}
+	s->control_fd = TAKE_FD(p->control_fd);
+	s->spawned_fd = TAKE_FD(p->pid_fd);
+	s->spawned_pid = p->pid;
+	p->pid = 0;
+	p->spoilt = true;
+	return true;
+}
+
+static int start_new(struct supervise *s, struct child_ends *e, struct airlock_error *err)
+{
+	int rc = open_control(s, e);
+	if (rc < 0)
+		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "socketpair", "");
+	e->program = child_program_fd();
+	if (e->program < 0)
+		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, e->program, "memfd_create", "program");
+	struct backend_fds fds = fds_of(s, e);
+	rc = s->spec.backend->spawn(s->spec.ctx, s->spec.plan, &fds, &s->spawned_pid, err);
+	if (rc == 0)
+		s->spawned_fd = (int)syscall(SYS_pidfd_open, s->spawned_pid, 0);
+	return rc;
+}
+
 static int spawn(struct supervise *s, struct airlock_error *err)
 {
 	struct child_ends e = {-EBADF, -EBADF, -EBADF, -EBADF, -EBADF, -EBADF};
@@ -121,9 +164,8 @@ static int spawn(struct supervise *s, struct airlock_error *err)
 	else
 		rc = make_job(s, &e, err);
 	if (rc == 0) {
-		struct backend_fds fds = {e.in,	 e.out,	    e.err,	    e.control,
-					  e.job, e.program, s->spec.layers, s->spec.n_layers};
-		rc = s->spec.backend->spawn(s->spec.ctx, s->spec.plan, &fds, &s->spawned_pid, err);
+		s->result.was_prepared = take_prepared(s, &e);
+		rc = s->result.was_prepared ? 0 : start_new(s, &e, err);
 	}
 	close_ends(&e);
 	return rc;
@@ -165,7 +207,6 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 		return rc;
 	}
 	s->phase = PHASE_SETUP;
-	s->spawned_fd = (int)syscall(SYS_pidfd_open, s->spawned_pid, 0);
 	s->spawned_dead = s->spawned_fd < 0; /* already gone, where the caller ignores SIGCHLD */
 	if (spec->plan->timeout_ms.value != TEXT_NONE)
 		s->timeout_at_us = s->started_us + spec->plan->timeout_ms.value * 1000;

@@ -26,6 +26,7 @@ struct supervise_spec {
 	size_t n_layers;
 	bool pty;
 	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */
+	struct backend_prepared *prepared;		 /* borrowed: a sandbox to take when it fits, or NULL */
 };
 
 struct supervise_result {
@@ -36,6 +37,7 @@ struct supervise_result {
 	int64_t duration_us, cpu_us, max_rss_kb;
 	const char *limit_hit; /* "timeout", "memory", "pids", "fsize" or NULL */
 	enum backend_grade limits;
+	bool was_prepared; /* in a sandbox made in advance */
 	const struct capture *out, *err;
 };
 

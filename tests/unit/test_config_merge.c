@@ -508,6 +508,7 @@ static void every_key_has_a_row_in_order(void **state)
 		"sandbox.fallback_on_unavailable",
 		"sandbox.max_output",
 		"sandbox.shell",
+		"sandbox.warm_start",
 	};
 	load_well(w);
 	assert_int_equal(w->c->n_values, AL_ARRAY_LEN(keys));

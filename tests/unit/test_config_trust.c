@@ -38,6 +38,8 @@ static const struct row rows[] = {
 	{M, "file_size = 10", "file_size = 11", "profiles.moderate.file_size", "10", NULL},
 	{M, "file_size = 10", "file_size = \"none\"", "profiles.moderate.file_size", "10", NULL},
 	{M, "file_size = 10", "file_size = 0", "profiles.moderate.file_size", "10", "0"},
+	{S, "warm_start = true", "warm_start = false", "sandbox.warm_start", "true", "false"},
+	{S, "warm_start = false", "warm_start = true", "sandbox.warm_start", "false", NULL},
 	{S, "max_output = 10", "max_output = 11", "sandbox.max_output", "10", NULL},
 	{S, "max_output = 10", "max_output = 9", "sandbox.max_output", "10", "9"},
 	/* network: ask → off → refuse */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* | namespaces | uid          | capabilities           | root, cwd                                    |
+ * | the plan's | the caller's | all, as while mounting | the host's; the sandbox's is mounted over it |
+ *
+ * Nothing of the command is here yet, so nothing hostile either. The mount tables are watched by their descriptors: the
+ * kernel raises an error condition on an open /proc/self/mountinfo once a mount of that namespace came, went or changed.
+ * That is how a mount is noticed that went because somebody on the host removed the file it was mounted over.
+ */
+#include "child/hold.h"
+
+#include "child/job.h"
+#include "child/mounts.h"
+#include "child/raw_calls.h"
+
+#include <asm/poll.h>
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/prctl.h>
+
+#define MSG_NOSIGNAL_FLAG 0x4000
+#define MSG_CMSG_CLOEXEC_FLAG 0x40000000
+#define SOL_SOCKET_LEVEL 1
+#define SCM_RIGHTS_TYPE 1
+
+/* One message and its descriptors, as the kernel lays struct msghdr and cmsghdr out on 64-bit machines. */
+struct parcel {
+	struct child_message m;
+	struct {
+		uint64_t len;
+		int level, type;
+		int fds[CHILD_TAKEN_FDS], pad;
+	} control;
+	struct {
+		void *base;
+		uint64_t len;
+	} iov;
+	struct {
+		void *name;
+		int namelen, pad;
+		void *iov;
+		uint64_t iovlen;
+		void *control;
+		uint64_t controllen;
+		int flags, pad2;
+	} msg;
+};
+
+static void pack(struct parcel *p, unsigned n_fds)
+{
+	p->control.len = 16 + n_fds * sizeof(int);
+	p->control.level = SOL_SOCKET_LEVEL;
+	p->control.type = SCM_RIGHTS_TYPE;
+	p->iov.base = &p->m;
+	p->iov.len = sizeof p->m;
+	p->msg.iov = &p->iov;
+	p->msg.iovlen = 1;
+	p->msg.control = &p->control;
+	p->msg.controllen = 16 + ((n_fds * sizeof(int) + 7) & ~7ul);
+}
+
+int hold_watch(void)
+{
+	return (int)mounts_check(CHILD_OP_READ_JOB, r_open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+}
+
+static void say_ready(int table)
+{
+	struct parcel p = {.m = {.type = CHILD_READY}};
+	pack(&p, 1);
+	p.control.fds[0] = table;
+	mounts_check(CHILD_OP_READ_JOB, raw_call3(__NR_sendmsg, CHILD_FD_CONTROL, &p.msg, MSG_NOSIGNAL_FLAG));
+	(void)r_close(table);
+}
+
+static void wait_for_message(int table)
+{
+	struct {
+		int fd;
+		short events, revents;
+	} fds[] = {{CHILD_FD_CONTROL, POLLIN, 0}, {table, POLLPRI, 0}, {CHILD_FD_MOUNTS, POLLPRI, 0}};
+	for (;;) {
+		long n = raw_call5(__NR_ppoll, fds, sizeof fds / sizeof *fds, 0, 0, 0);
+		if (n > 0 && fds[0].revents)
+			return; /* whoever takes it has looked at the tables before */
+		if (n > 0 || n != -EINTR)
+			r_exit(0);
+	}
+}
+
+int hold_until_taken(int watch)
+{
+	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-ready");
+	/* One each, for who polls it takes the news away from others. */
+	int own = hold_watch();
+	say_ready(watch);
+	wait_for_message(own);
+	(void)r_close(own);
+	struct parcel p = {0};
+	pack(&p, CHILD_TAKEN_FDS);
+	long n = raw_call3(__NR_recvmsg, CHILD_FD_CONTROL, &p.msg, MSG_CMSG_CLOEXEC_FLAG);
+	if (n != (long)sizeof p.m || p.m.type != CHILD_TAKE || p.control.len != 16 + CHILD_TAKEN_FDS * sizeof(int))
+		r_exit(0);
+	/* The launcher left nothing free below CHILD_FD_PLAN: none of them is in the way of another. */
+	for (int i = 0; i < 3; i++)
+		mounts_check(CHILD_OP_READ_JOB, r_dup3(p.control.fds[CHILD_TAKEN_STDIN + i], i, 0));
+	mounts_check(CHILD_OP_READ_JOB, r_dup3(p.control.fds[CHILD_TAKEN_JOB], CHILD_FD_JOB, 0));
+	for (int i = 0; i < CHILD_TAKEN_PLAN; i++)
+		(void)r_close(p.control.fds[i]);
+	return p.control.fds[CHILD_TAKEN_PLAN];
+}
