@@ -161,6 +161,7 @@ static bool is_shown_again(const struct policy *policy, const char *hidden, cons
 struct search {
 	const struct mounts *mounts;
 	const struct policy *policy;
+	const struct plan_world *world;
 	const char *path, *real; /* what is to be hidden */
 	struct strs *paths, *because;
 };
@@ -190,8 +191,7 @@ static void look_in(const struct search *s, const char *within, const struct mou
 
 static void add_aliases(struct search *s)
 {
-	struct stat st;
-	if (stat(s->path, &st) < 0) /* most are not there, and this costs a third of what realpath does */
+	if (s->world->type(s->path, s->world->data) == PLAN_MISSING) /* as most are */
 		return;
 	_cleanup_free_ char *real = realpath(s->path, NULL);
 	const struct mount *own = real ? mount_of(s->mounts, real) : NULL;
@@ -206,22 +206,22 @@ static void add_aliases(struct search *s)
 			look_in(s, within, &s->mounts->v[i]);
 }
 
-int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct strs *paths,
-		    struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err)
+int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct plan_world *world,
+		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err)
 {
 	_cleanup_(mounts_done) struct mounts m = {0};
 	int any = read_mounts(mountinfo, &m);
 	for (size_t i = 0; any > 0 && i < paths->n; i++) {
-		struct search s = {&m, policy, paths->v[i], NULL, ret_paths, ret_because};
+		struct search s = {&m, policy, world, paths->v[i], NULL, ret_paths, ret_because};
 		add_aliases(&s);
 	}
 	return any < 0 || ret_paths->failed || ret_because->failed ? base_oom(err) : 0;
 }
 
-int aliases_find(const struct policy *policy, const struct strs *paths, struct strs *ret_paths,
-		 struct strs *ret_because, struct airlock_error *err)
+int aliases_find(const struct policy *policy, const struct plan_world *world, const struct strs *paths,
+		 struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	int rc = fs_read_file("/proc/self/mountinfo", MOUNTINFO_BYTES, &text, err);
-	return rc < 0 ? rc : aliases_find_in(buf_str(&text), policy, paths, ret_paths, ret_because, err);
+	return rc < 0 ? rc : aliases_find_in(buf_str(&text), policy, world, paths, ret_paths, ret_because, err);
 }

@@ -5,14 +5,15 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "plan/plan.h"
 #include "policy/policy.h"
 
 /* For each of paths that exists: where else it, or a part of it, can be found, but for places the policy shows by a rule
  * of their own. ret_paths and ret_because ("another name of PATH") belong together by position. Where nothing is mounted
  * twice it costs one look at the list of mounts. */
-int aliases_find(const struct policy *policy, const struct strs *paths, struct strs *ret_paths,
-		 struct strs *ret_because, struct airlock_error *err);
+int aliases_find(const struct policy *policy, const struct plan_world *world, const struct strs *paths,
+		 struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err);
 
 /* The same over a list of mounts in the form of /proc/self/mountinfo. */
-int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct strs *paths,
-		    struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err);
+int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct plan_world *world,
+		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err);

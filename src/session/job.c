@@ -234,7 +234,8 @@ static bool is_root_or_home(const struct airlock_job *job, const char *path)
 	return strcmp(path, job->host.home) == 0;
 }
 
-static int collect_hidden(const struct airlock_job *job, struct hidden *h, struct airlock_error *err)
+static int collect_hidden(const struct airlock_job *job, const struct plan_world *world, struct hidden *h,
+			  struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs paths = STRS_INIT;
 	const struct policy *p = &job->config->policy;
@@ -245,7 +246,7 @@ static int collect_hidden(const struct airlock_job *job, struct hidden *h, struc
 	for (size_t i = 0; i < p->n_paths; i++)
 		if (p->paths[i].access == POLICY_HIDE)
 			strs_add(&paths, p->paths[i].path);
-	int rc = paths.failed ? base_oom(err) : aliases_find(p, &paths, &h->aliases, &h->because, err);
+	int rc = paths.failed ? base_oom(err) : aliases_find(p, world, &paths, &h->aliases, &h->because, err);
 	if (rc < 0)
 		return rc;
 	h->v = calloc(h->aliases.n + 3, sizeof *h->v);
@@ -265,9 +266,11 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		      const char *cwd, bool network, struct airlock_error *err)
 {
 	const struct project *project = job->project;
+	_cleanup_(world_done) struct world world = WORLD_INIT;
+	struct plan_world view = world_view(&world);
 	struct plan_inputs common = {
 		.policy = &job->config->policy,
-		.world = &world_of_this_machine,
+		.world = &view,
 		.cwd = cwd,
 		.argv = (const char *const *)argv->v,
 		.environ = (const char *const *)s->environ.v,
@@ -283,7 +286,7 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 	for (size_t i = 0; i < project->n_roots; i++)
 		roots[i] = (struct plan_root){project->roots[i].path, project->roots[i].because};
 	_cleanup_(hidden_done) struct hidden hidden = {0};
-	int rc = collect_hidden(job, &hidden, err);
+	int rc = collect_hidden(job, &view, &hidden, err);
 	if (rc < 0)
 		return rc;
 	struct plan_inputs in = common;

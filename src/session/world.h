@@ -1,7 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The plan's questions, answered by this machine's file system.
+ *
+ *   _cleanup_(world_done) struct world world = WORLD_INIT;
+ *   struct plan_world view = world_view(&world);
+ *
+ * Hundreds of rules are about entries of a few directories, and most of those do not exist. A directory that is asked
+ * about again and again is read once and then answers for all of its entries; one that does not exist answers for
+ * everything in it. What was read is not read again, so a world is made for one plan and goes with it. */
 #pragma once
 
 #include "plan/plan.h"
 
-/* The plan's questions, answered by this machine's file system. */
-extern const struct plan_world world_of_this_machine;
+struct world {
+	struct world_dir *dirs;
+	size_t n, cap;
+	size_t last; /* the one that was asked about last: the next question is mostly about the same */
+};
+#define WORLD_INIT                                                                                                     \
+	{                                                                                                              \
+		0                                                                                                      \
+	}
+
+void world_done(struct world *w);
+
+/* Valid as long as the world is. */
+struct plan_world world_view(struct world *w);
