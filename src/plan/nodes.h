@@ -22,9 +22,12 @@ struct node {
 
 /* A directory whose real path is known. */
 struct known_dir {
-	char *path, *real;
+	char *path;
+	size_t len;
+	char *real; /* NULL: the path itself */
 	bool exists;
-	size_t guard; /* of the built-in secrets that do not exist in it, the node of the first; NODES_NONE: none */
+	size_t existing; /* index of the deepest directory on the way that exists: mostly this one */
+	size_t guard;	 /* of the built-in secrets that do not exist in it, the node of the first; NODES_NONE: none */
 };
 
 struct nodes {
@@ -33,8 +36,36 @@ struct nodes {
 	size_t next_order;
 	bool failed;
 	struct known_dir *known;
-	size_t n_known;
+	size_t n_known, cap_known;
 };
+
+/* nodes.c: the table. Later nodes for the same path replace earlier ones, when it is sorted next. */
+struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
+		       const char *because, int64_t size);
+void nodes_sort(struct nodes *t);
+void nodes_compact(struct nodes *t);
+/* Whether one of the first n nodes, which are sorted, has this path. */
+bool nodes_have(const struct nodes *t, size_t n, const char *path);
+/* The nearest node strictly above node i, or NULL. */
+const struct node *nodes_cover(const struct nodes *t, size_t i);
+/* Does the node above say the same already? */
+bool nodes_is_redundant(const struct nodes *t, size_t i);
+void nodes_drop_redundant(struct nodes *t);
+
+/* What a path is, its symlinks resolved. */
+struct place {
+	const char *real; /* of a path that does not exist: its deepest existing ancestor resolved, the rest as it is */
+	char *owned;	  /* real, where it is not the path that was asked about */
+	enum plan_type type; /* of what is at real */
+	bool is_link;	     /* the path itself is a symlink */
+	size_t dir;	     /* index of the known directory it lies in; of "/" none */
+};
+
+/* places.c. False when memory is short, which the table then knows too. The place borrows path. */
+bool place_find(struct nodes *t, const struct plan_world *w, const char *path, struct place *ret);
+void place_done(struct place *p);
+/* The path with the symlinks on the way resolved, but not the last one; owned by the caller. */
+char *place_name(struct nodes *t, const struct plan_world *w, const char *path);
 
 /* Rules, roots, playground and fixed mounts, one node a path, parents first, redundant ones gone. */
 void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From the rules, in any order and through symlinks, to one node for each path. */
+#include "plan/nodes.h"
+
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHM_BYTES (INT64_C(256) << 20)
+#define TMP_BYTES (INT64_C(2) << 30)
+#define GATHER_MIN 4
+
+static enum plan_mount_kind kind_of(enum policy_access access)
+{
+	switch (access) {
+	case POLICY_HIDE:
+		return PLAN_EMPTY_DIR;
+	case POLICY_TMPFS:
+		return PLAN_TMPFS;
+	case POLICY_READ:
+		return PLAN_READ;
+	case POLICY_WRITE:
+		return PLAN_WRITE;
+	}
+	return PLAN_EMPTY_DIR;
+}
+
+/* Hundreds of built-in secrets do not exist. What keeps them from coming to be is that the directory they would be made in
+ * is rebuilt, so one of them speaks for all: the first, which is the one that a rebuilt directory is explained with. */
+static bool is_guarded(struct nodes *t, const struct place *place, const char *because)
+{
+	if (strncmp(because, "built-in", strlen("built-in")) != 0)
+		return false;
+	struct known_dir *dir = &t->known[t->known[place->dir].existing];
+	if (dir->guard == NODES_NONE) {
+		dir->guard = t->n; /* the caller puts it there */
+		return false;
+	}
+	struct node *first = &t->v[dir->guard];
+	if (path_compare(place->real, first->path) < 0) {
+		char *path = strdup(place->real), *why = strdup(because);
+		if (!path || !why) {
+			t->failed = true;
+			free(path);
+			free(why);
+			return true;
+		}
+		free(first->path);
+		free(first->because);
+		first->path = path;
+		first->because = why;
+	}
+	return true;
+}
+
+static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_access access, const char *path,
+		     const char *because, struct strs *notes)
+{
+	_cleanup_(place_done) struct place place = {0};
+	if (!place_find(t, w, path, &place))
+		return;
+	bool missing = place.type == PLAN_MISSING;
+	if (missing && access == POLICY_WRITE)
+		strs_addf(notes, "%s does not exist and is left out (%s)", path, because);
+	if (missing && (access == POLICY_WRITE || access == POLICY_READ))
+		return;
+	if (missing && access == POLICY_HIDE && !place.is_link && is_guarded(t, &place, because))
+		return;
+	enum plan_mount_kind kind = kind_of(access);
+	bool bound = kind == PLAN_READ || kind == PLAN_WRITE;
+	struct node *n =
+		nodes_put(t, place.real, kind, bound ? place.real : NULL, because, kind == PLAN_TMPFS ? TMP_BYTES : 0);
+	if (n && (!place.is_link || !missing)) { /* else it is the link itself that is there */
+		n->type = place.type;
+		n->looked = true;
+	}
+	/* The name the rule used may be a symlink: it must lead somewhere where its parent is not the host's. */
+	_cleanup_free_ char *text = bound && place.is_link ? w->link(path, w->data) : NULL;
+	if (text)
+		nodes_put(t, path, PLAN_SYMLINK, text, because, 0);
+}
+
+static void put_playground(struct nodes *t, const struct plan_inputs *in)
+{
+	if (!in->playground_source)
+		return;
+	_cleanup_free_ char *wanted = path_join(in->home, "playground");
+	_cleanup_(place_done) struct place place = {0};
+	if (wanted && place_find(t, in->world, wanted, &place))
+		nodes_put(t, place.real, PLAN_WRITE, in->playground_source, "playground", 0);
+	else
+		t->failed = true;
+}
+
+#define RESOLVER "/etc/resolv.conf"
+#define MAX_LINKS 40
+
+/* The links on the way, where /run hides them: a file that is there and cannot be reached is no help. */
+static void put_resolver_links(struct nodes *t, const struct plan_inputs *in)
+{
+	const struct plan_world *w = in->world;
+	_cleanup_free_ char *at = strdup(RESOLVER);
+	for (int i = 0; at && i < MAX_LINKS; i++) {
+		_cleanup_free_ char *place = place_name(t, w, at);
+		if (!place || w->type(place, w->data) != PLAN_LINK)
+			return;
+		_cleanup_free_ char *text = w->link(place, w->data), *link_dir = path_dirname(place);
+		if (!text || !link_dir)
+			return;
+		nodes_put(t, place, PLAN_SYMLINK, text, "network: names must resolve", 0);
+		free(at);
+		at = path_normalize(link_dir, text);
+	}
+}
+
+/* Where names are looked up when the network is on: the file may be a link into /run, which is hidden. */
+static void put_resolver(struct nodes *t, const struct plan_inputs *in)
+{
+	_cleanup_free_ char *real = in->network ? in->world->real(RESOLVER, in->world->data) : NULL;
+	if (!real)
+		return;
+	if (strcmp(real, RESOLVER) != 0)
+		put_resolver_links(t, in);
+	nodes_put(t, real, PLAN_READ, real, "network: names must resolve", 0);
+}
+
+/* How many nodes are entries of dir; 0 when one lies deeper without an entry of dir above it, which could not be found
+ * any more from where the backend looks. */
+static size_t count_entries(const struct nodes *t, const char *dir)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		const char *rest = path_rest(t->v[i].path, dir);
+		if (!rest || !*rest)
+			continue;
+		const struct node *cover = strchr(rest, '/') ? nodes_cover(t, i) : NULL;
+		if (strchr(rest, '/') &&
+		    (!cover || !path_is_beneath(cover->path, dir) || strcmp(cover->path, dir) == 0))
+			return 0;
+		n += !strchr(rest, '/');
+	}
+	return n;
+}
+
+/* A directory of which many single entries are to be seen, and nothing else, is rebuilt with just those: one mount of a
+ * directory is cheaper for the backend than dozens of files. */
+static void gather(struct nodes *t)
+{
+	for (size_t i = 0; i < t->n && !t->failed; i++) {
+		if (t->v[i].kind != PLAN_READ || nodes_cover(t, i))
+			continue;
+		_cleanup_free_ char *dir = path_dirname(t->v[i].path);
+		if (!dir || !dir[1] || count_entries(t, dir) < GATHER_MIN)
+			continue;
+		nodes_put(t, dir, PLAN_REBUILD, NULL, "many of its entries are visible, the others are not", 0);
+		nodes_sort(t);
+		i = 0;
+	}
+}
+
+void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes)
+{
+	for (size_t i = 0; i < in->policy->n_paths; i++) {
+		const struct policy_path *p = &in->policy->paths[i];
+		put_rule(t, in->world, p->access, p->path, p->origin, notes);
+	}
+	for (size_t i = 0; i < in->n_roots; i++)
+		put_rule(t, in->world, POLICY_WRITE, in->roots[i].path, in->roots[i].because, notes);
+	for (size_t i = 0; i < in->n_hidden; i++)
+		put_rule(t, in->world, POLICY_HIDE, in->hidden[i].path, in->hidden[i].because, notes);
+	put_playground(t, in);
+	put_resolver(t, in);
+	if (in->policy->share_pid) /* a new /proc needs a new pid namespace */
+		nodes_put(t, "/proc", PLAN_READ, "/proc", "share_pid", 0);
+	else
+		nodes_put(t, "/proc", PLAN_PROC, NULL, "always", 0);
+	/* Its files are guarded by the caller's uid, not by capabilities: for root they would be the machine's own. Left as it
+	 * is where somebody else may nest sandboxes: a covered /proc cannot be mounted again in there. */
+	if (!in->policy->share_pid && (in->is_root || !in->policy->nested))
+		nodes_put(t, "/proc/sys", PLAN_READ, "/proc/sys", "always", 0);
+	nodes_put(t, "/dev", PLAN_DEV, NULL, "always", 0);
+	nodes_put(t, "/dev/shm", PLAN_TMPFS, NULL, "always", SHM_BYTES);
+	nodes_sort(t);
+	nodes_drop_redundant(t);
+	gather(t);
+}

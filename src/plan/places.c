@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where a path of a rule really is. Hundreds of rules share a few dozen directories: each is resolved once, and where no
+ * symlink is on the way nothing is copied. */
+#include "plan/nodes.h"
+
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void place_done(struct place *p)
+{
+	free(p->owned);
+	*p = (struct place){0};
+}
+
+static size_t dir_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash == path ? 1 : (size_t)(slash - path);
+}
+
+/* Index of the directory, or NODES_NONE when memory is short. */
+static size_t add_known(struct nodes *t, const char *dir, size_t len, const struct place *at)
+{
+	if (t->n_known == t->cap_known) {
+		size_t cap = t->cap_known ? t->cap_known * 2 : 64;
+		struct known_dir *v = reallocarray(t->known, cap, sizeof *v);
+		if (!v)
+			return NODES_NONE;
+		t->known = v;
+		t->cap_known = cap;
+	}
+	bool moved = strlen(at->real) != len || memcmp(at->real, dir, len) != 0;
+	struct known_dir d = {.path = strndup(dir, len),
+			      .len = len,
+			      .real = moved ? strdup(at->real) : NULL,
+			      .exists = at->type != PLAN_MISSING,
+			      .guard = NODES_NONE};
+	if (!d.path || (moved && !d.real)) {
+		free(d.path);
+		free(d.real);
+		return NODES_NONE;
+	}
+	d.existing = d.exists ? t->n_known : t->known[at->dir].existing;
+	t->known[t->n_known] = d;
+	return t->n_known++;
+}
+
+/* The first len bytes of path as a directory. */
+static size_t known_dir(struct nodes *t, const struct plan_world *w, const char *path, size_t len)
+{
+	for (size_t i = t->n_known; i-- > 0;) /* rules for one directory mostly follow each other */
+		if (t->known[i].len == len && memcmp(t->known[i].path, path, len) == 0)
+			return i;
+	_cleanup_(place_done) struct place at = {0};
+	_cleanup_free_ char *dir = strndup(path, len);
+	size_t found = dir && place_find(t, w, dir, &at) ? add_known(t, path, len, &at) : NODES_NONE;
+	t->failed |= found == NODES_NONE;
+	return found;
+}
+
+char *place_name(struct nodes *t, const struct plan_world *w, const char *path)
+{
+	size_t dir = known_dir(t, w, path, dir_length(path));
+	if (dir == NODES_NONE)
+		return NULL;
+	const char *real = t->known[dir].real;
+	return real ? path_join(real, path_basename(path)) : strdup(path);
+}
+
+bool place_find(struct nodes *t, const struct plan_world *w, const char *path, struct place *ret)
+{
+	*ret = (struct place){.real = path, .type = PLAN_DIRECTORY};
+	if (strcmp(path, "/") == 0)
+		return true;
+	ret->dir = known_dir(t, w, path, dir_length(path));
+	if (ret->dir == NODES_NONE)
+		return false;
+	const struct known_dir *above = &t->known[ret->dir];
+	if (above->real)
+		ret->real = ret->owned = path_join(above->real, path_basename(path));
+	ret->type = ret->real && above->exists ? w->type(ret->real, w->data) : PLAN_MISSING;
+	ret->is_link = ret->type == PLAN_LINK;
+	char *target = ret->is_link ? w->real(ret->real, w->data) : NULL;
+	if (ret->is_link)
+		ret->type = target ? w->type(target, w->data) : PLAN_MISSING;
+	if (target) {
+		free(ret->owned);
+		ret->real = ret->owned = target;
+	}
+	t->failed |= !ret->real;
+	return ret->real != NULL;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A place for every mount point, without touching the host. */
+#include "plan/nodes.h"
+
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A directory this full is not rebuilt only to guard the place of a secret that does not exist. */
+#define GUARD_MAX_ENTRIES 256
+
+static bool is_host_region(const struct node *cover)
+{
+	return cover && (cover->kind == PLAN_READ || cover->kind == PLAN_WRITE) &&
+	       strcmp(cover->path, cover->source) == 0;
+}
+
+/* Everything of the original directory that no node of its own speaks about. */
+static void add_entries(struct nodes *t, const struct plan_world *w, const char *dir, const struct strs *names)
+{
+	size_t known = t->n;
+	for (size_t i = 0; i < names->n; i++) {
+		_cleanup_free_ char *path = path_join(dir, names->v[i]);
+		if (!path) {
+			t->failed = true;
+			return;
+		}
+		if (nodes_have(t, known, path))
+			continue;
+		enum plan_type type = w->type(path, w->data);
+		_cleanup_free_ char *text = type == PLAN_LINK ? w->link(path, w->data) : NULL;
+		struct node *n = NULL;
+		if (text)
+			n = nodes_put(t, path, PLAN_SYMLINK, text, "entry of a rebuilt directory", 0);
+		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
+			n = nodes_put(t, path, PLAN_READ, path, "entry of a rebuilt directory", 0);
+		if (n) {
+			n->type = type;
+			n->looked = true;
+		}
+		/* Sockets and devices are left out: nobody behind them is for the command to talk to. */
+	}
+}
+
+static bool rebuild(struct nodes *t, const struct plan_world *w, const struct node *for_node, const char *dir,
+		    struct strs *notes)
+{
+	_cleanup_strs_ struct strs names = STRS_INIT;
+	_cleanup_free_ char *because = NULL;
+	struct buf text = BUF_INIT;
+	int rc = w->list(dir, &names, w->data);
+	if (rc == 0 && for_node->kind == PLAN_EMPTY_DIR && names.n > GUARD_MAX_ENTRIES)
+		return false;
+	if (rc < 0) {
+		if (for_node->kind != PLAN_EMPTY_DIR)
+			strs_addf(notes, "%s cannot be mounted: %s cannot be read", for_node->path, dir);
+		return false;
+	}
+	buf_printf(&text, "%s needs a place there", for_node->path);
+	because = buf_take(&text);
+	if (!because || names.failed) {
+		t->failed = true;
+		return false;
+	}
+	strs_sort(&names);
+	nodes_compact(t);
+	add_entries(t, w, dir, &names);
+	nodes_put(t, dir, PLAN_REBUILD, NULL, because, 0);
+	nodes_sort(t);
+	return true;
+}
+
+/* One node's mount point. Returns true when it can stay, false when it must go; *changed when the tree was rebuilt. */
+static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, const char *home, struct strs *notes,
+		     bool *changed)
+{
+	struct node *n = &t->v[i];
+	const struct node *cover = nodes_cover(t, i);
+	if (!is_host_region(cover) || nodes_type(n, w) != PLAN_MISSING)
+		return true;
+	/* A secret that does not exist may come into being while the command runs, but only the user's own ones. */
+	if (n->kind == PLAN_EMPTY_DIR && !path_is_beneath(n->path, home))
+		return false;
+	if (cover->kind == PLAN_WRITE) {
+		if (n->kind != PLAN_EMPTY_DIR)
+			strs_addf(notes, "%s is not mounted: it would have to be created in %s", n->path, cover->path);
+		return false;
+	}
+	_cleanup_free_ char *dir = path_dirname(n->path);
+	while (dir && dir[1] && w->type(dir, w->data) == PLAN_MISSING) {
+		char *up = path_dirname(dir);
+		free(dir);
+		dir = up;
+	}
+	if (!dir) {
+		t->failed = true;
+		return true;
+	}
+	*changed = rebuild(t, w, n, dir, notes);
+	return *changed;
+}
+
+static void tell_left_out(struct nodes *t, const struct plan_world *w, struct plan *plan)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct node *n = &t->v[i];
+		const struct node *cover = n->kind == PLAN_EMPTY_DIR ? nodes_cover(t, i) : NULL;
+		if (!cover || cover->kind != PLAN_REBUILD || !nodes_is_redundant(t, i) ||
+		    nodes_type(n, w) == PLAN_MISSING)
+			continue;
+		strs_add(&plan->left_out, n->path);
+		strs_add(&plan->left_out_because, n->because);
+	}
+}
+
+void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan)
+{
+	struct strs *notes = &plan->notes;
+	_cleanup_(place_done) struct place real_home = {0};
+	if (!place_find(t, world, home, &real_home))
+		return;
+	for (size_t i = 0; i < t->n && !t->failed;) {
+		bool changed = false;
+		bool stays = t->v[i].gone || strcmp(t->v[i].path, "/") == 0 ||
+			     has_room(t, i, world, real_home.real, notes, &changed);
+		if (!stays)
+			t->v[i].gone = true;
+		i = changed ? 0 : i + 1; /* new nodes were sorted in before and behind this one */
+	}
+	nodes_compact(t);
+	tell_left_out(t, world, plan);
+	nodes_drop_redundant(t); /* what a rebuilt directory leaves out needs no hiding */
+}
