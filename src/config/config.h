@@ -33,7 +33,12 @@ struct config_inputs {
 	size_t n_settings;
 	const char *const *argv;   /* the command, for [[commands]]; NULL: none */
 	const char *shell_command; /* or the -c string */
+	bool long_lists;	   /* rows for people also of built-in lists longer than CONFIG_SHORT_LIST */
 };
+
+/* Bytes. The built-in lists of secrets are the same for every run of this version and larger than all the rest together:
+ * to write them out is for who wants to read them. */
+#define CONFIG_SHORT_LIST 256
 
 struct config_value {
 	char *key;    /* "sandbox.backend", "profiles.moderate.timeout" */
@@ -55,10 +60,12 @@ struct config {
 	int64_t max_output;	 /* bytes per stream in the result */
 	int64_t keep_backups_ms; /* how long gc leaves daily backups, and runs; TEXT_NONE: for ever */
 	int64_t keep_runs_ms;
-	struct strs gate_hold;	     /* patterns of paths whose changes wait for a person */
-	struct strs gate_allow;	     /* … and of those that never do */
-	struct policy policy;	     /* of the active profile, with command rules and options folded in */
-	struct config_value *values; /* every value in force, sorted by key; the ignored ones after those that hold */
+	struct strs gate_hold;	/* patterns of paths whose changes wait for a person */
+	struct strs gate_allow; /* … and of those that never do */
+	struct policy policy;	/* of the active profile, with command rules and options folded in */
+	struct config_value
+		*values; /* every value in force, sorted by key; the ignored ones after those that hold; for long
+				      * built-in lists see config_inputs */
 	size_t n_values;
 	struct strs warnings; /* sentences for a person */
 };

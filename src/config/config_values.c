@@ -116,11 +116,11 @@ static int add_single(struct merge *m, const struct schema_key *key, const char 
 /* Single values are shown as they ended; lists got a row from each source on the way, but nobody may have said one. */
 static int add_row(struct merge *m, const struct schema_key *key, struct airlock_error *err)
 {
+	if (key->type == SCHEMA_ARGV || key->type == SCHEMA_TABLE || m->without_row[schema_index(key)])
+		return 0;
 	_cleanup_free_ char *name = name_of(m, key);
 	if (!name)
 		return base_oom(err);
-	if (key->type == SCHEMA_ARGV || key->type == SCHEMA_TABLE)
-		return 0;
 	if (schema_is_list(key))
 		return find(m, name, NULL) ? 0 : values_add_list(m, key, "", "built-in", err);
 	return key->offset == SCHEMA_NOWHERE ? 0 : add_single(m, key, name, err);

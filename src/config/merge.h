@@ -30,6 +30,7 @@ struct merge {
 	char *sources[SCHEMA_MAX_KEYS];	       /* who set a single value, by schema_index; NULL: built-in */
 	char *replaced_profile; /* the profile an untrusted project's stricter choice replaced, or NULL */
 	size_t cap_values;
+	bool without_row[SCHEMA_MAX_KEYS]; /* a list that is too long to be shown, by schema_index */
 	bool alone; /* one file is only checked: what it does not define may be defined elsewhere */
 };
 

@@ -199,28 +199,47 @@ int merge_sandbox(struct merge *m, struct airlock_error *err)
 
 /* ── [profiles.NAME] ── */
 
-static int show_builtin_paths(struct merge *m, const struct schema_key *key, struct airlock_error *err)
+/* A built-in list: rules of one kind of access, or patterns. */
+struct builtin_list {
+	const struct merge *m;
+	const struct schema_key *key;
+	size_t at;
+};
+
+static const char *next_item(struct builtin_list *l)
 {
-	_cleanup_buf_ struct buf items = BUF_INIT;
-	const struct policy *p = &m->c->policy;
-	for (size_t i = 0; i < p->n_paths; i++) {
-		if (p->paths[i].access != key->access)
-			continue;
-		buf_adds(&items, items.len ? ", " : "");
-		schema_add_string(&items, p->paths[i].path);
-	}
-	return items.len ? values_add_list(m, key, buf_str(&items), "built-in", err) : 0;
+	const struct policy *p = &l->m->c->policy;
+	const struct strs *patterns = (const struct strs *)(const void *)((const char *)l->m->c + l->key->offset);
+	if (l->key->type == SCHEMA_PATTERNS)
+		return l->at < patterns->n ? patterns->v[l->at++] : NULL;
+	while (l->at < p->n_paths)
+		if (p->paths[l->at++].access == l->key->access)
+			return p->paths[l->at - 1].path;
+	return NULL;
 }
 
-static int show_builtin_patterns(struct merge *m, const struct schema_key *key, struct airlock_error *err)
+static bool is_long(const struct merge *m, const struct schema_key *key)
+{
+	struct builtin_list l = {m, key, 0};
+	size_t bytes = 0;
+	for (const char *item; bytes <= CONFIG_SHORT_LIST && (item = next_item(&l));)
+		bytes += strlen(item) + strlen("\"\", ");
+	return bytes > CONFIG_SHORT_LIST;
+}
+
+static int show_builtin_list(struct merge *m, const struct schema_key *key, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf items = BUF_INIT;
-	const struct strs *list = (const struct strs *)(const void *)((const char *)m->c + key->offset);
-	for (size_t i = 0; i < list->n; i++) {
-		buf_adds(&items, i ? ", " : "");
-		schema_add_string(&items, list->v[i]);
+	struct builtin_list l = {m, key, 0};
+	if (!m->in->long_lists && is_long(m, key)) {
+		m->without_row[schema_index(key)] = true;
+		return 0;
 	}
-	return list->n ? values_add_list(m, key, buf_str(&items), "built-in", err) : 0;
+	for (const char *item; (item = next_item(&l));) {
+		buf_adds(&items, items.len ? ", " : "");
+		schema_add_string(&items, item);
+	}
+	return items.len ? values_add_list(m, key, buf_str(&items), "built-in", err) : 0;
 }
 
 static int show_builtin_lists(struct merge *m, struct airlock_error *err)
@@ -228,12 +247,9 @@ static int show_builtin_lists(struct merge *m, struct airlock_error *err)
 	size_t n;
 	const struct schema_key *keys = schema_keys(&n);
 	int rc = 0;
-	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		if (keys[i].type == SCHEMA_PATHS)
-			rc = show_builtin_paths(m, &keys[i], err);
-		else if (keys[i].type == SCHEMA_PATTERNS)
-			rc = show_builtin_patterns(m, &keys[i], err);
-	}
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		if (keys[i].type == SCHEMA_PATHS || keys[i].type == SCHEMA_PATTERNS)
+			rc = show_builtin_list(m, &keys[i], err);
 	return rc;
 }
 

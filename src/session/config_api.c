@@ -60,6 +60,7 @@ static struct config_inputs inputs(const struct context *c)
 		.trust_dir = c->host.trust_dir,
 		.settings = c->view.items,
 		.n_settings = c->view.n,
+		.long_lists = true,
 	};
 }
 

@@ -34,14 +34,6 @@ static void add_time(struct json *j, const char *key, int64_t ns)
 
 /* ── What is said about a run ── */
 
-/* The built-in lists of secrets are the same for every run of this version, and larger than all the rest together. */
-#define BUILT_IN_BYTES 256
-
-static bool is_worth_keeping(const struct config_value *v)
-{
-	return strcmp(v->source, "built-in") != 0 || strlen(v->value) <= BUILT_IN_BYTES;
-}
-
 /* The values in force with the file and line, variable or option that set each. */
 static void add_policy(struct json *j, const struct airlock_job *job)
 {
@@ -52,8 +44,6 @@ static void add_policy(struct json *j, const struct airlock_job *job)
 	json_string(j, "version", AIRLOCK_VERSION);
 	json_open_array(j, "values");
 	for (size_t i = 0; i < c->n_values; i++) {
-		if (!is_worth_keeping(&c->values[i]))
-			continue;
 		json_open_object(j, NULL);
 		json_string(j, "key", c->values[i].key);
 		json_string(j, "value", c->values[i].value);

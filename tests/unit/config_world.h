@@ -100,6 +100,7 @@ AL_TEST void trust(struct world *w)
 AL_TEST int load(struct world *w)
 {
 	const struct config_inputs in = {
+		.long_lists = true,
 		.home = w->home,
 		.cwd = w->project,
 		.system_file = w->system,

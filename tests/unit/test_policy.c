@@ -4,6 +4,8 @@
 #include "base/path.h"
 #include "policy/policy.h"
 
+#include <fnmatch.h>
+
 #include <stdlib.h>
 
 #define HOME "/home/u"
@@ -416,6 +418,29 @@ static void patterns_never_pass_what_is_wrong_inside(void **state)
 	policy_done(&p);
 }
 
+/* The quick comparison is only that: fnmatch(3) is what the patterns mean. */
+static void a_pattern_means_what_fnmatch_says(void **state)
+{
+	static const char *const patterns[] = {"*",	 "**",	   "A", "a*", "*A",    "*A*",	"A*B", "*_KEY", "K?Y",
+					       "[KL]EY", "KEY\\*", "",	"*?", "AB*AB", "*KEY*", "key", "K*",	"*EY"};
+	static const char *const names[] = {"A",    "a",     "AB",  "aB",   "ABAB",    "ABxAB", "KEY", "key",
+					    "KEY*", "A_KEY", "LEY", "KEYS", "MONKEYS", "_KEY",	"K",   "EY"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(patterns); i++) {
+		struct policy deny = POLICY_INIT, allow = POLICY_INIT;
+		struct airlock_error err = {0};
+		deny.env_inherit = true;
+		assert_int_equal(policy_deny_env(&deny, patterns[i], &err), 0);
+		assert_int_equal(policy_allow_env(&allow, patterns[i], &err), 0);
+		for (size_t k = 0; k < AL_ARRAY_LEN(names); k++) {
+			assert_int_equal(policy_keeps_env(&deny, names[k]),
+					 fnmatch(patterns[i], names[k], FNM_CASEFOLD) != 0);
+			assert_int_equal(policy_keeps_env(&allow, names[k]), fnmatch(patterns[i], names[k], 0) == 0);
+		}
+		policy_done(&deny);
+		policy_done(&allow);
+	}
+}
+
 static void paths_are_expanded(void **state)
 {
 	static const struct {
@@ -590,6 +615,7 @@ int main(void)
 		cmocka_unit_test(patterns_without_an_order_let_allow_win),
 		cmocka_unit_test(named_variables_pass_whatever_the_patterns),
 		cmocka_unit_test(patterns_never_pass_what_is_wrong_inside),
+		cmocka_unit_test(a_pattern_means_what_fnmatch_says),
 		cmocka_unit_test(paths_are_expanded),
 		cmocka_unit_test(a_copy_is_equal_and_independent),
 		cmocka_unit_test(impossible_values_are_refused),
