@@ -3,6 +3,7 @@
 """The test runner tested: what it must not take for a success. Prints TAP."""
 import importlib.machinery
 import importlib.util
+import signal
 import sys
 import time
 from pathlib import Path
@@ -65,6 +66,11 @@ def running(out):
     out.test("run: a background process holds nobody up", [] if status == 0 and seconds < 10 else [f"{seconds} s"])
     _, status, _ = run("kill -SEGV $$")
     out.test("run: death by signal is seen", [] if status == -11 else [f"status {status}"])
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)  # as nohup and scripts do
+    check.hear_signals()
+    ignored = run("grep SigIgn /proc/self/status")[0].split()[1]
+    out.test("run: no signal is ignored because the caller ignores it", [] if int(ignored, 16) & 0b111 == 0 else [ignored])
     check.SUITE_SECONDS = 0.2
     output, status, seconds = run("echo begun; sleep 30")
     out.test("run: a suite that hangs is stopped and says so",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The TOML reader: values, positions, errors, limits. That it takes and refuses the right documents is compared with
- * another reader in tests/integration/toml_differential.py. */
+ * another reader in toml_differential.py. */
 #include "tests.h"
 
 #include "base/text.h"
