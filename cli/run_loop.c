@@ -114,17 +114,18 @@ static int tell_result(const struct loop *l, const struct invocation *inv)
 static int run_job(struct airlock_job *job, const struct invocation *inv, bool has_pty, struct airlock_error *err)
 {
 	bool json = inv->json;
+	bool is_terminal = isatty(STDIN_FILENO); /* the command's own is there even if the caller has none */
 	const struct airlock_io io = {.stdin_fd = STDIN_FILENO,
 				      .stdout_fd = json ? -1 : STDOUT_FILENO,
 				      .stderr_fd = json ? -1 : STDERR_FILENO,
-				      .terminal_fd = has_pty ? STDIN_FILENO : -1,
+				      .terminal_fd = has_pty && is_terminal ? STDIN_FILENO : -1,
 				      .ask = ask_is_possible() ? ask_permission : NULL};
 	struct terminal terminal = TERMINAL_INIT;
 	struct loop l = {.signal_fd = open_signals(err), .progress = progress_begin(json, has_pty)};
 	int rc = l.signal_fd;
 	if (rc >= 0)
 		rc = airlock_run_start(job, &io, &l.run, err);
-	if (rc >= 0 && has_pty)
+	if (rc >= 0 && has_pty && is_terminal && !json)
 		rc = terminal_raw(&terminal, STDIN_FILENO, err);
 	if (rc >= 0) {
 		loop_until_over(&l);
@@ -135,17 +136,6 @@ static int run_job(struct airlock_job *job, const struct invocation *inv, bool h
 	if (l.signal_fd >= 0)
 		(void)close(l.signal_fd);
 	return rc;
-}
-
-static int check_terminal(bool json, struct airlock_error *err)
-{
-	if (json)
-		return output_fail(err, AIRLOCK_ERR_USAGE, "--json", "a terminal cannot be had together with --json");
-	if (isatty(STDIN_FILENO))
-		return 0;
-	(void)output_fail(err, AIRLOCK_ERR_INVALID, "standard input",
-			  "the command cannot be given a terminal: standard input is none");
-	return output_hint(err, "start it from a terminal, or leave -t away");
 }
 
 const char *run_loop_shell(const struct invocation *inv)
@@ -160,9 +150,7 @@ const char *run_loop_shell(const struct invocation *inv)
 int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err)
 {
 	struct airlock_job *job = NULL;
-	int rc = has_pty ? check_terminal(inv->json, err) : 0;
-	if (rc >= 0)
-		rc = airlock_job_prepare(inv->settings, &job, err);
+	int rc = airlock_job_prepare(inv->settings, &job, err);
 	if (rc >= 0) {
 		for (size_t i = 0; i < airlock_job_warning_count(job); i++)
 			output_say("%s", airlock_job_warning(job, i));

@@ -53,11 +53,14 @@ static void watch_stream(struct supervise *s, struct stream *st, enum source rea
 	watch(s, relay_side, st->relay.fd, full ? EPOLLOUT : 0);
 }
 
+/* Closing the source would not take it out of epoll: the caller's own descriptor keeps the same file open, and its
+ * hang-up would wake us for ever. So it stays open, unwatched. A terminal's input waits for the terminal. */
 static void watch_input(struct supervise *s)
 {
 	struct input *in = &s->in;
-	bool wants = s->phase == PHASE_RUNNING && s->retry_input_at_us == 0;
-	forget_closed(s, ON_INPUT_SOURCE, in->source);
+	if (s->phase == PHASE_RUNNING && input_is_at_end(in) && s->retry_input_at_us == 0)
+		s->retry_input_at_us = supervise_now_us() + SUPERVISE_RETRY_INPUT_US;
+	bool wants = s->phase == PHASE_RUNNING && s->retry_input_at_us == 0 && (!s->spec.pty || s->master_fd >= 0);
 	forget_closed(s, ON_INPUT_SINK, in->sink);
 	bool reading = wants && input_wants_source(in) && !in->source_plain;
 	watch(s, ON_INPUT_SOURCE, in->source, reading ? EPOLLIN : 0);

@@ -4,7 +4,6 @@
 #include "base/macros.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define INPUT_BUFFER (32 * 1024)
@@ -32,19 +31,35 @@ void input_done(struct input *in)
 	base_freep(&in->data);
 }
 
+void input_say_end(struct input *in)
+{
+	/* In the middle of a line the first one only hands over what there is of it. */
+	if (write(in->sink, END_OF_FILE_KEY END_OF_FILE_KEY, in->is_mid_line ? 2 : 1) == 2)
+		in->is_mid_line = false;
+}
+
+static void source_ended(struct input *in)
+{
+	in->is_over = true;
+	if (in->to_pty)
+		input_say_end(in);
+	else
+		base_closep(&in->sink);
+}
+
 void input_set_sink(struct input *in, int fd, bool to_pty)
 {
 	base_closep(&in->sink);
 	in->sink = fd;
 	in->to_pty = to_pty;
 	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-	if (in->source < 0 && !to_pty)
-		base_closep(&in->sink); /* nothing will ever come: the command sees the end at once */
+	if (in->source < 0)
+		source_ended(in); /* nothing will ever come: the command sees the end at once */
 }
 
 bool input_wants_source(const struct input *in)
 {
-	return in->source >= 0 && in->sink >= 0 && in->len == 0;
+	return in->source >= 0 && !in->is_over && in->sink >= 0 && in->len == 0;
 }
 
 bool input_wants_sink(const struct input *in)
@@ -52,21 +67,14 @@ bool input_wants_sink(const struct input *in)
 	return in->sink >= 0 && in->len > 0;
 }
 
+bool input_is_at_end(const struct input *in)
+{
+	return in->to_pty && in->is_over && in->sink >= 0 && in->len == 0;
+}
+
 bool input_in_background(const struct input *in)
 {
 	return in->is_terminal && tcgetpgrp(in->source) != getpgrp();
-}
-
-static void source_ended(struct input *in)
-{
-	base_closep(&in->source);
-	if (!in->to_pty) {
-		base_closep(&in->sink);
-		return;
-	}
-	memcpy(in->data, END_OF_FILE_KEY, 1);
-	in->at = 0;
-	in->len = 1;
 }
 
 void input_read(struct input *in)
@@ -81,6 +89,7 @@ void input_read(struct input *in)
 	} else {
 		in->at = 0;
 		in->len = (size_t)n;
+		in->is_mid_line = in->data[n - 1] != '\n' && in->data[n - 1] != '\r';
 	}
 	input_write(in);
 }
@@ -95,7 +104,7 @@ void input_write(struct input *in)
 			return;
 		if (n < 0) { /* the command closed its input: no more is read from the caller */
 			base_closep(&in->sink);
-			base_closep(&in->source);
+			in->is_over = true;
 			return;
 		}
 		in->at += (size_t)n;

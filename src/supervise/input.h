@@ -6,11 +6,13 @@
 #include <stddef.h>
 
 struct input {
-	int source;	   /* our own duplicate of the caller's, or -EBADF at its end */
+	int source;	   /* our own duplicate of the caller's, or -EBADF: none */
+	bool is_over;	   /* nothing more is read from it */
 	int sink;	   /* write end of the command's pipe, or the pty's master; -EBADF when closed */
 	bool source_plain; /* a regular file: always ready, unknown to epoll */
 	bool is_terminal;
 	bool to_pty;
+	bool is_mid_line; /* of what came last */
 	char *data;
 	size_t at, len;
 };
@@ -22,5 +24,9 @@ bool input_wants_source(const struct input *in);
 bool input_wants_sink(const struct input *in);
 /* Reading a terminal from the background would stop this process. */
 bool input_in_background(const struct input *in);
+/* A terminal has no end, only a key that says so, and a program that is just setting the terminal up drops it: it is
+ * pressed again and again. */
+bool input_is_at_end(const struct input *in);
+void input_say_end(struct input *in);
 void input_read(struct input *in);
 void input_write(struct input *in);

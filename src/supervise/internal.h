@@ -14,6 +14,8 @@ enum phase {
 	PHASE_OVER,
 };
 
+#define SUPERVISE_RETRY_INPUT_US 500000
+
 enum source { /* what an epoll event is about */
 	      ON_CONTROL,
 	      ON_STDOUT,

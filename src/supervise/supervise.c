@@ -14,8 +14,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define RETRY_INPUT_US 500000
-
 /* ── Starting ── */
 
 /* The command's ends of everything; closed once the backend has them. */
@@ -231,14 +229,17 @@ static void on_timer(struct supervise *s)
 	}
 	if (s->kill_at_us && now >= s->kill_at_us)
 		ending_kill(s);
-	if (s->retry_input_at_us && now >= s->retry_input_at_us)
+	if (s->retry_input_at_us && now >= s->retry_input_at_us) {
 		s->retry_input_at_us = 0;
+		if (input_is_at_end(&s->in))
+			input_say_end(&s->in);
+	}
 }
 
 static void on_input(struct supervise *s)
 {
 	if (input_in_background(&s->in))
-		s->retry_input_at_us = supervise_now_us() + RETRY_INPUT_US;
+		s->retry_input_at_us = supervise_now_us() + SUPERVISE_RETRY_INPUT_US;
 	else
 		input_read(&s->in);
 }

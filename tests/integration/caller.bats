@@ -43,6 +43,14 @@ assert_ends_with() {
 
 # ---- signals
 
+@test "input that has ended does not keep airlock busy" {
+	command -v strace >/dev/null || skip "needs: strace"
+	local log=$BATS_TEST_TMPDIR/log
+	printf x | strace -qq -o "$log" -e trace=epoll_wait "$AIRLOCK" run -c 'cat; sleep 0.3' >"$BATS_TEST_TMPDIR/out"
+	assert_file "$BATS_TEST_TMPDIR/out" x
+	[ "$(wc -l <"$log")" -lt 100 ] || fail "woken $(wc -l <"$log") times"
+}
+
 @test "SIGTERM, SIGINT, SIGHUP and SIGQUIT are passed on" {
 	for signal in TERM INT HUP QUIT; do
 		start run -c "trap 'echo got-$signal; exit 9' $signal; echo ready; while :; do sleep 0.05; done"

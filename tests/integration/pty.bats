@@ -210,14 +210,30 @@ last_words() {
 	EOF_PYTHON
 }
 
-@test "-t without a terminal on standard input is refused" {
-	run_program setsid -w "$AIRLOCK" run -t -- touch started </dev/null
-	assert_status 125
-	assert_stderr_contains 'standard input is none'
-	run_airlock run -t --json -- touch started
+@test "-t without a terminal of the caller's: the command has one all the same" {
+	each_backend no_terminal_outside
+}
+no_terminal_outside() {
+	run_program setsid -w "$AIRLOCK" run -t -c 'test -t 0 && test -t 1 && test -t 2 && echo three; cat; exit 7' </dev/null
+	assert_status 7
+	assert_stdout $'three\r'
+	# The last line has no end: it is handed over all the same, and then the end is seen.
+	run_program setsid -w "$AIRLOCK" run -t -c 'stty -echo; cat' < <(printf 'typed\nunfinished')
+	assert_status 0
+	assert_stdout_contains $'typed\r\nunfinished'
+	run_program setsid -w "$AIRLOCK" run -t -c 'cat; echo end' <&-
+	assert_status 0
+	assert_stdout $'end\r'
+	run_airlock run -t --json -c 'tty; echo both >&2'
+	assert_status 0
+	assert_json $'/dev/pts/0\r\nboth\r' stdout
+	assert_json '' stderr
+	run_program setsid -w "$AIRLOCK" shell --shell /bin/sh < <(printf 'echo x"y"z; exit 3\n')
+	assert_status 3
+	assert_stdout_contains xyz
+	run_airlock shell --json
 	assert_status 2
 	assert_json usage error code
-	assert_absent started
 }
 
 # ---- airlock shell
