@@ -48,9 +48,51 @@ void capture_add(struct capture *c, const char *data, size_t len)
 	}
 }
 
+/* ── As text ── */
+
+static void add_tail(const struct capture *c, size_t len, struct buf *out)
+{
+	size_t start = (c->tail_at + c->half - len % c->half) % c->half;
+	size_t first = AL_MIN(len, c->half - start);
+	buf_add(out, c->tail + start, first);
+	buf_add(out, c->tail, len - first);
+}
+
+/* What is kept behind the head. */
+static size_t tail_length(const struct capture *c)
+{
+	return (size_t)AL_MIN(c->total - c->head_len, (uint64_t)c->half);
+}
+
+/* The sequence at s: its bytes, and how many they are once those that are not UTF-8 have become U+FFFD. */
+static size_t sequence(const char *s, size_t n, size_t *ret_shown)
+{
+	size_t len = text_utf8_length((const unsigned char *)s, n);
+	*ret_shown = len ? len : 3;
+	return len ? len : 1;
+}
+
+static size_t shown_length(const char *s, size_t n)
+{
+	size_t all = 0, shown;
+	for (size_t i = 0; i < n; all += shown)
+		i += sequence(s + i, n - i, &shown);
+	return all;
+}
+
+static bool fits(const struct capture *c, const struct buf *whole)
+{
+	return c->total <= 2 * c->half && shown_length(buf_str(whole), whole->len) <= 2 * c->half;
+}
+
 bool capture_is_cut(const struct capture *c)
 {
-	return c->total > 2 * (uint64_t)c->half;
+	if (c->total > 2 * (uint64_t)c->half || 3 * c->total <= 2 * (uint64_t)c->half)
+		return c->total > 2 * (uint64_t)c->half;
+	_cleanup_buf_ struct buf whole = BUF_INIT;
+	buf_add(&whole, c->head, c->head_len);
+	add_tail(c, tail_length(c), &whole);
+	return !fits(c, &whole);
 }
 
 /* Bytes of an unfinished UTF-8 sequence at the end. */
@@ -74,28 +116,50 @@ static size_t leading_continuation(const char *s, size_t n)
 	return i;
 }
 
-static void add_tail(const struct capture *c, size_t len, struct buf *out)
+/* How many bytes of the beginning are shown in that much room. */
+static size_t fit_head(const char *s, size_t n, size_t room)
 {
-	size_t start = (c->tail_at + c->half - len % c->half) % c->half;
-	size_t first = AL_MIN(len, c->half - start);
-	buf_add(out, c->tail + start, first);
-	buf_add(out, c->tail, len - first);
+	size_t i = 0, shown;
+	n -= unfinished_tail(s, n);
+	for (size_t len; i < n; i += len, room -= shown) {
+		len = sequence(s + i, n - i, &shown);
+		if (shown > room)
+			break;
+	}
+	return i;
+}
+
+/* How many must be skipped so that the rest is. */
+static size_t fit_tail(const char *s, size_t n, size_t room)
+{
+	size_t i = leading_continuation(s, n), shown;
+	for (size_t left = shown_length(s + i, n - i); left > room; left -= shown)
+		i += sequence(s + i, n - i, &shown);
+	return i;
+}
+
+/* The line between head and tail is counted, too, where the cap is not so small that nothing else would remain. */
+#define LINE_MAX_LENGTH 48
+static size_t room_of_half(const struct capture *c)
+{
+	return c->half >= 2 * LINE_MAX_LENGTH ? c->half - LINE_MAX_LENGTH / 2 : c->half;
 }
 
 void capture_text(const struct capture *c, struct buf *out)
 {
-	size_t behind = (size_t)AL_MIN(c->total - c->head_len, (uint64_t)c->half);
-	if (!capture_is_cut(c)) {
-		buf_add(out, c->head, c->head_len);
-		add_tail(c, behind, out);
+	_cleanup_buf_ struct buf head = BUF_INIT, tail = BUF_INIT;
+	bool is_whole = c->total <= 2 * (uint64_t)c->half; /* then both are the same */
+	buf_add(&head, c->head, c->head_len);
+	add_tail(c, tail_length(c), is_whole ? &head : &tail);
+	out->failed |= head.failed || tail.failed;
+	if (is_whole && fits(c, &head)) {
+		buf_add(out, buf_str(&head), head.len);
 		return;
 	}
-	_cleanup_buf_ struct buf tail = BUF_INIT;
-	add_tail(c, behind, &tail);
-	size_t head = c->head_len - unfinished_tail(c->head, c->head_len);
-	size_t skip = leading_continuation(buf_str(&tail), tail.len);
-	buf_add(out, c->head, head);
-	buf_printf(out, "\n[... %" PRIu64 " bytes left out ...]\n", c->total - head - (tail.len - skip));
-	buf_add(out, buf_str(&tail) + skip, tail.len - skip);
-	out->failed |= tail.failed;
+	const struct buf *end = is_whole ? &head : &tail;
+	size_t first = fit_head(buf_str(&head), head.len, room_of_half(c));
+	size_t skip = fit_tail(buf_str(end), end->len, room_of_half(c));
+	buf_add(out, buf_str(&head), first);
+	buf_printf(out, "\n[... %" PRIu64 " bytes left out ...]\n", c->total - first - (end->len - skip));
+	buf_add(out, buf_str(end) + skip, end->len - skip);
 }

@@ -17,5 +17,6 @@ int capture_init(struct capture *c, int64_t cap); /* -ENOMEM */
 void capture_done(struct capture *c);
 void capture_add(struct capture *c, const char *data, size_t len);
 bool capture_is_cut(const struct capture *c);
-/* The text: head, a line that counts what is missing, tail. Cuts never split a UTF-8 sequence. */
+/* The text: head, a line that counts what is missing, tail; within the cap also when bytes that are not UTF-8 have become
+ * U+FFFD. Cuts never split a UTF-8 sequence. */
 void capture_text(const struct capture *c, struct buf *out);

@@ -55,6 +55,30 @@ static void beyond_it_head_and_tail_stay_and_the_middle_is_counted(void **state)
 	}
 }
 
+static void the_text_is_never_longer_than_the_cap(void **state)
+{
+	static char data[4000];
+	static const char *const pieces[] = {"x", "\xff", "\xe2\x82\xac", "a\xc3"};
+	for (size_t k = 0; k < AL_ARRAY_LEN(pieces); k++) {
+		for (size_t i = 0; i < sizeof data; i++)
+			data[i] = pieces[k][i % strlen(pieces[k])];
+		for (size_t len = 100; len <= sizeof data; len += 300) {
+			bool cut;
+			_cleanup_free_ char *text = kept(512, data, len, 77, &cut);
+			_cleanup_buf_ struct buf shown = BUF_INIT;
+			text_add_utf8(&shown, text, strlen(text));
+			assert_true(shown.len <= 512);
+			assert_int_equal(cut, strstr(text, " bytes left out ...]") != NULL);
+			assert_true(cut || strlen(text) == len);
+			const char *line = strstr(text, "\n[... ");
+			const char *end = cut ? strstr(line, "...]\n") + 5 : "";
+			if (cut)
+				assert_int_equal((size_t)(line - text) + strlen(end) + strtoul(line + 6, NULL, 10),
+						 len);
+		}
+	}
+}
+
 static void a_cut_never_splits_a_character(void **state)
 {
 	char data[900];
@@ -89,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_up_to_the_cap_is_kept_whatever_the_pieces),
 		cmocka_unit_test(beyond_it_head_and_tail_stay_and_the_middle_is_counted),
+		cmocka_unit_test(the_text_is_never_longer_than_the_cap),
 		cmocka_unit_test(a_cut_never_splits_a_character),
 		cmocka_unit_test(a_tiny_cap_still_works),
 	};
