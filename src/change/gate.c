@@ -9,7 +9,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#define MADE_EXECUTABLE "made executable: it was data before"
+#define MADE_EXECUTABLE "made executable: git tracks it as data"
 #define SPECIAL "special file: programs that open it may wait for ever"
 #define BY_RULE "held by a rule of the configuration"
 
@@ -71,7 +71,7 @@ const char *gate_judge_rule(struct gate *g, const struct change *c, const char *
 
 /* ── One change ── */
 
-/* On something that people may have looked at as data. New programs are part of any project. */
+/* On something that people may have looked at as data, if git says so. New programs are part of any project. */
 static bool became_executable(const struct change *c)
 {
 	return c->before.type == CHANGE_FILE && c->after.type == CHANGE_FILE && !(c->before.mode & 0111) &&
@@ -101,11 +101,11 @@ static const char *judge(struct gate *g, const struct change *c)
 {
 	if (c->after.type == CHANGE_NOTHING)
 		return NULL;
-	if (became_executable(c))
-		return MADE_EXECUTABLE;
-	if (c->kind == CHANGE_METADATA || c->after.type == CHANGE_DIRECTORY)
+	bool is_program_now = became_executable(c);
+	if ((c->kind == CHANGE_METADATA && !is_program_now) || c->after.type == CHANGE_DIRECTORY)
 		return NULL;
-	return judge_place(g, c);
+	const char *reason = judge_place(g, c);
+	return !reason && is_program_now && gate_is_tracked_data(g, c) ? MADE_EXECUTABLE : reason;
 }
 
 /* ── The configuration ── */

@@ -37,6 +37,14 @@ struct gate_shape {
 	struct buf dir;
 };
 
+/* The data files, not programs, that the index of a live repository names. */
+struct gate_tracked {
+	bool known, is_readable;
+	size_t root;
+	struct buf dir; /* of the repository: "" or ends in a slash */
+	struct strs data;
+};
+
 struct gate {
 	struct change_set *set;
 	struct gate_root *roots;
@@ -44,7 +52,8 @@ struct gate {
 	struct gate_alias *aliases;
 	size_t n_aliases;
 	struct gate_shape shape; /* of the directory asked about last: changes come sorted */
-	bool failed;		 /* out of memory */
+	struct gate_tracked tracked;
+	bool failed; /* out of memory */
 };
 
 int gate_open(struct gate *g, struct change_set *set, struct airlock_error *err);
@@ -95,6 +104,9 @@ const char *gate_judge_index(struct gate *g, const struct change *c, const struc
 const char *gate_judge_pointer(struct gate *g, const struct change *c, const char *folded,
 			       const struct sensitive_rule *rule);
 const char *gate_judge_package(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+
+/* True when git knows what was at the path of c before the run as a file that is no program. */
+bool gate_is_tracked_data(struct gate *g, const struct change *c);
 
 /* The first sensitive setting of a git configuration in dir, whatever was there before. */
 const char *gate_config_reason(struct gate *g, size_t root, const char *dir, const struct buf *text);

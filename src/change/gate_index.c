@@ -164,11 +164,11 @@ static bool is_bad_name(const struct buf *name)
 
 enum verdict { NOT_AN_INDEX, GOOD_INDEX, BAD_INDEX };
 
-static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct buf *name)
+static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct buf *name, uint32_t *ret_mode)
 {
 	uint32_t flags, more;
 	size_t header = 40 + hash + 2; /* times, numbers, mode and size; the object; flags */
-	if (!skip(s, 40 + hash) || !take_number(s, 2, &flags))
+	if (!skip(s, 24) || !take_number(s, 4, ret_mode) || !skip(s, 12 + hash) || !take_number(s, 2, &flags))
 		return false;
 	if (flags & EXTENDED) {
 		if (version < 3 || !take_number(s, 2, &more))
@@ -190,26 +190,29 @@ static bool ends_well(struct stream *s, size_t hash)
 	return s->size - s->at == hash;
 }
 
-static enum verdict read_index(struct stream *s, size_t hash)
+/* data: gets the names of files that are not programs; NULL when nobody asks. */
+static enum verdict read_index(struct stream *s, size_t hash, struct strs *data)
 {
 	_cleanup_buf_ struct buf name = BUF_INIT;
 	char magic[4];
-	uint32_t version, entries;
+	uint32_t version, entries, mode;
 	bool bad = false;
 	if (!take(s, magic, 4) || memcmp(magic, "DIRC", 4) != 0 || !take_number(s, 4, &version) || version < 2 ||
 	    version > 4 || !take_number(s, 4, &entries))
 		return NOT_AN_INDEX;
 	for (; entries > 0; entries--) {
-		if (!take_entry(s, version, hash, &name))
+		if (!take_entry(s, version, hash, &name, &mode))
 			return NOT_AN_INDEX;
 		bad |= is_bad_name(&name);
+		if (data && mode == (S_IFREG | 0644))
+			strs_add(data, buf_str(&name));
 	}
 	if (!ends_well(s, hash))
 		return NOT_AN_INDEX;
 	return bad ? BAD_INDEX : GOOD_INDEX;
 }
 
-static enum verdict read_again(int fd, uint64_t size, size_t hash)
+static enum verdict read_again(int fd, uint64_t size, size_t hash, struct strs *data)
 {
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return NOT_AN_INDEX;
@@ -219,7 +222,7 @@ static enum verdict read_again(int fd, uint64_t size, size_t hash)
 	s->fd = fd;
 	s->size = size;
 	s->at = s->used = s->filled = 0;
-	enum verdict v = read_index(s, hash);
+	enum verdict v = read_index(s, hash, data);
 	free(s);
 	return v;
 }
@@ -236,7 +239,76 @@ const char *gate_judge_index(struct gate *g, const struct change *c, const struc
 		return GATE_UNREADABLE;
 	if (st.st_size == 0)
 		return NULL; /* git takes it for no index at all */
-	enum verdict sha1 = read_again(fd, (uint64_t)st.st_size, 20), sha256 = read_again(fd, (uint64_t)st.st_size, 32);
+	enum verdict sha1 = read_again(fd, (uint64_t)st.st_size, 20, NULL);
+	enum verdict sha256 = read_again(fd, (uint64_t)st.st_size, 32, NULL);
 	bool is_good = sha1 != BAD_INDEX && sha256 != BAD_INDEX && (sha1 == GOOD_INDEX || sha256 == GOOD_INDEX);
 	return is_good ? NULL : rule->reason;
+}
+
+/* ── What git tracks ── */
+
+/* Fills in t->data; false when there is an index that cannot be understood. */
+static bool read_tracked(struct gate *g, struct gate_tracked *t)
+{
+	struct stat st;
+	buf_adds(&t->dir, ".git/index");
+	int top = g->roots[t->root].live;
+	_cleanup_close_ int fd = top < 0 ? -ENOENT : fs_open_beneath(top, buf_str(&t->dir), O_RDONLY | O_NONBLOCK);
+	t->dir.len -= sizeof ".git/index" - 1;
+	if (fd == -ENOENT)
+		return true;
+	if (t->dir.failed || fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	if (read_again(fd, (uint64_t)st.st_size, 20, &t->data) == NOT_AN_INDEX) {
+		strs_done(&t->data);
+		t->data = (struct strs)STRS_INIT;
+		if (st.st_size > 0 && read_again(fd, (uint64_t)st.st_size, 32, &t->data) == NOT_AN_INDEX)
+			return false;
+	}
+	strs_sort(&t->data);
+	return !t->data.failed;
+}
+
+/* Of the repository whose directory is the first n bytes of path, which end in a slash. Read once: `chmod -R` over a large
+ * project asks for each of its files. */
+static const struct gate_tracked *tracked_of(struct gate *g, size_t root, const char *path, size_t n)
+{
+	struct gate_tracked *t = &g->tracked;
+	if (t->known && t->root == root && t->dir.len == n && memcmp(buf_str(&t->dir), path, n) == 0)
+		return t;
+	buf_reset(&t->dir);
+	buf_add(&t->dir, path, n);
+	strs_done(&t->data);
+	t->data = (struct strs)STRS_INIT;
+	t->root = root;
+	t->known = true;
+	t->is_readable = read_tracked(g, t);
+	return t;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, *(char *const *)b);
+}
+
+bool gate_is_tracked_data(struct gate *g, const struct change *c)
+{
+	_cleanup_buf_ struct buf at = BUF_INIT;
+	for (size_t n = strlen(c->path) + 1; n > 0;) {
+		for (n--; n > 0 && c->path[n - 1] != '/'; n--)
+			;
+		buf_reset(&at);
+		buf_add(&at, c->path, n);
+		buf_adds(&at, ".git");
+		enum change_type type = at.failed ? CHANGE_OTHER : gate_type_before(g, c->root, buf_str(&at));
+		if (type == CHANGE_NOTHING)
+			continue;
+		if (type != CHANGE_DIRECTORY)
+			return true; /* of a work tree whose index is elsewhere */
+		const struct gate_tracked *t = tracked_of(g, c->root, c->path, n);
+		const char *name = c->path + n;
+		return !t->is_readable ||
+		       (t->data.n && bsearch(name, t->data.v, t->data.n, sizeof *t->data.v, compare_names));
+	}
+	return false;
 }

@@ -44,6 +44,8 @@ void gate_close(struct gate *g)
 	free(g->roots);
 	moved_done(&g->moved);
 	buf_done(&g->shape.dir);
+	buf_done(&g->tracked.dir);
+	strs_done(&g->tracked.data);
 }
 
 /* ── What is there ── */

@@ -804,6 +804,8 @@ calls_of_a_run() {
 sensitive() {
 	some_project
 	printf '{"name": "p", "scripts": {"test": "true"}}\n' >package.json
+	git init -q .
+	git add two
 	run_captured -c 'mkdir -p .git/hooks .github/workflows .vscode
 		for f in .git/hooks/pre-commit .envrc .github/workflows/x.yml .vscode/tasks.json .mcp.json CLAUDE.md .airlock.toml; do echo x >$f; done
 		printf "{\"name\": \"p\", \"scripts\": {\"test\": \"rm -rf /\"}}\n" >package.json

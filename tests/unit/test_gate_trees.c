@@ -143,26 +143,59 @@ static void the_directory_of_core_hooks_path_is_sensitive(void **state)
 
 /* ── Modes and types ── */
 
-static void data_that_becomes_executable_is_held(void **state)
+/* What git tracks as a program may become one again, what it does not track may become anything. */
+static void data_that_git_tracks_and_becomes_executable_is_held(void **state)
+{
+	for (int version = 2; version <= 4; version += 2) {
+		start_over();
+		put("live", "data", "x");
+		put("live", "both", "x");
+		put_bytes("live", "was-program", "x", 1, 0755);
+		put("live", "a/deeper/data", "x");
+		shell("cd live && export GIT_INDEX_VERSION=%d && git init -q && git add . && chmod 644 was-program",
+		      version);
+		put("live", "untracked", "x");
+		put_bytes("live", "program", "x", 1, 0755);
+		put("live", ".envrc", "x");
+		put("live", ".git/hooks/post-merge", "x");
+		static const char *const made[] = {"data", "was-program", "a/deeper/data", "untracked",
+						   ".git/hooks/post-merge"};
+		for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+			put_bytes("layer", made[i], "x", 1, 0755);
+		put_bytes("layer", "both", "y", 1, 0755);
+		put_bytes("layer", "program", "y", 1, 0775);
+		put_bytes("layer", "new", "x", 1, 0755);
+		put_bytes("layer", ".envrc", "x", 1, 0600);
+		judge_layer();
+		assert_change("data", "made executable: git tracks it as data");
+		assert_change("both", "made executable: git tracks it as data");
+		assert_change("a/deeper/data", "made executable: git tracks it as data");
+		assert_change("was-program", NULL);
+		assert_change("untracked", NULL);
+		assert_change("program", NULL);
+		assert_change("new", NULL);
+		assert_change(".envrc", NULL); /* the same content, less access */
+		assert_change(".git/hooks/post-merge", RUNS "git hook");
+	}
+}
+
+static void data_becomes_executable_where_no_git_is(void **state)
 {
 	put("live", "data", "x");
-	put_bytes("layer", "data", "x", 1, 0755);
-	put("live", "both", "x");
-	put_bytes("layer", "both", "y", 1, 0755);
-	put_bytes("live", "program", "x", 1, 0755);
-	put_bytes("layer", "program", "y", 1, 0775);
-	put_bytes("layer", "new", "x", 1, 0755);
-	put("live", ".envrc", "x");
-	put_bytes("layer", ".envrc", "x", 1, 0600);
-	put("live", ".git/hooks/post-merge", "x");
-	put_bytes("layer", ".git/hooks/post-merge", "x", 1, 0755);
+	put("live", "odd/.git/index", "not an index");
+	put("live", "odd/data", "x");
+	put("live", "tree/.git", "gitdir: ../elsewhere");
+	put("live", "tree/data", "x");
+	put_dir("live", "empty/.git");
+	put("live", "empty/data", "x");
+	static const char *const made[] = {"data", "odd/data", "tree/data", "empty/data"};
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		put_bytes("layer", made[i], "x", 1, 0755);
 	judge_layer();
-	assert_change("data", "made executable: it was data before");
-	assert_change("both", "made executable: it was data before");
-	assert_change("program", NULL);
-	assert_change("new", NULL);
-	assert_change(".envrc", NULL); /* the same content, less access */
-	assert_change(".git/hooks/post-merge", "made executable: it was data before");
+	assert_change("data", NULL);
+	assert_change("empty/data", NULL);
+	assert_change("odd/data", "made executable: git tracks it as data"); /* what cannot be understood is held */
+	assert_change("tree/data", "made executable: git tracks it as data");
 }
 
 static void deletions_pass(void **state)
@@ -477,7 +510,8 @@ int main(void)
 		TEST(a_symlink_in_the_place_of_a_sensitive_directory_is_held),
 		TEST(what_a_sensitive_name_leads_to_is_sensitive),
 		TEST(the_directory_of_core_hooks_path_is_sensitive),
-		TEST(data_that_becomes_executable_is_held),
+		TEST(data_that_git_tracks_and_becomes_executable_is_held),
+		TEST(data_becomes_executable_where_no_git_is),
 		TEST(deletions_pass),
 		TEST(a_rename_is_judged_by_where_it_ends),
 		TEST(directories_pass_and_types_that_change_do_not_hide),
