@@ -126,6 +126,8 @@ struct change_stat change_stat_of(const struct stat *st);
 struct json;
 void change_set_json(const struct change_set *set, struct json *j, const char *key);
 void change_set_text(const struct change_set *set, struct buf *out);
+/* Only those with selected[i]. */
+void change_set_text_of(const struct change_set *set, const bool *selected, struct buf *out);
 
 /* Our own line format with escaped bytes; atomic replacement. AIRLOCK_ERR_CORRUPT for a damaged file. */
 int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err);

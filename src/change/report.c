@@ -65,41 +65,66 @@ static void add_path(struct buf *out, const struct change_set *set, const struct
 }
 
 /* The word for a state that is not simply the whole set's. */
-static const char *state_word(const struct change *c)
+static const char *state_word(const struct change *c, bool is_mixed)
 {
-	if (c->state == CHANGE_HELD)
-		return c->verdict == CHANGE_HOLD ? "held" : NULL;
-	return c->state == CHANGE_APPLIED ? NULL : change_state_name(c->state);
+	if (c->state == CHANGE_HELD && (is_mixed || c->verdict == CHANGE_HOLD))
+		return c->undone ? "undone" : "held";
+	return c->state == CHANGE_HELD || c->state == CHANGE_APPLIED ? NULL : change_state_name(c->state);
 }
 
-static void add_why(struct buf *out, const struct change *c)
+/* A reason may begin with the word. */
+static bool says(const char *reason, const char *word)
 {
-	const char *word = state_word(c);
+	return word && strncmp(reason, word, strlen(word)) == 0;
+}
+
+static void add_why(struct buf *out, const struct change *c, const char *word)
+{
 	if (!word && !c->reason)
 		return;
 	buf_adds(out, "  (");
-	if (word)
+	if (word && !(c->reason && says(c->reason, word))) {
 		buf_adds(out, word);
-	if (word && c->reason)
-		buf_adds(out, ": ");
+		buf_adds(out, c->reason ? ": " : "");
+	}
 	if (c->reason)
 		text_add_escaped(out, c->reason, strlen(c->reason));
 	buf_addc(out, ')');
 }
 
-void change_set_text(const struct change_set *set, struct buf *out)
+static void add_line(struct buf *out, const struct change_set *set, const struct change *c, bool is_mixed)
 {
 	static const char letters[] = "AMDRmT"; /* in the order of enum change_kind */
-	for (size_t i = 0; i < set->n; i++) {
-		const struct change *c = &set->v[i];
-		buf_addc(out, letters[c->kind]);
-		buf_adds(out, "  ");
-		if (c->from) {
-			add_path(out, set, c, c->from);
-			buf_adds(out, " -> ");
-		}
-		add_path(out, set, c, c->path);
-		add_why(out, c);
-		buf_addc(out, '\n');
+	buf_addc(out, letters[c->kind]);
+	buf_adds(out, "  ");
+	if (c->from) {
+		add_path(out, set, c, c->from);
+		buf_adds(out, " -> ");
 	}
+	add_path(out, set, c, c->path);
+	add_why(out, c, state_word(c, is_mixed));
+	buf_addc(out, '\n');
+}
+
+/* When all are held or all applied, saying so once is enough, and somebody else does. */
+static bool has_several_states(const struct change_set *set)
+{
+	for (size_t i = 1; i < set->n; i++)
+		if (set->v[i].state != set->v[0].state)
+			return true;
+	return false;
+}
+
+void change_set_text(const struct change_set *set, struct buf *out)
+{
+	bool is_mixed = has_several_states(set);
+	for (size_t i = 0; i < set->n; i++)
+		add_line(out, set, &set->v[i], is_mixed);
+}
+
+void change_set_text_of(const struct change_set *set, const bool *selected, struct buf *out)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (selected[i])
+			add_line(out, set, &set->v[i], false);
 }

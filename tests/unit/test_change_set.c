@@ -201,9 +201,11 @@ static void text_is_a_line_a_path(void **state)
 	(void)add(set, "src/a.c", CHANGE_ADDED);
 	(void)add(set, "b", CHANGE_MODIFIED);
 	(void)add(set, "\x1b[31m\n", CHANGE_DELETED);
-	add(set, "new", CHANGE_RENAMED)->from = strdup("old\n");
-	(void)add(set, "t", CHANGE_TYPE);
-	struct change *c = add(set, "h", CHANGE_METADATA);
+	struct change *c = add(set, "new", CHANGE_RENAMED);
+	c->from = strdup("old\n");
+	c->undone = true;
+	assert_int_equal(change_set_reason(add(set, "t", CHANGE_TYPE), "held: the command timed out"), 0);
+	c = add(set, "h", CHANGE_METADATA);
 	c->verdict = CHANGE_HOLD;
 	assert_int_equal(change_set_reason(c, "git hook"), 0);
 	c = add(set, "c", CHANGE_MODIFIED);
@@ -216,16 +218,21 @@ static void text_is_a_line_a_path(void **state)
 	add(set, "y", CHANGE_ADDED)->root = 1;
 	_cleanup_buf_ struct buf b = BUF_INIT;
 	change_set_text(set, &b);
-	assert_string_equal(buf_str(&b), "A  src/a.c\n"
-					 "M  b\n"
-					 "D  \\x1b[31m\\n\n"
-					 "R  old\\n -> new\n"
-					 "T  t\n"
+	assert_string_equal(buf_str(&b), "A  src/a.c  (held)\n"
+					 "M  b  (held)\n"
+					 "D  \\x1b[31m\\n  (held)\n"
+					 "R  old\\n -> new  (undone)\n"
+					 "T  t  (held: the command timed out)\n"
 					 "m  h  (held: git hook)\n"
 					 "M  c  (conflict: edited \\x1b by others)\n"
 					 "A  s  (setuid bit dropped)\n"
 					 "A  x  (discarded)\n"
-					 "A  R/y\n");
+					 "A  R/y  (held)\n");
+	bool selected[16] = {true, [6] = true};
+	buf_reset(&b);
+	change_set_text_of(set, selected, &b);
+	assert_string_equal(buf_str(&b), "A  src/a.c\n"
+					 "M  c  (conflict: edited \\x1b by others)\n");
 }
 
 /* ── The record ── */
