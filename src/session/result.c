@@ -56,12 +56,27 @@ static void add_changes(struct json *j, const char *state, const struct change_s
 	json_close(j);
 }
 
-static void add_usage(struct json *j, const struct supervise_result *r)
+/* A program that does not die of the signal is told "File too large" and fails. The kernel counts neither, but a failure
+ * beside a file that is as large as it may be is one. */
+static bool has_filled_file(const struct airlock_run *run, const struct supervise_result *r)
 {
+	int64_t limit = run->job->plan->file_size.value;
+	const struct change_set *set = run->layers.set;
+	if (limit == TEXT_NONE || r->exit_code == 0 || !set)
+		return false;
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].after.type == CHANGE_FILE && set->v[i].after.size == (uint64_t)limit)
+			return true;
+	return false;
+}
+
+static void add_usage(const struct airlock_run *run, struct json *j, const struct supervise_result *r)
+{
+	const char *hit = r->limit_hit ? r->limit_hit : has_filled_file(run, r) ? "fsize" : NULL;
 	json_open_object(j, "usage");
 	json_ms(j, "cpu_ms", r->cpu_us);
 	json_int(j, "max_rss_kb", r->max_rss_kb);
-	json_string(j, "limit_hit", r->limit_hit);
+	json_string(j, "limit_hit", hit);
 	json_bool(j, "warm_start", r->was_prepared);
 	json_close(j);
 }
@@ -89,7 +104,7 @@ static void add_facts(const struct airlock_run *run, struct json *j)
 	json_bool(j, "truncated", capture_is_cut(r->out) || capture_is_cut(r->err));
 	json_path(j, "working_dir", run->job->plan->cwd);
 	add_isolation(j, run->job, r->limits);
-	add_usage(j, r);
+	add_usage(run, j, r);
 	json_error(j, "error", airlock_run_error(run));
 }
 

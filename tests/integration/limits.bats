@@ -222,6 +222,10 @@ file_size_in_shell() {
 	run_airlock run --json --fsize 1M -c 'dd if=/dev/zero of=big bs=64K count=100'
 	assert_status 153
 	assert_json fsize usage limit_hit
+	# Python does not die of the signal.
+	run_airlock run --json --fsize 1M -- python3 -c 'open("other", "wb").write(bytes(3 << 20))'
+	assert_status 1
+	assert_json fsize usage limit_hit
 }
 
 @test "a file within its size is not touched" {
