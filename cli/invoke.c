@@ -9,6 +9,7 @@
 
 #include <airlock/history.h>
 
+#include "first_aid.h"
 #include "help.h"
 #include "output.h"
 
@@ -199,8 +200,11 @@ int invoke(const struct command *c, int argc, char **argv)
 			status = invoke_parsed(&inv, &err);
 		else
 			status = err.code;
-		if (status < 0)
+		if (status < 0) {
 			status = invoke_report(c, inv.json, &err);
+			if (c->is_run && !inv.json)
+				first_aid(inv.settings, &err);
+		}
 	}
 	airlock_settings_free(inv.settings);
 	arguments_done(&inv.args);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "first_aid.h"
 #include "output.h"
 #include "progress.h"
 #include "report.h"
@@ -104,8 +105,10 @@ static int tell_result(const struct loop *l, const struct invocation *inv)
 	const struct airlock_error *failure = airlock_run_error(l->run);
 	if (inv->json)
 		(void)fputs(airlock_run_result_json(l->run), stdout);
-	else if (failure->code != 0)
+	else if (failure->code != 0) {
 		output_error(failure);
+		first_aid(inv->settings, failure);
+	}
 	if (!inv->json)
 		report_run(inv, l->run);
 	return airlock_run_exit_code(l->run);

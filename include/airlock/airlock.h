@@ -298,6 +298,8 @@ int airlock_doctor_examine(const struct airlock_settings *s, struct airlock_doct
 int airlock_doctor_ok(const struct airlock_doctor *d);
 size_t airlock_doctor_count(const struct airlock_doctor *d);
 const struct airlock_check *airlock_doctor_check(const struct airlock_doctor *d, size_t i);
+/* Does anything fail here that was not told within the last day? Remembers that it is told now. */
+int airlock_doctor_is_news(const struct airlock_settings *s, const struct airlock_doctor *d);
 const char *airlock_doctor_json(struct airlock_doctor *d);
 void airlock_doctor_free(struct airlock_doctor *d);
 

@@ -23,12 +23,23 @@ static int no_such_backend(const char *name, struct airlock_error *err)
 	return AIRLOCK_ERR_USAGE;
 }
 
+/* Behind whatever else there is to do about it, when there is room. */
+static void mention_doctor(struct airlock_error *err)
+{
+	static const char words[] = "`airlock doctor` says more";
+	size_t n = strlen(err->hint);
+	if (n + sizeof words + 2 <= sizeof err->hint && !strstr(err->hint, "airlock doctor"))
+		(void)snprintf(err->hint + n, sizeof err->hint - n, "%s%s", n ? "; " : "", words);
+}
+
 static int fall_back(struct airlock_job *job, const struct airlock_error *why, char **ret_because,
 		     struct airlock_error *err)
 {
 	if (job->config->fallback == CONFIG_FALLBACK_REFUSE) {
-		if (err && err->code == 0)
+		if (err && err->code == 0) {
 			*err = *why;
+			mention_doctor(err);
+		}
 		return AIRLOCK_ERR_UNAVAILABLE;
 	}
 	job->backend = &backend_passthrough;
@@ -134,7 +145,11 @@ int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, 
 		return *ret_unsandboxed_because ? 0 : base_oom(err);
 	}
 	int rc = job->backend->probe(&job->ctx, job->backend->profile ? &job->cannot_run : err);
-	return rc < 0 && !job->backend->profile ? rc : 0;
+	if (rc >= 0 || job->backend->profile)
+		return 0;
+	if (err)
+		mention_doctor(err);
+	return rc;
 }
 
 /* ── Paths ── */

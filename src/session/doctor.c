@@ -32,6 +32,7 @@ struct airlock_doctor {
 
 /* What the rows are made from. */
 struct exam {
+	bool no_userns;
 	const struct doctor_inputs *in;
 	struct airlock_doctor *d;
 	struct bwrap_info bwrap;
@@ -77,6 +78,7 @@ static void add_userns(struct exam *x)
 	char detail[640];
 	sys_probe_userns(&user);
 	sys_probe_mountns(&mount);
+	x->no_userns = !user.works;
 	const struct bwrap_words *w = bwrap_cause_words(bwrap_cause_of(sys_userns_obstacle(&user)));
 	if (!user.works)
 		(void)snprintf(detail, sizeof detail, "%s; %s", user.detail, w->cause);
@@ -183,12 +185,18 @@ static void add_cgroups(struct exam *x)
 	add_row(x, "control groups", c.memory && (c.pids || by_rlimit) ? GRADE_OK : GRADE_DEGRADED, detail, lost, fix);
 }
 
+/* Without user namespaces none of these can be had: then the other row has the cause and the fix. */
+static const char *fix_of_namespace(const struct exam *x, enum bwrap_cause cause)
+{
+	return x->no_userns ? "see the row \"user namespaces\"" : bwrap_cause_words(cause)->fix;
+}
+
 static void add_procfs(struct exam *x)
 {
 	struct sys_probe p;
 	sys_probe_procfs(&p);
 	add_row(x, "pid namespace", grade_of_need(x, p.works), p.detail,
-		"a command cannot be kept from seeing other processes", bwrap_cause_words(BWRAP_PROC)->fix);
+		"a command cannot be kept from seeing other processes", fix_of_namespace(x, BWRAP_PROC));
 }
 
 static void add_netns(struct exam *x)
@@ -196,7 +204,7 @@ static void add_netns(struct exam *x)
 	struct sys_probe p;
 	sys_probe_netns(&p);
 	add_row(x, "network namespace", grade_of_need(x, p.works), p.detail, "the network cannot be cut off",
-		bwrap_cause_words(BWRAP_LOOPBACK)->fix);
+		fix_of_namespace(x, BWRAP_LOOPBACK));
 }
 
 static void add_kernel(struct exam *x)
