@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,6 +104,11 @@ int base_oom(struct airlock_error *err)
 	return base_error(err, AIRLOCK_ERR_INTERNAL, "malloc", NULL, "out of memory");
 }
 
+bool base_is_absent(int errnum)
+{
+	return errnum == ENOENT || errnum == ENOTDIR || errnum == EACCES || errnum == ELOOP || errnum == ENAMETOOLONG;
+}
+
 int base_hint(struct airlock_error *err, const char *fmt, ...)
 {
 	if (!err)
@@ -114,6 +120,13 @@ int base_hint(struct airlock_error *err, const char *fmt, ...)
 		va_end(ap);
 	}
 	return err->code;
+}
+
+int base_pass(struct airlock_error *err, const struct airlock_error *why)
+{
+	if (err && err->code == 0)
+		*err = *why;
+	return why->code;
 }
 
 void base_error_clear(struct airlock_error *err)

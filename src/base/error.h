@@ -12,6 +12,8 @@
 #include "airlock/error.h"
 #include "base/macros.h"
 
+#include <stdbool.h>
+
 /* Fills err (when not NULL and still empty) and returns code. op and subject may be NULL. */
 int base_error(struct airlock_error *err, int code, const char *op, const char *subject, const char *fmt, ...)
 	AL_PRINTF(5, 6);
@@ -21,7 +23,14 @@ int base_errno(struct airlock_error *err, int code, int errnum, const char *op, 
 
 int base_oom(struct airlock_error *err);
 
+/* Says this errno of a lookup that there is nothing, for anybody with our rights? Every other one (a disk that fails, no
+ * memory) only says that it is not known: what is to be hidden may well be there. */
+bool base_is_absent(int errnum);
+
 /* Sets the hint of a filled error that has none yet; returns err->code (or AIRLOCK_ERR_INTERNAL when err is NULL). */
 int base_hint(struct airlock_error *err, const char *fmt, ...) AL_PRINTF(2, 3);
+
+/* Hands an error on: fills err when it is still empty; returns the code of why. */
+int base_pass(struct airlock_error *err, const struct airlock_error *why);
 
 void base_error_clear(struct airlock_error *err);

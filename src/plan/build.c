@@ -36,11 +36,11 @@ static bool is_root(const struct node *n)
 }
 
 /* A hidden thing is replaced by something empty of its own type. */
-static enum plan_mount_kind settled_kind(struct node *n, const struct plan_world *w)
+static enum plan_mount_kind settled_kind(struct nodes *t, struct node *n, const struct plan_world *w)
 {
 	if (n->kind != PLAN_EMPTY_DIR)
 		return n->kind;
-	enum plan_type type = nodes_type(n, w);
+	enum plan_type type = nodes_type(t, n, w);
 	return type == PLAN_DIRECTORY || type == PLAN_MISSING ? PLAN_EMPTY_DIR : PLAN_EMPTY_FILE;
 }
 
@@ -55,14 +55,14 @@ static bool needs_seal(enum plan_mount_kind kind, const struct plan_inputs *in)
 	return kind == PLAN_REBUILD || kind == PLAN_EMPTY_DIR || kind == PLAN_DEV || (kind == PLAN_PROC && in->is_root);
 }
 
-static int emit_mounts(struct plan *p, const struct nodes *t, const struct plan_inputs *in, struct airlock_error *err)
+static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs *in, struct airlock_error *err)
 {
 	const struct plan_world *w = in->world;
 	bool host_root = t->n > 0 && is_root(&t->v[0]) && t->v[0].kind != PLAN_REBUILD;
 	for (size_t i = 0; i < t->n; i++) {
 		if (is_root(&t->v[i]) && !host_root)
 			continue; /* the sandbox's root starts out empty */
-		enum plan_mount_kind kind = settled_kind(&t->v[i], w);
+		enum plan_mount_kind kind = settled_kind(t, &t->v[i], w);
 		if (kind == PLAN_WRITE && in->capture && !is_playground(t->v[i].because))
 			kind = PLAN_LAYER;
 		if (plan_add_mount(p, kind, &t->v[i], err) < 0)
@@ -70,7 +70,7 @@ static int emit_mounts(struct plan *p, const struct nodes *t, const struct plan_
 	}
 	/* Only once every mount point has been made. */
 	for (size_t i = 0; i < t->n; i++)
-		if (!is_root(&t->v[i]) && needs_seal(settled_kind(&t->v[i], w), in) &&
+		if (!is_root(&t->v[i]) && needs_seal(settled_kind(t, &t->v[i], w), in) &&
 		    plan_add_mount(p, PLAN_SEAL, &t->v[i], err) < 0)
 			return AIRLOCK_ERR_INTERNAL;
 	struct node root = {.path = (char *)"/", .because = (char *)"always"};
@@ -84,7 +84,9 @@ static int build_mounts(struct plan *p, const struct plan_inputs *in, struct air
 	struct nodes t = {0};
 	nodes_collect(&t, in, &p->notes);
 	nodes_make_room(&t, in->world, in->home, p);
-	int rc = t.failed ? base_oom(err) : emit_mounts(p, &t, in, err);
+	int rc = t.failed ? nodes_error(&t, err) : emit_mounts(p, &t, in, err);
+	if (rc == 0 && t.failed)
+		rc = nodes_error(&t, err);
 	nodes_done(&t);
 	return rc;
 }

@@ -58,7 +58,8 @@ static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_ac
 		     const char *because, struct strs *notes)
 {
 	_cleanup_(place_done) struct place place = {0};
-	if (!place_find(t, w, path, &place))
+	/* In a table that has failed nothing is put, and whoever counts on its place would look beyond the end. */
+	if (!place_find(t, w, path, &place) || t->failed)
 		return;
 	bool missing = place.type == PLAN_MISSING;
 	if (missing && access == POLICY_WRITE)

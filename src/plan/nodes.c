@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ void nodes_done(struct nodes *t)
 		free(t->known[i].real);
 	}
 	free(t->known);
+	free(t->unseen);
 	*t = (struct nodes){0};
 }
 
@@ -54,10 +56,35 @@ struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind k
 	return &t->v[t->n++];
 }
 
-enum plan_type nodes_type(struct node *n, const struct plan_world *world)
+void nodes_unseen(struct nodes *t, const char *path, int errnum)
+{
+	if (t->failed)
+		return;
+	t->failed = true;
+	t->unseen = strdup(path);
+	t->errnum = errnum;
+}
+
+int nodes_error(const struct nodes *t, struct airlock_error *err)
+{
+	if (!t->unseen)
+		return base_oom(err);
+	base_errno(err, AIRLOCK_ERR_IO, t->errnum, "look at", t->unseen);
+	return base_hint(err, "what is there may have to be hidden, so nothing is run");
+}
+
+enum plan_type nodes_look(struct nodes *t, const struct plan_world *world, const char *path)
+{
+	enum plan_type type = world->type(path, world->data);
+	if (type == PLAN_UNKNOWN)
+		nodes_unseen(t, path, errno);
+	return type;
+}
+
+enum plan_type nodes_type(struct nodes *t, struct node *n, const struct plan_world *world)
 {
 	if (!n->looked)
-		n->type = world->type(n->path, world->data);
+		n->type = nodes_look(t, world, n->path);
 	n->looked = true;
 	return n->type;
 }

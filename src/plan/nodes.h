@@ -35,6 +35,8 @@ struct nodes {
 	size_t n, cap;
 	size_t next_order;
 	bool failed;
+	char *unseen; /* a path that could not be looked at: whether it must be hidden cannot be known then */
+	int errnum;   /* why */
 	struct known_dir *known;
 	size_t n_known, cap_known;
 };
@@ -75,8 +77,15 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
  * What exists and is not among the entries goes to left_out of the plan. */
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan);
 
+/* What is at a path that a rule is about; what cannot be looked at fails the table. */
+enum plan_type nodes_look(struct nodes *t, const struct plan_world *world, const char *path);
+void nodes_unseen(struct nodes *t, const char *path, int errnum);
+
 /* What is at the node's path on the host. */
-enum plan_type nodes_type(struct node *n, const struct plan_world *world);
+enum plan_type nodes_type(struct nodes *t, struct node *n, const struct plan_world *world);
+
+/* The error of a table that has failed. */
+int nodes_error(const struct nodes *t, struct airlock_error *err);
 void nodes_done(struct nodes *t);
 
 /* build.c: one operation, as the node says. */

@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,11 +81,14 @@ bool place_find(struct nodes *t, const struct plan_world *w, const char *path, s
 	const struct known_dir *above = &t->known[ret->dir];
 	if (above->real)
 		ret->real = ret->owned = path_join(above->real, path_basename(path));
-	ret->type = ret->real && above->exists ? w->type(ret->real, w->data) : PLAN_MISSING;
+	ret->type = ret->real && above->exists ? nodes_look(t, w, ret->real) : PLAN_MISSING;
 	ret->is_link = ret->type == PLAN_LINK;
+	errno = 0; /* a world that says no more than NULL means "nothing" */
 	char *target = ret->is_link ? w->real(ret->real, w->data) : NULL;
+	if (ret->is_link && !target && errno && !base_is_absent(errno))
+		nodes_unseen(t, ret->real, errno);
 	if (ret->is_link)
-		ret->type = target ? w->type(target, w->data) : PLAN_MISSING;
+		ret->type = target ? nodes_look(t, w, target) : PLAN_MISSING;
 	if (target) {
 		free(ret->owned);
 		ret->real = ret->owned = target;

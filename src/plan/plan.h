@@ -20,13 +20,21 @@
 #include "base/error.h"
 #include "policy/policy.h"
 
-enum plan_type { PLAN_MISSING, PLAN_FILE, PLAN_DIRECTORY, PLAN_LINK, PLAN_SOCKET, PLAN_OTHER };
+enum plan_type {
+	PLAN_MISSING,
+	PLAN_FILE,
+	PLAN_DIRECTORY,
+	PLAN_LINK,
+	PLAN_SOCKET,
+	PLAN_OTHER,
+	PLAN_UNKNOWN, /* it could not be looked at; errno says why */
+};
 
 /* The file system as the plan may ask about it. Paths are absolute and normal. */
 struct plan_world {
 	enum plan_type (*type)(const char *path, void *data); /* of the entry itself, links not followed */
-	char *(*real)(const char *path, void *data); /* canonical path, owned by the caller; NULL: does not exist */
-	char *(*link)(const char *path, void *data); /* what a symlink says, owned by the caller */
+	char *(*real)(const char *path, void *data);	      /* canonical path, owned by the caller; NULL: see errno */
+	char *(*link)(const char *path, void *data);	      /* what a symlink says, owned by the caller */
 	int (*list)(const char *path, struct strs *ret, void *data); /* names in a directory, any order; -errno */
 	void *data;
 };

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ static bool is_host_region(const struct node *cover)
 }
 
 /* Everything of the original directory that no node of its own speaks about. */
-static void add_entries(struct nodes *t, const struct plan_world *w, const char *dir, const struct strs *names)
+static void add_entries(struct nodes *t, const struct plan_world *w, const char *dir, const struct strs *names,
+			struct strs *notes)
 {
 	size_t known = t->n;
 	for (size_t i = 0; i < names->n; i++) {
@@ -35,6 +37,8 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 			n = nodes_put(t, path, PLAN_SYMLINK, text, "entry of a rebuilt directory", 0);
 		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
 			n = nodes_put(t, path, PLAN_READ, path, "entry of a rebuilt directory", 0);
+		else if (type == PLAN_UNKNOWN) /* a network mount that has lost its server, say */
+			strs_addf(notes, "%s is not shown: %s", path, strerrordesc_np(errno));
 		if (n) {
 			n->type = type;
 			n->looked = true;
@@ -52,6 +56,8 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 	int rc = w->list(dir, &names, w->data);
 	if (rc == 0 && for_node->kind == PLAN_EMPTY_DIR && names.n > GUARD_MAX_ENTRIES)
 		return false;
+	if (rc < 0 && !base_is_absent(-rc))
+		nodes_unseen(t, dir, -rc);
 	if (rc < 0) {
 		if (for_node->kind != PLAN_EMPTY_DIR)
 			strs_addf(notes, "%s cannot be mounted: %s cannot be read", for_node->path, dir);
@@ -65,7 +71,7 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 	}
 	strs_sort(&names);
 	nodes_compact(t);
-	add_entries(t, w, dir, &names);
+	add_entries(t, w, dir, &names, notes);
 	nodes_put(t, dir, PLAN_REBUILD, NULL, because, 0);
 	nodes_sort(t);
 	return true;
@@ -77,7 +83,7 @@ static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, cons
 {
 	struct node *n = &t->v[i];
 	const struct node *cover = nodes_cover(t, i);
-	if (!is_host_region(cover) || nodes_type(n, w) != PLAN_MISSING)
+	if (!is_host_region(cover) || nodes_type(t, n, w) != PLAN_MISSING)
 		return true;
 	/* A secret that does not exist may come into being while the command runs, but only the user's own ones. */
 	if (n->kind == PLAN_EMPTY_DIR && !path_is_beneath(n->path, home))
@@ -107,7 +113,7 @@ static void tell_left_out(struct nodes *t, const struct plan_world *w, struct pl
 		struct node *n = &t->v[i];
 		const struct node *cover = n->kind == PLAN_EMPTY_DIR ? nodes_cover(t, i) : NULL;
 		if (!cover || cover->kind != PLAN_REBUILD || !nodes_is_redundant(t, i) ||
-		    nodes_type(n, w) == PLAN_MISSING)
+		    nodes_type(t, n, w) == PLAN_MISSING)
 			continue;
 		strs_add(&plan->left_out, n->path);
 		strs_add(&plan->left_out_because, n->because);
@@ -128,6 +134,8 @@ void nodes_make_room(struct nodes *t, const struct plan_world *world, const char
 			t->v[i].gone = true;
 		i = changed ? 0 : i + 1; /* new nodes were sorted in before and behind this one */
 	}
+	if (t->failed)
+		return;
 	nodes_compact(t);
 	tell_left_out(t, world, plan);
 	nodes_drop_redundant(t); /* what a rebuilt directory leaves out needs no hiding */

@@ -17,12 +17,13 @@ static int real_directory(const char *path, char **ret, struct airlock_error *er
 {
 	_cleanup_free_ char *real = NULL;
 	struct stat st;
+	struct airlock_error why = {0};
 	/* A lookup that finds nothing gets words about projects; every other failure keeps its own. */
-	int rc = fs_real_path(path, &real, NULL);
+	int rc = fs_real_path(path, &real, &why);
 	if (rc == AIRLOCK_ERR_NOT_FOUND)
 		return missing(err, path);
 	if (rc < 0)
-		return fs_real_path(path, &real, err);
+		return base_pass(err, &why);
 	if (stat(real, &st) < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "stat", real);
 	if (!S_ISDIR(st.st_mode))
@@ -72,13 +73,18 @@ static char *nearest_marked(const char *cwd, const char *home, const char *state
 	return dir ? strdup(cwd) : NULL;
 }
 
-/* NULL when there is none worth the name. */
-static char *resolve_home(const char *home)
+/* *ret is NULL when there is none worth the name. */
+static int resolve_home(const char *home, char **ret, struct airlock_error *err)
 {
 	if (!home || home[0] != '/')
-		return NULL;
-	char *real = realpath(home, NULL);
-	return real ? real : path_normalize(NULL, home);
+		return 0;
+	*ret = realpath(home, NULL);
+	if (*ret)
+		return 0;
+	if (!base_is_absent(errno))
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", home);
+	*ret = path_normalize(NULL, home);
+	return *ret ? 0 : base_oom(err);
 }
 
 static int refuse_too_wide(struct airlock_error *err, const char *dir, const char *home)
@@ -99,15 +105,16 @@ int project_detect(const char *wanted, const char *cwd, const char *home, char *
 int project_detect_known(const char *wanted, const char *cwd, const char *home, const char *state_dir, char **ret_dir,
 			 struct airlock_error *err)
 {
-	_cleanup_free_ char *here = NULL;
+	_cleanup_free_ char *here = NULL, *real_home = NULL;
 	if (wanted)
 		return detect_wanted(wanted, cwd, ret_dir, err);
 	if (!cwd)
 		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "project", NULL, "the current directory does not exist");
 	int rc = real_directory(cwd, &here, err);
+	if (rc == 0)
+		rc = resolve_home(home, &real_home, err);
 	if (rc < 0)
 		return rc;
-	_cleanup_free_ char *real_home = resolve_home(home);
 	if (is_too_wide(here, real_home))
 		return refuse_too_wide(err, here, real_home);
 	char *dir = nearest_marked(here, real_home, state_dir);

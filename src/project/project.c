@@ -28,7 +28,8 @@ static void opening_done(struct opening *o)
 	strs_done(&o->notes);
 }
 
-/* The real path as far as there is one: a secret that does not exist yet has its place all the same. */
+/* The real path as far as there is one: a secret that does not exist yet has its place all the same. NULL and errno when
+ * that cannot be known. */
 static char *resolve_longest(const char *path)
 {
 	_cleanup_free_ char *normal = path_normalize(NULL, path);
@@ -39,6 +40,8 @@ static char *resolve_longest(const char *path)
 		normal[cut] = after;
 		if (real)
 			return path_normalize(real, after ? normal + cut + 1 : "");
+		if (!base_is_absent(errno))
+			return NULL;
 		while (--cut > 0 && normal[cut] != '/')
 			;
 	}
@@ -46,10 +49,14 @@ static char *resolve_longest(const char *path)
 }
 
 /* Under both names: the one it was given and the real one. */
-static void add_secret(struct strs *secrets, const char *path)
+static int add_secret(struct strs *secrets, const char *path, struct airlock_error *err)
 {
+	char *real = resolve_longest(path);
+	if (!real)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "look at", path);
 	strs_take(secrets, path_normalize(NULL, path));
-	strs_take(secrets, resolve_longest(path));
+	strs_take(secrets, real);
+	return secrets->failed ? base_oom(err) : 0;
 }
 
 /* Only when there is something to judge: resolving every secret is most of what a plain run would do here. */
@@ -57,12 +64,13 @@ static int prepare_rules(struct opening *o, struct airlock_error *err)
 {
 	if (o->rules_ready)
 		return 0;
-	for (const char *const *s = o->q->secrets; s && *s; s++)
-		add_secret(&o->rules.secrets, *s);
-	if (o->q->state_dir) /* whoever can write there decides what the next run may write */
-		add_secret(&o->rules.secrets, o->q->state_dir);
-	o->rules_ready = true;
-	return o->rules.secrets.failed ? base_oom(err) : 0;
+	int rc = 0;
+	for (const char *const *s = o->q->secrets; rc == 0 && s && *s; s++)
+		rc = add_secret(&o->rules.secrets, *s, err);
+	if (rc == 0 && o->q->state_dir) /* whoever can write there decides what the next run may write */
+		rc = add_secret(&o->rules.secrets, o->q->state_dir, err);
+	o->rules_ready = rc == 0;
+	return rc;
 }
 
 static bool remembers(struct opening *o)

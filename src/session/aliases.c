@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "fs/fs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -131,10 +132,13 @@ static const struct mount *mount_of(const struct mounts *m, const char *path)
 	return found;
 }
 
+/* Also when that cannot be known: then it is hidden. */
 static bool is_same_thing(const char *a, const char *b)
 {
 	struct stat x, y;
-	return lstat(a, &x) == 0 && lstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	if (lstat(a, &x) < 0 || lstat(b, &y) < 0)
+		return !base_is_absent(errno);
+	return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 static char *join(const char *dir, const char *rest)
@@ -189,14 +193,16 @@ static void look_in(const struct search *s, const char *within, const struct mou
 		s->paths->failed = true;
 }
 
-static void add_aliases(struct search *s)
+static int add_aliases(struct search *s, struct airlock_error *err)
 {
 	if (s->world->type(s->path, s->world->data) == PLAN_MISSING) /* as most are */
-		return;
+		return 0;
 	_cleanup_free_ char *real = realpath(s->path, NULL);
+	if (!real && !base_is_absent(errno))
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "look at", s->path);
 	const struct mount *own = real ? mount_of(s->mounts, real) : NULL;
 	if (!own || !own->twice)
-		return;
+		return 0;
 	_cleanup_free_ char *within = join(own->root, path_rest(real, own->point));
 	if (!within)
 		s->paths->failed = true;
@@ -204,17 +210,21 @@ static void add_aliases(struct search *s)
 	for (size_t i = 0; within && i < s->mounts->n; i++)
 		if (&s->mounts->v[i] != own && strcmp(s->mounts->v[i].device, own->device) == 0)
 			look_in(s, within, &s->mounts->v[i]);
+	return 0;
 }
 
 int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct plan_world *world,
-		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err)
+		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_because,
+		    struct airlock_error *err)
 {
 	_cleanup_(mounts_done) struct mounts m = {0};
-	int any = read_mounts(mountinfo, &m);
-	for (size_t i = 0; any > 0 && i < paths->n; i++) {
+	int any = read_mounts(mountinfo, &m), rc = 0;
+	for (size_t i = 0; rc == 0 && any > 0 && i < paths->n; i++) {
 		struct search s = {&m, policy, world, paths->v[i], NULL, ret_paths, ret_because};
-		add_aliases(&s);
+		rc = add_aliases(&s, err);
 	}
+	if (rc < 0)
+		return rc;
 	return any < 0 || ret_paths->failed || ret_because->failed ? base_oom(err) : 0;
 }
 

@@ -16,4 +16,5 @@ int aliases_find(const struct policy *policy, const struct plan_world *world, co
 
 /* The same over a list of mounts in the form of /proc/self/mountinfo. */
 int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct plan_world *world,
-		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err);
+		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_because,
+		    struct airlock_error *err);

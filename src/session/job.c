@@ -10,6 +10,7 @@
 #include "session/layers.h"
 #include "session/world.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
@@ -85,6 +86,8 @@ static int open_project(struct airlock_job *job, const char *dir, struct airlock
 {
 	_cleanup_strs_ struct strs secrets = STRS_INIT;
 	_cleanup_free_ char *home = realpath(job->host.home, NULL);
+	if (!home && !base_is_absent(errno))
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", job->host.home);
 	list_secrets(job, &secrets);
 	if (secrets.failed)
 		return base_oom(err);

@@ -64,10 +64,12 @@ static bool mount_point(const char *line, char *out, size_t size)
 static int check_mounts(const struct plan *plan, struct airlock_error *err)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
+	if (!f)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", "/proc/self/mountinfo");
 	char *line = NULL, point[4096];
 	size_t cap = 0;
 	int rc = 0;
-	while (f && rc == 0 && getline(&line, &cap, f) > 0) {
+	while (rc == 0 && getline(&line, &cap, f) > 0) {
 		if (!mount_point(line, point, sizeof point))
 			continue;
 		for (size_t i = 0; rc == 0 && i < plan->roots.n; i++) {
@@ -78,9 +80,10 @@ static int check_mounts(const struct plan *plan, struct airlock_error *err)
 				rc = cannot(plan->roots.v[i], why, err);
 		}
 	}
+	if (rc == 0 && ferror(f))
+		rc = base_errno(err, AIRLOCK_ERR_IO, errno, "read", "/proc/self/mountinfo");
 	free(line);
-	if (f)
-		(void)fclose(f);
+	(void)fclose(f);
 	return rc;
 }
 
@@ -92,6 +95,8 @@ static int check_root(const struct airlock_job *job, const char *root, struct ai
 	if (!S_ISDIR(st.st_mode))
 		return cannot(root, "it is not a directory", err);
 	_cleanup_free_ char *state = realpath(job->host.state_dir, NULL);
+	if (!state && !base_is_absent(errno))
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", job->host.state_dir);
 	const char *state_dir = state ? state : job->host.state_dir;
 	if (path_is_beneath(state_dir, root) || path_is_beneath(root, state_dir))
 		return cannot(root, "airlock's own state lies in it; point XDG_STATE_HOME somewhere else", err);

@@ -63,7 +63,7 @@ static enum plan_type look(const char *path)
 {
 	struct stat st;
 	if (lstat(path, &st) < 0)
-		return PLAN_MISSING;
+		return base_is_absent(errno) ? PLAN_MISSING : PLAN_UNKNOWN;
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:
 		return PLAN_FILE;
@@ -84,8 +84,9 @@ static enum plan_type look(const char *path)
  * systems) a name may be found that is not listed. */
 static bool lists_everything(int fd)
 {
-	static const uint32_t known[] = {EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, XFS_MAGIC, TMPFS_MAGIC,
-					 F2FS_SUPER_MAGIC, BCACHEFS_MAGIC,    OVERLAYFS_SUPER_MAGIC};
+	static const uint32_t known[] = {EXT4_SUPER_MAGIC,     BTRFS_SUPER_MAGIC, XFS_MAGIC,
+					 TMPFS_MAGIC,	       F2FS_SUPER_MAGIC,  BCACHEFS_MAGIC,
+					 OVERLAYFS_SUPER_MAGIC};
 	struct statfs st;
 	if (fstatfs(fd, &st) < 0)
 		return false;
@@ -250,11 +251,13 @@ static int list(const char *path, struct strs *ret, void *data)
 	DIR *dir = opendir(path);
 	if (!dir)
 		return -errno;
-	for (struct dirent *e; (e = readdir(dir));)
+	errno = 0;
+	for (struct dirent *e; (e = readdir(dir)); errno = 0)
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			strs_add(ret, e->d_name);
+	int rc = -errno;
 	(void)closedir(dir);
-	return 0;
+	return rc;
 }
 
 struct plan_world world_view(struct world *w)
