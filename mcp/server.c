@@ -135,7 +135,7 @@ static int turn(struct mcp_server *s, struct pollfd *fds)
 	if (ready == 0)
 		use_quiet(s);
 	if (fds[3].revents)
-		s->spec->idle->news(s->spec->data);
+		s->idle_due_ms = s->spec->idle->news(s->spec->data, mcp_now_ms() - s->quiet_since_ms);
 	if (ready > (fds[3].revents != 0) || n > 0)
 		end_quiet(s);
 	if (fds[1].revents)

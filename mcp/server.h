@@ -46,10 +46,10 @@ struct mcp_method {
 /* Work for when nobody wants anything. It must not take long: a request may come meanwhile. */
 struct mcp_idle {
 	int64_t after_ms; /* how long nothing was in flight and nothing came */
-	/* Returns after how long a quiet time, counted from its beginning, it is to be called again; -1: not in this one. */
+	/* Both return after how long a quiet time, counted from its beginning, work is to be called next; -1: not in this one. */
 	int64_t (*work)(void *data, int64_t quiet_ms);
-	int (*fd)(void *data); /* news is called when it can be read; -1: none */
-	void (*news)(void *data);
+	int64_t (*news)(void *data, int64_t quiet_ms); /* fd can be read */
+	int (*fd)(void *data);			       /* -1: none */
 };
 
 struct mcp_spec {

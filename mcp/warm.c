@@ -4,6 +4,7 @@
 #include "front.h"
 
 #define QUIET_MS 20
+#define AGAIN_MS 1000
 /* Nobody works here any more. What is prepared keeps files and file systems of the machine in use, so it goes. */
 #define RETIRE_MS (5 * 60 * 1000)
 
@@ -35,16 +36,17 @@ static int64_t work(void *data, int64_t quiet_ms)
 	return RETIRE_MS;
 }
 
+/* It is there, or gone with the mounts of the machine: where those change all the time there is no point in hurrying. */
+static int64_t news(void *data, int64_t quiet_ms)
+{
+	const struct front *f = data;
+	return airlock_warm_dispatch(f->warm) ? RETIRE_MS : quiet_ms + AGAIN_MS;
+}
+
 static int fd(void *data)
 {
 	const struct front *f = data;
 	return f->warm ? airlock_warm_fd(f->warm) : -1;
 }
 
-static void news(void *data)
-{
-	const struct front *f = data;
-	(void)airlock_warm_dispatch(f->warm);
-}
-
-const struct mcp_idle front_idle = {.after_ms = QUIET_MS, .work = work, .fd = fd, .news = news};
+const struct mcp_idle front_idle = {.after_ms = QUIET_MS, .work = work, .news = news, .fd = fd};

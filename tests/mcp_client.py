@@ -48,8 +48,9 @@ def program():
 
 
 class Client:
-    def __init__(self, place, *options):
-        self.place, self.options = place, options
+    def __init__(self, place, *options, through=()):
+        """through: a command that executes the server, for instance in another namespace."""
+        self.place, self.options, self.through = place, options, through
         self.messages = queue.Queue()
         self.next_id = 0
         self.asked = []  # requests of the server
@@ -58,8 +59,9 @@ class Client:
         self.meta = None  # of every request: set for 2026-07-28
 
     def __enter__(self):
-        self.process = subprocess.Popen([program(), "mcp", *self.options], cwd=self.place.project, env=self.place.env,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen([*self.through, program(), "mcp", *self.options], cwd=self.place.project,
+                                        env=self.place.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
         threading.Thread(target=self.listen, daemon=True).start()
         return self
 
