@@ -74,13 +74,22 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Groups a killed airlock left behind: empty, and either the pid in their name is gone or nobody moved in for a minute.
- * A group with a process in it cannot be removed, so this never hurts a running one. */
+/* Which pid namespace our numbers mean something in: containers may share one tree of groups. 0: not known. */
+static unsigned long long pid_namespace(void)
+{
+	struct stat st;
+	return stat("/proc/self/ns/pid", &st) < 0 ? 0 : (unsigned long long)st.st_ino;
+}
+
+/* Groups a killed airlock left behind: empty, and either the pid in their name (inNAMESPACE.PID-…) is gone or nobody moved in
+ * for a minute. A group with a process in it cannot be removed, so this never hurts a running one. */
 static bool is_stale(int parent_fd, const char *name)
 {
 	struct stat st;
-	long pid = strtol(name + strlen(NAME_PREFIX), NULL, 10);
-	if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+	unsigned long long namespace = 0;
+	int pid = 0;
+	if (sscanf(name, NAME_PREFIX "in%llu.%d-", &namespace, &pid) == 2 && namespace && namespace == pid_namespace() &&
+	    pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
 		return true;
 	return fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       st.st_mtim.tv_sec + STALE_SECONDS < time(NULL);
@@ -99,7 +108,7 @@ static void sweep(const char *parent)
 static char *make_in(const char *parent, const char *name)
 {
 	struct buf b = BUF_INIT;
-	buf_printf(&b, "%s/" NAME_PREFIX "%d-%s", parent, (int)getpid(), name);
+	buf_printf(&b, "%s/" NAME_PREFIX "in%llu.%d-%s", parent, pid_namespace(), (int)getpid(), name);
 	_cleanup_free_ char *path = buf_take(&b);
 	if (!path || mkdir(path, 0755) < 0)
 		return NULL;

@@ -254,14 +254,14 @@ nothing_to_limit() {
 }
 truthful() {
 	local expected=partial
-	if has_memory_group; then expected=enforced; fi
+	if memory_group_place >/dev/null; then expected=enforced; fi
 	run_airlock run --json --profile permissive --memory 500M -- true
 	assert_status 0
 	assert_json $expected isolation limits
 }
 
-# Can we make a control group that limits memory, where airlock would?
-has_memory_group() {
+# Where we can make a control group that limits memory, as airlock would; fails when nowhere.
+memory_group_place() {
 	python3 - <<'EOF_PYTHON'
 import os, sys
 own = {}
@@ -269,19 +269,21 @@ for line in open("/proc/self/cgroup"):
     number, names, path = line.strip().split(":", 2)
     for name in names.split(","):
         own[name] = path
-def can_make(where):
+def take_if_possible(where):
     probe = f"{where}/airlock-test-{os.getpid()}"
     try:
         os.mkdir(probe)
         os.rmdir(probe)
-        return True
+        print(where)
+        sys.exit(0)
     except OSError:
-        return False
+        pass
 for line in open("/proc/self/mountinfo"):
     fields, rest = line.split(" - ")
     point, (kind, _, options) = fields.split()[4], rest.split()[:3]
     if kind == "cgroup" and "memory" in options.split(","):
-        sys.exit(not can_make(point + own.get("memory", "").rstrip("/")))
+        take_if_possible(point + own.get("memory", "").rstrip("/"))
+        sys.exit(1)
     if kind == "cgroup2" and "" in own:
         here = point + own[""].rstrip("/")
         for where in (os.path.dirname(here), here):
@@ -289,14 +291,14 @@ for line in open("/proc/self/mountinfo"):
                 controls = open(where + "/cgroup.subtree_control").read().split()
             except OSError:
                 continue
-            if "memory" in controls and can_make(where):
-                sys.exit(0)
+            if "memory" in controls:
+                take_if_possible(where)
 sys.exit(1)
 EOF_PYTHON
 }
 
 @test "without a sandbox a limit that cannot be enforced is refused" {
-	has_memory_group && skip "needs: no control group for memory"
+	memory_group_place >/dev/null && skip "needs: no control group for memory"
 	AIRLOCK_YES=true run_airlock run --json --backend passthrough --memory 100M -- touch started
 	assert_refused limit
 	assert_json memory error subject
@@ -322,4 +324,18 @@ for i in range(2000000): pass'
 	assert_status 0
 	python3 -c 'import sys; sys.exit(not (float(sys.argv[1]) > 20 and int(sys.argv[2]) > 50000))' \
 		"$(json_get usage cpu_ms)" "$(json_get usage max_rss_kb)" || fail "usage is not true"
+}
+
+# Containers may share one tree of groups, and a number that means nobody here is somebody there.
+@test "groups that a dead airlock left are removed, those of another pid namespace are not" {
+	local where here left gone=4190000
+	where=$(memory_group_place) || skip "needs: a control group for memory"
+	[ ! -e /proc/$gone ] || skip "needs: a process number that nobody has"
+	here=$(stat -Lc %i /proc/self/ns/pid)
+	mkdir "$where/airlock-in$here.$gone-$$" "$where/airlock-in1.$gone-$$"
+	run_airlock run --memory 1G -- true
+	left=$(cd "$where" && echo airlock-in*."$gone-$$")
+	rmdir "$where"/airlock-in*."$gone-$$"
+	assert_status 0
+	[ "$left" = "airlock-in1.$gone-$$" ] || fail "left: $left"
 }

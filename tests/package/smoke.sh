@@ -98,12 +98,26 @@ example() {
 }
 
 mcp() {
-	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"smoke","version":"1"}}}' \
-		'{"jsonrpc":"2.0","method":"notifications/initialized"}' \
-		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_command","arguments":{"command":"echo from the tool"}}}' |
-		airlock mcp >answers
-	grep -q '"protocolVersion": *"2025-06-18"' answers
-	grep -q 'from the tool' answers
+	cat >talk.py <<'END'
+import json, subprocess
+server = subprocess.Popen(["airlock", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def say(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), file=server.stdin, flush=True)
+def ask(number, method, **params):
+    say(id=number, method=method, params=params)
+    while True:
+        answer = json.loads(server.stdout.readline())
+        if answer.get("id") == number:
+            return answer["result"]
+told = ask(1, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "smoke", "version": "1"})
+assert told["protocolVersion"] == "2025-06-18", told
+say(method="notifications/initialized")
+result = ask(2, "tools/call", name="run_command", arguments={"command": "echo from the tool"})
+assert result["structuredContent"]["stdout"] == "from the tool\n", result
+server.stdin.close()
+assert server.wait(20) == 0
+END
+	python3 talk.py
 }
 
 shell() {
