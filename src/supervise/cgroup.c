@@ -88,8 +88,8 @@ static bool is_stale(int parent_fd, const char *name)
 	struct stat st;
 	unsigned long long namespace = 0;
 	int pid = 0;
-	if (sscanf(name, NAME_PREFIX "in%llu.%d-", &namespace, &pid) == 2 && namespace && namespace == pid_namespace() &&
-	    pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+	if (sscanf(name, NAME_PREFIX "in%llu.%d-", &namespace, &pid) == 2 && namespace &&
+	    namespace == pid_namespace() && pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
 		return true;
 	return fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       st.st_mtim.tv_sec + STALE_SECONDS < time(NULL);
