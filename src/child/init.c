@@ -324,21 +324,24 @@ static void hand_over_renames(int socket)
 __attribute__((noreturn)) static void become_command(struct state *st, char **argv, char **envp, int tty)
 {
 	struct child_job *job = st->job;
-	if (job->flags & CHILD_NEW_SESSION)
-		(void)raw_call0(__NR_setsid);
+	long rc = job->flags & CHILD_NEW_SESSION ? raw_call0(__NR_setsid) : 0;
+	if (rc < 0)
+		fail_start(st->error_fd, CHILD_STAGE_SETUP, rc);
 	if (tty >= 0) {
-		long rc = raw_call3(__NR_ioctl, tty, TIOCSCTTY, 0);
+		rc = raw_call3(__NR_ioctl, tty, TIOCSCTTY, 0);
 		for (int fd = 0; fd < 3 && rc >= 0; fd++)
 			rc = r_dup3(tty, fd, 0);
 		if (rc < 0)
 			fail_start(st->error_fd, CHILD_STAGE_TTY, rc);
 	}
-	long rc = raw_call1(__NR_chdir, (const char *)job + job->cwd);
+	rc = raw_call1(__NR_chdir, (const char *)job + job->cwd);
 	if (rc < 0)
 		fail_start(st->error_fd, CHILD_STAGE_CHDIR, rc);
 	uint64_t none = 0;
 	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none);
-	(void)raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+	rc = raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+	if (rc < 0)
+		fail_start(st->error_fd, CHILD_STAGE_SETUP, rc);
 	if (st->rename_socket[1] >= 0)
 		hand_over_renames(st->rename_socket[1]);
 	rc = confine_files(job);
@@ -534,13 +537,16 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 __attribute__((noreturn)) static void be_first_process(void)
 {
 	struct state st = {.is_pid1 = r_getpid() == 1, .rename_socket = {-1, -1}, .rename_fd = -1};
-	(void)r_prctl(PR_SET_DUMPABLE, 0);
+	long rc = r_prctl(PR_SET_DUMPABLE, 0);
 	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-init");
-	if (!st.is_pid1)
-		(void)r_prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!st.is_pid1 && rc == 0)
+		rc = r_prctl(PR_SET_CHILD_SUBREAPER, 1);
 	st.job = map_job();
 	(void)r_close(CHILD_FD_SELF);
-	(void)r_close_from(CHILD_FD_ARGS + (st.job->flags & CHILD_RULESET ? 1 : 0));
+	if (rc == 0)
+		rc = r_close_from(CHILD_FD_ARGS + (st.job->flags & CHILD_RULESET ? 1 : 0));
+	if (rc < 0)
+		give_up(CHILD_STAGE_SETUP, rc);
 	block_signals(&st);
 	/* The caller's session keyring holds its Kerberos and file-system keys; ours is new and empty. */
 	(void)raw_call2(__NR_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);

@@ -361,5 +361,6 @@ void rename_serve(int listener)
 		(void)r_close(c.old_dir);
 	if (c.new_dir >= 0)
 		(void)r_close(c.new_dir);
-	(void)r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	while (r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == -EINTR)
+		;
 }

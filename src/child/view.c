@@ -217,8 +217,10 @@ static void guard_proc(int proc)
 {
 	static const char *const names[] = {"sys", "sysrq-trigger", "irq", "bus"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		if (raw_call3(__NR_faccessat, proc, names[i], 2 /* W_OK */) < 0)
+		long rc = raw_call3(__NR_faccessat, proc, names[i], 2 /* W_OK */);
+		if (rc == -ENOENT || rc == -EACCES || rc == -EROFS)
 			continue;
+		mounts_check(CHILD_OP_PROC, rc);
 		long tree =
 			raw_call3(__NR_open_tree, proc, names[i], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 		mounts_check(CHILD_OP_PROC, tree);
@@ -347,8 +349,11 @@ static void drop_privileges(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
-	for (int cap = 0; r_prctl(PR_CAPBSET_DROP, (unsigned long)cap) == 0; cap++)
-		;
+	long rc = 0;
+	for (unsigned long cap = 0; rc == 0; cap++)
+		rc = r_prctl(PR_CAPBSET_DROP, cap);
+	if (rc != -EINVAL) /* which says that there are no more */
+		mounts_check(CHILD_OP_PRIVILEGES, rc);
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call2(__NR_capset, &head, none));
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));

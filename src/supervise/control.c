@@ -60,8 +60,15 @@ static void on_tty(struct supervise *s, int master)
 		return;
 	s->master_fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
 	int sink = fcntl(master, F_DUPFD_CLOEXEC, 3);
-	stream_set_fd(&s->out, master);
-	input_set_sink(&s->in, sink, true);
+	int rc = stream_set_fd(&s->out, master);
+	if (rc == 0)
+		rc = sink < 0 ? -errno : input_set_sink(&s->in, sink, true);
+	if (rc < 0) {
+		struct airlock_error err = {0};
+		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, rc, "fcntl", "terminal");
+		ending_fail(s, &err, 125);
+		return;
+	}
 	supervise_resize(s);
 }
 

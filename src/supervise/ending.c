@@ -121,6 +121,19 @@ static void say_timeout(struct supervise *s)
 	base_hint(&s->result.error, "give it longer with --timeout, or none");
 }
 
+/* Nobody asked for it and no limit was hit: the kernel was out of memory, or the first process could not go on. */
+static void say_lost(struct supervise *s)
+{
+	if (s->result.error.code || s->have_status || s->timed_out || s->hard_killed || s->setup_signal ||
+	    s->result.limit_hit)
+		return;
+	base_error(&s->result.error, AIRLOCK_ERR_INTERNAL, "supervise", "first process",
+		   "the sandbox ended before it could tell how the command did");
+	base_hint(&s->result.error, "the machine may be out of memory: `dmesg` tells");
+	if (s->result.exit_code == 0)
+		s->result.exit_code = 125;
+}
+
 static void settle_status(struct supervise *s)
 {
 	struct supervise_result *r = &s->result;
@@ -134,7 +147,7 @@ static void settle_status(struct supervise *s)
 		r->status = SUPERVISE_EXITED;
 		r->exit_code = WEXITSTATUS(s->wait_status);
 	} else {
-		/* Without a status the first process itself was killed: by us, or by the kernel's out-of-memory killer. */
+		/* Without a status the first process itself was killed. */
 		r->status = SUPERVISE_SIGNALED;
 		r->signal = s->have_status ? WTERMSIG(s->wait_status) : s->setup_signal ? s->setup_signal : SIGKILL;
 		r->exit_code = 128 + r->signal;
@@ -148,6 +161,7 @@ void ending_finish(struct supervise *s)
 	s->phase = PHASE_OVER;
 	s->result.duration_us = supervise_now_us() - s->started_us;
 	settle_limit(s);
+	say_lost(s);
 	settle_status(s);
 	s->result.limits = s->limits.grade;
 	s->timeout_at_us = s->kill_at_us = s->retry_input_at_us = 0;

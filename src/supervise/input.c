@@ -2,6 +2,7 @@
 #include "supervise/input.h"
 
 #include "base/macros.h"
+#include "supervise/relay.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,10 +13,12 @@
 int input_init(struct input *in, int source_fd)
 {
 	*in = (struct input){.source = -EBADF, .sink = -EBADF};
-	if (source_fd < 0 || fcntl(source_fd, F_GETFD) < 0)
-		return 0;
 	struct stat st;
+	if (source_fd < 0)
+		return 0;
 	in->source = fcntl(source_fd, F_DUPFD_CLOEXEC, 3);
+	if (in->source < 0 && errno == EBADF)
+		return 0;
 	if (in->source < 0 || fstat(in->source, &st) < 0)
 		return -errno;
 	in->source_plain = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode);
@@ -47,14 +50,15 @@ static void source_ended(struct input *in)
 		base_closep(&in->sink);
 }
 
-void input_set_sink(struct input *in, int fd, bool to_pty)
+int input_set_sink(struct input *in, int fd, bool to_pty)
 {
 	base_closep(&in->sink);
 	in->sink = fd;
 	in->to_pty = to_pty;
-	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	int rc = relay_unblock(fd);
 	if (in->source < 0)
 		source_ended(in); /* nothing will ever come: the command sees the end at once */
+	return rc;
 }
 
 bool input_wants_source(const struct input *in)

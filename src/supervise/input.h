@@ -19,7 +19,7 @@ struct input {
 
 int input_init(struct input *in, int source_fd); /* borrowed; -1: none. -errno */
 void input_done(struct input *in);
-void input_set_sink(struct input *in, int fd, bool to_pty); /* takes ownership; made non-blocking */
+int input_set_sink(struct input *in, int fd, bool to_pty); /* takes ownership; made non-blocking. -errno */
 bool input_wants_source(const struct input *in);
 bool input_wants_sink(const struct input *in);
 /* Reading a terminal from the background would stop this process. */

@@ -18,14 +18,20 @@ static int reopen_terminal(int fd)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
+int relay_unblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
 int relay_init(struct relay *r, int fd)
 {
 	*r = (struct relay){.fd = -EBADF};
-	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
-		return 0; /* closed: the command runs all the same */
 	struct stat st;
+	if (fd < 0)
+		return 0;
 	if (fstat(fd, &st) < 0)
-		return -errno;
+		return errno == EBADF ? 0 : -errno; /* closed: the command runs all the same */
 	if (isatty(fd))
 		r->fd = reopen_terminal(fd);
 	if (r->fd < 0) {

@@ -16,6 +16,9 @@ struct relay {
 	size_t at, len;
 };
 
+/* Without it one read or write would wait for the command, and everything else with it. -errno */
+int relay_unblock(int fd);
+
 int relay_init(struct relay *r, int fd); /* fd borrowed; -1: none. -errno */
 void relay_done(struct relay *r);
 bool relay_is_full(const struct relay *r); /* something is pending: read no more until it is gone */

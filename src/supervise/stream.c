@@ -22,11 +22,11 @@ void stream_done(struct stream *s)
 	capture_done(&s->capture);
 }
 
-void stream_set_fd(struct stream *s, int fd)
+int stream_set_fd(struct stream *s, int fd)
 {
 	base_closep(&s->fd);
 	s->fd = fd;
-	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	return relay_unblock(fd);
 }
 
 static void open_file(struct stream *s)

@@ -16,7 +16,7 @@ struct stream {
 
 int stream_init(struct stream *s, int relay_fd, int64_t cap, const char *run_dir, const char *name);
 void stream_done(struct stream *s);
-void stream_set_fd(struct stream *s, int fd); /* takes ownership; made non-blocking */
+int stream_set_fd(struct stream *s, int fd); /* takes ownership; made non-blocking. -errno */
 
 /* Reads once. 1: there may be more; 0: nothing now, or the relay is full; -1: ended. */
 int stream_read(struct stream *s);

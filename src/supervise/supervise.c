@@ -46,12 +46,11 @@ static int open_pipes(struct supervise *s, struct child_ends *e)
 		rc = make_pipe(&read_err, &e->err);
 	if (rc == 0)
 		rc = make_pipe(&e->in, &write_in);
-	if (read_out >= 0)
-		stream_set_fd(&s->out, read_out);
-	if (read_err >= 0)
-		stream_set_fd(&s->err, read_err);
-	if (write_in >= 0)
-		input_set_sink(&s->in, write_in, false);
+	int set[] = {read_out >= 0 ? stream_set_fd(&s->out, read_out) : 0,
+		     read_err >= 0 ? stream_set_fd(&s->err, read_err) : 0,
+		     write_in >= 0 ? input_set_sink(&s->in, write_in, false) : 0};
+	for (size_t i = 0; rc == 0 && i < AL_ARRAY_LEN(set); i++)
+		rc = set[i];
 	return rc;
 }
 
