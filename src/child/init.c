@@ -488,9 +488,9 @@ static void report_limit(struct state *st, unsigned limit)
 static void look_at_limits(struct state *st, int gone)
 {
 	struct watch_totals t = watch_measure(st->is_pid1 ? 0 : (int)r_getpid(), st->job->watch_memory);
-	/* Somebody must be there, if only the command. It may have taken our eyes: prlimit(2) needs nothing but our uid. Where
-	 * it has just died there is nobody left to harm. */
-	if (t.processes == 0)
+	/* Somebody must be there, if only the command. It may have taken our eyes: prlimit(2) needs nothing but our uid. When it
+	 * has just ended everybody else ends with us; asking the kernel to kill all makes it look at every process there is. */
+	if (t.processes == 0 && !gone)
 		signal_all(st, SIGKILL);
 	if (st->job->watch_processes != CHILD_NONE && t.processes + gone >= st->job->watch_processes)
 		report_limit(st, CHILD_LIMIT_PROCESSES);

@@ -117,6 +117,10 @@ int fs_make_private_dir(const char *path, struct airlock_error *err)
 	struct stat st;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
+	if (mkdir(path, 0700) == 0) { /* mostly only the last one is missing */
+		restore_own_access(path);
+		return 0;
+	}
 	_cleanup_free_ char *dir = strdup(path);
 	if (!dir)
 		return base_oom(err);

@@ -34,12 +34,17 @@ static bool has(const struct strs *envp, const char *name)
 
 static void inherit(struct plan *p, const struct plan_inputs *in)
 {
+	_cleanup_(policy_env_done) struct policy_env filter;
+	if (policy_env_init(&filter, in->policy) < 0) {
+		p->envp.failed = true;
+		return;
+	}
 	for (const char *const *e = in->environ; e && *e; e++) {
 		size_t len = strcspn(*e, "=");
 		if ((*e)[len] != '=' || len == 0)
 			continue; /* not a variable; no program would find it */
 		char *name = strndup(*e, len);
-		if (name && policy_keeps_env(in->policy, name))
+		if (name && policy_env_keeps(&filter, name))
 			strs_add(&p->envp, *e);
 		else
 			strs_add(&p->env_removed, name ? name : "");

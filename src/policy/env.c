@@ -141,8 +141,7 @@ static bool is_plain(const char *text, size_t len)
 	return true;
 }
 
-/* As fnmatch(3) says, which is left for the few patterns that are more than a word with or without stars around it:
- * thousands of comparisons before every run are not. */
+/* As fnmatch(3) says, which is left for the few patterns that are more than a word with or without stars around it. */
 static bool fits(const char *pattern, const char *name, size_t name_len, enum letter_case mode)
 {
 	size_t len = strlen(pattern);
@@ -175,11 +174,34 @@ static bool is_allowed(const struct policy *p, size_t from, const char *name)
 	return from < p->env_allow.n && matches_any((const char *const *)p->env_allow.v + from, name);
 }
 
-/* Secrets are spelt in any case (npm_config__authToken), so what removes ignores it; what keeps does not. */
-static bool is_denied(const struct policy *p, const char *name)
+/* Which letters there are, whatever their case: a bit each, some shared with digits. */
+static uint32_t letters_of(const char *s, size_t len)
 {
+	uint32_t bits = 0;
+	for (size_t i = 0; i < len; i++)
+		bits |= UINT32_C(1) << (s[i] & 31);
+	return bits;
+}
+
+/* Those that every name has which a pattern fits; none where that takes more than a glance. */
+static uint32_t letters_needed(const char *pattern)
+{
+	size_t len = strlen(pattern);
+	bool open_start = pattern[0] == '*', open_end = len > 1 && pattern[len - 1] == '*';
+	const char *word = pattern + open_start;
+	size_t n = len - open_start - open_end;
+	return is_plain(word, n) ? letters_of(word, n) : 0;
+}
+
+/* Secrets are spelt in any case (npm_config__authToken), so what removes ignores it; what keeps does not. */
+static bool is_denied(const struct policy_env *e, const char *name)
+{
+	const struct policy *p = e->policy;
 	size_t len = strlen(name);
+	uint32_t letters = letters_of(name, len);
 	for (size_t i = 0; i < p->env_deny.n; i++) {
+		if (e->letters[i] & ~letters)
+			continue;
 		size_t earlier_allows = i < p->n_env_deny_after ? p->env_deny_after[i] : 0;
 		if (fits(p->env_deny.v[i], name, len, ANY_CASE) && !is_allowed(p, earlier_allows, name))
 			return true;
@@ -200,14 +222,33 @@ static enum named named_in_set(const struct policy *p, const char *name)
 	return NOT_NAMED;
 }
 
-bool policy_keeps_env(const struct policy *p, const char *name)
+int policy_env_init(struct policy_env *ret, const struct policy *p)
 {
-	enum named named = named_in_set(p, name);
+	*ret = (struct policy_env){p, calloc(p->env_deny.n + 1, sizeof *ret->letters)};
+	for (size_t i = 0; ret->letters && i < p->env_deny.n; i++)
+		ret->letters[i] = letters_needed(p->env_deny.v[i]);
+	return ret->letters ? 0 : -ENOMEM;
+}
+
+void policy_env_done(struct policy_env *e)
+{
+	base_freep(&e->letters);
+}
+
+bool policy_env_keeps(const struct policy_env *e, const char *name)
+{
+	enum named named = named_in_set(e->policy, name);
 	if (named != NOT_NAMED)
 		return named == PASSED;
-	if (matches_any(never, name) || is_denied(p, name))
+	if (matches_any(never, name) || is_denied(e, name))
 		return false;
-	return p->env_inherit || is_allowed(p, 0, name);
+	return e->policy->env_inherit || is_allowed(e->policy, 0, name);
+}
+
+bool policy_keeps_env(const struct policy *p, const char *name)
+{
+	_cleanup_(policy_env_done) struct policy_env e;
+	return policy_env_init(&e, p) == 0 && policy_env_keeps(&e, name);
 }
 
 int policy_allow_env(struct policy *p, const char *pattern, struct airlock_error *err)

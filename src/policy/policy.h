@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <stdint.h>
+
 enum policy_access {
 	POLICY_HIDE,  /* not there, or there and empty */
 	POLICY_TMPFS, /* a private, empty, writable directory */
@@ -104,6 +106,15 @@ int policy_deny_env(struct policy *p, const char *pattern, struct airlock_error 
 
 /* Does the command's environment keep the caller's value of this variable? Not when env_set gives it another. Pure. */
 bool policy_keeps_env(const struct policy *p, const char *name);
+
+/* The same for many variables: what can be said of the patterns beforehand is said once. Borrows the policy. */
+struct policy_env {
+	const struct policy *policy;
+	uint32_t *letters; /* of each pattern of env_deny: a name without them all cannot match */
+};
+int policy_env_init(struct policy_env *ret, const struct policy *p);
+bool policy_env_keeps(const struct policy_env *e, const char *name);
+void policy_env_done(struct policy_env *e);
 
 /* "~" and "~/x" → home; other paths must be absolute. The result is normal. Fails with AIRLOCK_ERR_INVALID. */
 int policy_expand_path(const char *text, const char *home, char **ret, struct airlock_error *err);

@@ -14,7 +14,7 @@
 #include <sys/file.h>
 
 #define ROTATE_AT ((int64_t)16 << 20)
-#define TAIL 65536
+#define TAIL 4096 /* the last line is mostly shorter */
 
 /* ── The end of the file ── */
 

@@ -77,6 +77,9 @@ static void arm_timer(struct supervise *s)
 	for (size_t i = 0; i < AL_ARRAY_LEN(at); i++)
 		if (at[i] && (!next || at[i] < next))
 			next = at[i];
+	if (next == s->armed_us)
+		return;
+	s->armed_us = next;
 	struct itimerspec when = {.it_value = {next / 1000000, next % 1000000 * 1000}};
 	(void)timerfd_settime(s->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }

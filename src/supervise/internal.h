@@ -47,6 +47,7 @@ struct supervise {
 	struct buf setup_text; /* what the backend said on stderr before hello */
 	int64_t started_us;
 	int64_t timeout_at_us, kill_at_us, retry_input_at_us; /* 0: not set */
+	int64_t armed_us;				      /* the nearest of them, which the timer is set to */
 	bool timed_out, hard_killed, have_status;
 	int wait_status;
 	int setup_signal; /* the caller's signal that ended it before the command ran */

@@ -218,6 +218,7 @@ static void on_timer(struct supervise *s)
 {
 	uint64_t expirations;
 	(void)!read(s->timer_fd, &expirations, sizeof expirations);
+	s->armed_us = -1;
 	int64_t now = supervise_now_us();
 	if (s->timeout_at_us && now >= s->timeout_at_us) {
 		s->timeout_at_us = 0;
