@@ -11,6 +11,7 @@
 #include "session/warm.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -143,6 +144,20 @@ int airlock_run_fd(const struct airlock_run *run)
 	return supervise_fd(run->supervise);
 }
 
+/* Not of what people do with a key or a closed pipe: they know. */
+static void note_signal(struct airlock_run *run)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	if (r->status != SUPERVISE_SIGNALED || r->signal == SIGINT || r->signal == SIGPIPE)
+		return;
+	const char *name = sigabbrev_np(r->signal), *limit = r->limit_hit ? r->limit_hit : "";
+	const char *why = strcmp(limit, "memory") == 0	? ": it used more memory than it may"
+			  : strcmp(limit, "fsize") == 0 ? ": it wrote a file larger than it may"
+							: "";
+	strs_addf(&run->layers.notes, "the command was killed by signal %d (%s%s)%s", r->signal, name ? "SIG" : "",
+		  name ? name : "unknown", why);
+}
+
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 {
 	if (run->finished)
@@ -150,6 +165,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	if (supervise_dispatch(run->supervise, timeout_ms) > 0)
 		return 1;
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise));
+	note_signal(run);
 	if (run->job->backend == &backend_passthrough)
 		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
 	if (run->job->not_remembered.code)
