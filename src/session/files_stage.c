@@ -181,6 +181,13 @@ static const char *reason_of(const struct change_set *set)
 	return NULL;
 }
 
+/* Of the file, not of the directories that were made for it. */
+static const char *state_of(const struct session_layers *l, const struct staging *s)
+{
+	const char *state = layers_state(l);
+	return s->request->what != STAGE_DELETE && strcmp(state, "partial") == 0 ? "held" : state;
+}
+
 static int report(const struct airlock_run *run, const struct staging *s, const struct files_place *p,
 		  struct airlock_files **ret, struct airlock_error *err)
 {
@@ -193,7 +200,7 @@ static int report(const struct airlock_run *run, const struct staging *s, const 
 	files_result_set_change(r, files_place_shown(p, s->request->path), same ? "unchanged" : s->action, count);
 	const char *reason = reason_of(l->set);
 	r->run = strdup(run->id);
-	r->state = strdup(layers_state(l));
+	r->state = strdup(state_of(l, s));
 	r->reason = reason ? strdup(reason) : NULL;
 	if (r->failed || !r->run || !r->state || (reason && !r->reason))
 		return base_oom(err);
