@@ -4,13 +4,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "output.h"
+
 int cmd_permissions_list(const struct invocation *inv, struct airlock_error *err)
 {
 	char *text = NULL;
 	int rc = airlock_permissions_list(inv->settings, inv->json, &text, err);
 	if (rc < 0)
 		return rc;
-	(void)fputs(*text ? text : "no answer is remembered\n", stdout);
+	(void)fputs(text, stdout);
+	if (!*text)
+		output_say("no answer is remembered");
 	airlock_free(text);
 	return 0;
 }

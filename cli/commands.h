@@ -75,6 +75,8 @@ bool command_takes(const struct command *c, const struct airlock_option *o);
 
 /* Reads the arguments (after the command's name), carries the command out, reports a failure. Returns the exit status. */
 int invoke(const struct command *c, int argc, char **argv);
+/* Is --json among these words? */
+bool invoke_wants_json(int argc, char *const *argv);
 /* New settings with the environment and the options that were given; freed by the caller, also on failure. */
 int invocation_settings(const struct invocation *inv, struct airlock_settings **ret, struct airlock_error *err);
 /* Tells of a failure the way the command promises, and gives the exit status for it. */

@@ -167,17 +167,29 @@ static void entry_of_command(const struct command *c)
 	entry(c->name, 11, c->summary);
 }
 
+static bool is_first_of_group(const struct command *command)
+{
+	for (const struct command *c = commands; c != command; c++)
+		if (strcmp(c->group, command->group) == 0)
+			return false;
+	return true;
+}
+
+static void overview_group(const char *group)
+{
+	(void)printf("\n%s:\n", group);
+	for (const struct command *c = commands; c->name; c++)
+		if (strcmp(c->group, group) == 0)
+			entry_of_command(c);
+}
+
 void help_overview(void)
 {
-	const char *group = "";
 	(void)printf("usage: airlock COMMAND [OPTION...] [ARG...]\n\n");
 	paragraph(0, "Runs commands where they cannot hurt you, and tells you exactly what happened.");
-	for (const struct command *c = commands; c->name; c++) {
-		if (strcmp(group, c->group) != 0)
-			(void)printf("\n%s:\n", c->group);
-		group = c->group;
-		entry_of_command(c);
-	}
+	for (const struct command *c = commands; c->name; c++)
+		if (is_first_of_group(c))
+			overview_group(c->group);
 	(void)putchar('\n');
 	paragraph(0, "'airlock help COMMAND' tells everything about one of them, 'airlock --version' the version.");
 }

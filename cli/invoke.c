@@ -188,6 +188,14 @@ static int decide_json(struct invocation *inv, struct airlock_error *err)
 	return 0;
 }
 
+bool invoke_wants_json(int argc, char *const *argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--json") == 0)
+			return true;
+	return false;
+}
+
 int invoke(const struct command *c, int argc, char **argv)
 {
 	struct invocation inv = {.command = c};
@@ -201,8 +209,10 @@ int invoke(const struct command *c, int argc, char **argv)
 		else
 			status = err.code;
 		if (status < 0) {
-			status = invoke_report(c, inv.json, &err);
-			if (c->is_run && !inv.json)
+			/* Who asks a command for JSON that has none gets at least the answer in it. */
+			bool json = inv.json || (!c->takes_program && invoke_wants_json(argc, argv));
+			status = invoke_report(c, json, &err);
+			if (c->is_run && !json)
 				first_aid(inv.settings, &err);
 		}
 	}

@@ -27,7 +27,7 @@ static void set_signals(void)
 	(void)signal(SIGCHLD, SIG_DFL);
 }
 
-static int unknown_command(const char *word)
+static int unknown_command(const char *word, bool json)
 {
 	struct airlock_error err = {0};
 	const char *near = command_nearest(word);
@@ -40,8 +40,8 @@ static int unknown_command(const char *word)
 	if (near)
 		(void)output_hint(&err, "did you mean %s?", near);
 	(void)output_hint(&err, "see airlock help");
-	output_error(&err);
-	return airlock_code_exit_status(err.code);
+	static const struct command none = {.name = ""};
+	return invoke_report(&none, json, &err);
 }
 
 static int dispatch(int argc, char **argv)
@@ -54,7 +54,8 @@ static int dispatch(int argc, char **argv)
 	else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		help_overview();
 	else
-		return command_find(word) ? invoke(command_find(word), argc - 2, argv + 2) : unknown_command(word);
+		return command_find(word) ? invoke(command_find(word), argc - 2, argv + 2)
+					  : unknown_command(word, invoke_wants_json(argc, argv));
 	return 0;
 }
 

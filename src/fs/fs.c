@@ -251,6 +251,8 @@ int fs_check_private(const char *path, struct airlock_error *err)
 int fs_real_path(const char *path, char **ret, struct airlock_error *err)
 {
 	char *real = realpath(path, NULL);
+	if (!real && errno == ENOENT)
+		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "realpath", path, "%s does not exist", path);
 	if (!real)
 		return errno == ENOMEM ? base_oom(err) : lookup_error(err, errno, "realpath", path);
 	*ret = real;

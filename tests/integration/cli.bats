@@ -55,8 +55,19 @@ assert_in_force() {
 }
 
 @test "an option before the command is wrong usage" {
-	run_airlock --json run -- true
-	assert_usage "unknown option --json" "a command comes first: airlock run [OPTION...] -- PROGRAM [ARG...]"
+	run_airlock --yes run -- true
+	assert_usage "unknown option --yes" "a command comes first: airlock run [OPTION...] -- PROGRAM [ARG...]"
+}
+
+@test "wrong usage with --json is an error object on stdout, whatever the command" {
+	local words
+	for words in "--json run -- true" "nope --json" "trust --json /" "completion --json tcsh" "playground path --json" "help --json"; do
+		# shellcheck disable=SC2086 # words
+		run_airlock $words
+		assert_status 2
+		assert_json usage error code
+		assert_stderr ''
+	done
 }
 
 @test "an unknown option names the nearest" {
@@ -255,15 +266,4 @@ assert_in_force() {
 @test "messages have no colour outside a terminal" {
 	run_airlock bogus
 	refute_stderr_contains $'\e'
-}
-
-@test "a terminal is refused where there is none" {
-	run_airlock run -t -- true
-	assert_status 125
-	assert_stderr_contains "standard input is none"
-	run_airlock shell
-	assert_status 125
-	run_airlock run -t --json -- true
-	assert_status 2
-	assert_json usage error code
 }

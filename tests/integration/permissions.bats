@@ -247,7 +247,8 @@ where_nothing_is_available() {
 @test "permissions list, revoke and clear" {
 	run_airlock permissions list
 	assert_status 0
-	assert_stdout 'no answer is remembered'
+	assert_stdout ''
+	assert_stderr 'airlock: no answer is remembered'
 	run_airlock permissions clear
 	assert_status 1
 	run_airlock permissions revoke 1
