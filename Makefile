@@ -8,7 +8,7 @@ DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 BARE ?= /var/tmp/airlock-deb-test
 
-.PHONY: all deps demo check unit abi clang asan asan-build coverage install deb deb-test bench conformance fuzz format lint clean help
+.PHONY: all deps demo check unit abi clang asan asan-build coverage install deb deb-test bench bench-publish conformance fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -56,12 +56,12 @@ deb-test: deb ## install and try them in a fresh Debian below $(BARE) (as root)
 	tools/deps bare
 	tools/deb-test $(BARE) $(BUILD)-deb
 
-bench: all ## the tables of bench/
-	bench/run $(BUILD)/airlock
-	bench/capture $(BUILD)/airlock
-	bench/files $(BUILD)/airlock
-	bench/mcp $(BUILD)/airlock
-	bench/scan $(BUILD)/airlock
+bench: all ## airlock beside other sandboxes: tables and $(BUILD)/bench.json (QUICK=1, SECTIONS=build,grep)
+	bench/run $(if $(QUICK),--quick) $(if $(SECTIONS),--sections $(SECTIONS)) $(BUILD)/airlock
+
+bench-publish: all ## the same in full, and what bench/results.json, docs/bench.svg and README.md say of it
+	bench/run --json bench/results.json $(BUILD)/airlock
+	bench/publish
 
 conformance: all ## airlock mcp with the official clients, the inspector and the conformance suite (npm)
 	ninja -C $(BUILD) tests/conformance/mcp_fixture
@@ -81,7 +81,7 @@ clean: ## remove every build directory
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-coverage $(BUILD)-fuzz $(BUILD)-deb
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)

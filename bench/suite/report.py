@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The results as tables: for the terminal here, for the README below."""
+import textwrap
+
+# What the one table shows: heading, section, column, field, and whether it is a ratio.
+COLUMNS = (
+    ("start-up × bwrap", "start-up", "", "ratio"),
+    ("build × direct", "build", "", "ratio"),
+    ("grep × direct", "grep", "", "ratio"),
+    ("memory MB", "memory", "", "median"),
+    ("per s, 1", "rate", "1", "median"),
+    ("per s, 2", "rate", "2", "median"),
+    ("per s, 8", "rate", "8", "median"),
+)
+EXTRA = {"airlock-warm": "airlock mcp, warm: run_command"}
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+          "December")
+
+
+def number(value, field="ratio"):
+    """Two digits that mean something."""
+    if value is None:
+        return "–"
+    if value >= 100 or field != "ratio" and value >= 20:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def day(date):
+    year, month, of_month = date[:10].split("-")
+    return f"{int(of_month)} {MONTHS[int(month) - 1]} {year}"
+
+
+def print_table(rows, out=print):
+    """The first row is the heading; the first column is on the left, the others on the right, text last on the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
+        out("  ".join(cells).rstrip())
+
+
+def say_who(results):
+    print("\nmeasured, with what each has been seen to do inside:")
+    for entry in results.data["contenders"].values():
+        facts = entry["isolation"]
+        spaces = "a kernel of its own" if facts["namespaces"] is None else ", ".join(facts["namespaces"]) or "none"
+        print(f"  {entry['name']} {entry['version']}: namespaces: {spaces}; "
+              f"does not: {'; '.join(entry['does_not']) or '-'}")
+        print(f"    {entry['command'][:400]}")
+    for name, why in results.data["absent"].items():
+        print(f"  {name}: not available here: {why}")
+    print(flush=True)
+
+
+def in_order(results):
+    """Keys of the contenders and the warm row, the quickest start first."""
+    keys = [*results.data["contenders"], *EXTRA]
+    return sorted(keys, key=lambda key: results.value("start-up", "", key) or 1e9)
+
+
+def row_name(results, key):
+    return EXTRA.get(key) or results.name_of(key)
+
+
+def main_rows(results):
+    rows = [["", *(heading for heading, *_ in COLUMNS)]]
+    for key in in_order(results):
+        cells = [number(results.value(section, column, key, field), field) for _, section, column, field in COLUMNS]
+        if any(cell != "–" for cell in cells):
+            rows.append([row_name(results, key), *cells])
+    return rows
+
+
+def print_section(results, section):
+    """Everything of one section, a table per column."""
+    found = [m for m in results.data["measures"] if m["section"] == section]
+    for column in dict.fromkeys(m["column"] for m in found):
+        measures = [m for m in found if m["column"] == column]
+        rows = [[f"{section} {column}".rstrip() + f" ({measures[0]['unit']})", "median", "p99", "rounds", "ratio", "quartiles",
+                 "beside"]]
+        for m in measures:
+            told = [number(m["ratio"]), f"{number(m['low'])}–{number(m['high'])}", results.name_of(m["beside"])] \
+                if "ratio" in m else ["", "", ""]
+            rows.append([row_name(results, m["contender"]), f"{m['median']:.2f}", f"{m['p99']:.2f}", str(m["rounds"]), *told])
+        print_table(rows)
+        print()
+
+
+def print_targets(results):
+    rows = [["targets", "measured", "wanted", ""]]
+    for target in results.data["targets"]:
+        sign = "≥" if target["is_least"] else "≤"
+        rows.append([target["target"], f"{number(target['value'])} {target['unit']}",
+                     f"{sign} {target['limit']:g} {target['unit']}", "met" if target["met"] else "MISSED"])
+    print_table(rows)
+
+
+def print_summary(results):
+    """The one table, the targets, and what is not in them."""
+    print_table(main_rows(results))
+    print()
+    print_targets(results)
+    for note in results.data["notes"]:
+        print(f"not measured: {note['section']}: {results.name_of(note['contender'])}: {note['why']}")
+    for name, why in results.data["absent"].items():
+        print(f"not available here: {name}: {why}")
+    if results.data["quick"]:
+        print("a quick run: the numbers are not worth much")
+
+
+# ---- README
+
+README_WIDTH = 120
+README_PEERS = ("bwrap", "bwrap-mounts", "airlock-warm", "airlock-direct", "airlock", "airlock-bwrap", "crun", "firejail",
+                "codex", "runsc", "srt")
+README_COLUMNS = (("start-up", "start-up", "", "ratio", " ×"), ("build", "build", "", "ratio", " ×"),
+                  ("grep", "grep", "", "ratio", " ×"), ("memory", "memory", "", "median", " MB"),
+                  ("sandboxes/s, 8 workers", "rate", "8", "median", ""))
+
+
+def cell(results, key, section, column, field, unit):
+    value = results.value(section, column, key, field)
+    return "" if value is None else number(value, field) + unit
+
+
+def does_not(results, key):
+    entry = results.data["contenders"].get(key)
+    return "; ".join(entry["does_not"]) if entry else ""
+
+
+def readme_table(results):
+    yield "| | " + " | ".join(heading for heading, *_ in README_COLUMNS) + " | does not, as called |"
+    yield "|---" * (len(README_COLUMNS) + 2) + "|"
+    keys = [key for key in in_order(results) if key in README_PEERS]
+    for key in keys:
+        entry = results.data["contenders"].get(key, {})
+        name = EXTRA.get(key) or " ".join(filter(None, (entry["name"], "" if entry["is_ours"] else entry["version"])))
+        cells = [cell(results, key, *column) for _, *column in README_COLUMNS]
+        if any(cells):
+            yield f"| {name} | " + " | ".join(cells) + f" | {does_not(results, key)} |"
+
+
+def readme_targets(results):
+    yield "| wanted | | measured | |"
+    yield "|---|---|---|---|"
+    for target in results.data["targets"]:
+        sign = "≥" if target["is_least"] else "≤"
+        yield (f"| {target['target']} | {sign} {target['limit']:g} {target['unit']} | {number(target['value'])} {target['unit']} | "
+               f"{'met' if target['met'] else '**missed**'} |")
+
+
+def first_of(results, keys, contender, field):
+    """Of the first of these columns that was measured: its name and value."""
+    for column in keys:
+        value = results.value("cycle", column, contender, field)
+        if value:
+            return column, value
+    return None, None
+
+
+def readme_cycle(results):
+    """In words, what was measured of the cycle."""
+    scale = results.value("scale", "100000/10", "airlock")
+    if scale:
+        yield f"Ten changes in a project of 100,000 files cost {number(scale)} × what they cost in one of 100."
+    column, many = first_of(results, ("100000/1000", "10000/1000"), "airlock", "ratio")
+    if many:
+        emptied = results.value("cycle", "10000/1000 truncate", "airlock")
+        yield f"A command that writes into 1,000 of {int(column.split('/')[0]):,} files takes {number(many)} × its time with all " \
+              "of it captured, checked, journalled and applied" + \
+              (f"; {number(emptied)} × when it empties the files first, as most programs do." if emptied else ".")
+    column, git = first_of(results, ("100000/10", "10000/10"), "git status", "median")
+    ours = results.value("cycle", column, "airlock", "median") if git else None
+    if ours:
+        yield f"`git status` after ten changes in {int(column.split('/')[0]):,} files, which only names them, takes " \
+              f"{number(git / ours)} × as long as that whole cycle."
+
+
+def paragraph(*sentences):
+    return textwrap.fill(" ".join(filter(None, sentences)), README_WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def readme_parts(results):
+    data = results.data
+    about = data["machine"]
+    kernel = ".".join(about["kernel"].split(".")[:2])
+    rounds = max((m["rounds"] for m in data["measures"] if m["section"] == "start-up"), default=0)
+    yield paragraph(
+        "A quick run, good for nothing but the order of magnitude:" if data["quick"] else "",
+        f"Linux {kernel}, {about['cpus']} cores, {about['file_system']}, {about['identity']}, {day(data['date'])}, medians of up to "
+        f"{rounds} rounds in which everybody took turns. Start-up is told in units of `bwrap` with the same namespaces, build and "
+        "grep in units of the same without a sandbox; memory is that of all processes around the command. What each does not do "
+        "was looked at from inside, called as it was: some can hide what you name.")
+    yield "![start-up, sandboxes per second and the cost of knowing what changed, airlock beside other sandboxes](docs/bench.svg)"
+    yield "\n".join(readme_table(results))
+    yield paragraph(*readme_cycle(results))
+    if data["absent"]:
+        yield paragraph("Not available here, so not measured:", ", ".join(f"{name} ({why})" for name, why in data["absent"].items()) + ".")
+    yield "<details><summary>What we want it to be, and what was measured</summary>"
+    yield "\n".join(readme_targets(results))
+    yield "</details>"
+
+
+def readme_text(results):
+    """The part of README.md between the marks."""
+    return "\n\n".join(filter(None, readme_parts(results)))

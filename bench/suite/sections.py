@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is measured. Each section takes the bench (who, where, how long) and puts its measures into the results."""
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from . import worlds
+from .calls import Server
+from .contenders import REFERENCE
+from .measure import Failed, Series, Thing, every_for, interleave, once, run
+
+ALONE = "alone"
+WORKERS = (1, 2, 8)
+SIZES = ((100, 10, ""), (10_000, 10, ""), (100_000, 10, ""), (10_000, 1000, ""), (100_000, 1000, ""), (10_000, 1000, "truncate"))
+QUICK_SIZES = ((100, 10, ""), (10_000, 10, ""), (10_000, 1000, ""), (10_000, 1000, "truncate"))
+CALLS_AT_ONCE = 8
+WARM_UP_MS = 500  # who takes longer is not made faster by warm caches
+SLEEP_SECONDS, START_SECONDS, SETTLE_SECONDS = "2", 1.2, 0.2
+
+
+def things_for(command, project, contenders, reference, fast, before=None):
+    """One thing per contender that manages the command here; those that take more than `fast` times what the reference takes
+    come the rarer, the slower they are."""
+    found, failures, took = {}, {}, {}
+    for contender in contenders:
+        thing = Thing(lambda contender=contender: run(contender.argv(command, project)), before)
+        try:
+            took[contender.key] = once(thing)
+            if took[contender.key] < WARM_UP_MS:
+                took[contender.key] = once(thing)
+            found[contender.key] = thing
+        except (Failed, OSError) as error:
+            failures[contender.key] = str(error)
+    limit = fast * took.get(reference, min(took.values(), default=1.0))
+    return {key: thing._replace(every=every_for(took[key], limit)) for key, thing in found.items()}, failures
+
+
+def measure(bench, section, things, failures, rounds, seconds, reference, column=""):
+    series, more = interleave(things, bench.rounds(rounds), bench.seconds(seconds), is_warm=True)
+    bench.results.add_all(section, column, series, reference)
+    bench.results.note(section, {**failures, **more})
+    return series
+
+
+# ---- start-up, rate, memory: a sandbox around next to nothing
+
+def start_up(bench):
+    """/bin/true in a new sandbox, from a new process (cold) and asked of a server that runs already (warm)."""
+    project = bench.project("small")
+    os.chdir(project)
+    things, failures = things_for(["/bin/true"], project, bench.contenders, REFERENCE, 5)
+    server = Server(bench.airlock, project)
+    try:
+        server.call()
+        things["airlock-warm"] = Thing(server.call)
+        measure(bench, "start-up", things, failures, 200, 75, REFERENCE)
+    finally:
+        server.end()
+
+
+def rate_of(bench, contender, project, workers, seconds):
+    argv = [str(bench.tool("rate")), str(workers), str(seconds), *map(str, contender.words(["/bin/true"], project))]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise Failed("one of them failed" if done.returncode == 1 else f"rate ended with {done.returncode}")
+    return float(done.stdout)
+
+
+def rate(bench):
+    """Sandboxes per second: /bin/true again and again by 1, 2 and 8 workers."""
+    project = bench.project("small")
+    os.chdir(project)
+    quick, failures = things_for(["/bin/true"], project, bench.contenders, REFERENCE, 5)
+    for workers in WORKERS:
+        things = {}
+        for contender in (one for one in bench.contenders if one.key in quick):
+            is_slow = quick[contender.key].every > 1
+            things[contender.key] = Thing(
+                lambda contender=contender, seconds=1.2 if is_slow else 0.5, workers=workers:
+                rate_of(bench, contender, project, workers, bench.seconds(seconds, least=0.2)), every=5 if is_slow else 1)
+        series, more = interleave(things, bench.rounds(5, least=1), is_warm=True)
+        bench.results.add_all("rate", str(workers), series, REFERENCE, "per second")
+        bench.results.note("rate", {**failures, **{key: f"{workers} at once in one project: {why}" for key, why in more.items()}})
+
+
+def own_megabytes(tree, payload):
+    """Of the processes that are not the command itself; None when one may not be looked into."""
+    own = [kilobytes for name, kilobytes in tree if name != payload]
+    return None if None in own else sum(own) / 1024
+
+
+def settled_tree(onlooker, pid, payload):
+    """As soon as the command is there, or after the time that those get whose command is no process of this kernel."""
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and payload not in [name for name, _ in onlooker.tree(pid)]:
+        time.sleep(0.05)
+    time.sleep(SETTLE_SECONDS)
+    return onlooker.tree(pid)
+
+
+def memory(bench):
+    """While a command sleeps, the memory of everything around it: sum of PSS, megabytes."""
+    project = bench.project("small")
+    os.chdir(project)
+    command = ["/bin/sleep", SLEEP_SECONDS]
+    for contender in bench.contenders:
+        if contender.key == ALONE:
+            continue
+        try:
+            process = subprocess.Popen(contender.argv(command, project), stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except Failed as error:
+            bench.results.note("memory", {contender.key: str(error)})
+            continue
+        megabytes = own_megabytes(settled_tree(bench.onlooker, process.pid, "sleep"), "sleep")
+        if process.wait():
+            bench.results.note("memory", {contender.key: f"ended with {process.returncode}"})
+        elif megabytes is None:
+            bench.results.note("memory", {contender.key: "only root may look into its processes"})
+        else:
+            bench.results.add("memory", "", contender.key, Series({0: megabytes}), "MB")
+
+
+# ---- the cycle: a command writes files, and we want to know which
+
+def cycle_things(bench, project, changes, manner):
+    """The command alone, ours, and what else tells what it changed."""
+    rewrite = [str(bench.tool("rewrite")), str(changes), *filter(None, [manner])]
+    ours = {one.key: one for one in bench.contenders if one.key in ("airlock", "airlock-direct", "airlock-bwrap")}
+    argvs = {ALONE: rewrite, **{key: one.argv(rewrite, project) for key, one in ours.items()}}
+    argvs["airlock run --hold"] = [str(bench.airlock), "run", "--backend", "native", "--hold", "--", *rewrite]
+    things = {key: Thing(lambda argv=argv: in_place(project, argv)) for key, argv in argvs.items()}
+    status = ["/usr/bin/git", f"--git-dir={bench.git_dir(project)}", f"--work-tree={project}", "status", "--porcelain"]
+    things["find -newer"] = Thing(lambda: in_place(project, rewrite, worlds.NEWER), every=3)
+    things["git status"] = Thing(lambda: in_place(project, rewrite, status), every=3)
+    if tried := shutil.which("try"):
+        things["try -y"] = Thing(lambda: in_place(project, [tried, "-y", " ".join(rewrite)]), every=3)
+    return things
+
+
+def in_place(project, *argvs):
+    os.chdir(project)
+    for argv in argvs:
+        run(argv)
+
+
+def cycle(bench):
+    """The command alone beside the whole cycle: sandbox, layer, scan, gate, journal, apply, record, report. All sizes take
+    turns with each other too, so that a large project can be held against a small one."""
+    sizes = QUICK_SIZES if bench.is_quick else SIZES
+    columns = {f"{files}/{changes} {manner}".strip(): (files, changes, manner) for files, changes, manner in sizes}
+    projects = {files: bench.project(f"files-{files}", lambda path, files=files: worlds.make_files(path, files))
+                for files in sorted({files for files, _, _ in sizes})}
+    for project in projects.values():
+        worlds.make_git_dir(bench.git_dir(project), project)
+    things = {(column, key): thing for column, (files, changes, manner) in columns.items()
+              for key, thing in cycle_things(bench, projects[files], changes, manner).items()}
+    series, failures = interleave(things, bench.rounds(40), bench.seconds(90))
+    for column in columns:
+        bench.results.add_all("cycle", column, {key: values for (at, key), values in series.items() if at == column}, ALONE)
+    small = series.get(("100/10", "airlock"))
+    for column, (files, changes, _) in columns.items():
+        if changes == 10 and files > 100 and small and (column, "airlock") in series:
+            bench.results.add("scale", column, "airlock", series[column, "airlock"], "ms", small, "100/10")
+    bench.results.note("cycle", {f"{key} ({column})": why for (column, key), why in failures.items()})
+    for project in projects.values():
+        shutil.rmtree(project)
+
+
+# ---- what runs inside
+
+def build(bench):
+    """make -j2 of 50 C files, from nothing, beside the same without a sandbox."""
+    project = bench.project("build", lambda path: worlds.make_c_files(path, 10 if bench.is_quick else worlds.C_FILES))
+    os.chdir(project)
+
+    def clean():
+        shutil.rmtree(project / "out", ignore_errors=True)
+    command = ["/usr/bin/make", "-s", "-j2"]
+    chosen = [one for one in bench.contenders if one.key not in ("bwrap-mounts", "airlock-bwrap-direct")]
+    things, failures = things_for(command, project, chosen, ALONE, 1.6, clean)
+    for key in things:
+        if key not in (ALONE, REFERENCE) and not key.startswith("airlock"):
+            things[key] = things[key]._replace(every=max(4, things[key].every))
+    measure(bench, "build", things, failures, 9, 75, ALONE)
+
+
+def grep(bench):
+    """grep -r over 10,000 files, beside the same without a sandbox."""
+    files = 10_000 if not bench.is_quick else 1_000
+    project = bench.project("grep", lambda path: worlds.make_files(path, files))
+    os.chdir(project)
+    command = ["/bin/grep", "-rlF", "--include=f*", "last line", "."]
+    things, failures = things_for(command, project, bench.contenders, ALONE, 4)
+    measure(bench, "grep", things, failures, 40, 40, ALONE)
+
+
+# ---- a server's calls, the file API, the scan
+
+def call(bench):
+    """A tool call in one running server, beside the same from the command line less the program's own start."""
+    project = bench.project("small")
+    os.chdir(project)
+    airlock = str(bench.airlock)
+    server = Server(airlock, project)
+
+    def handshake():
+        Server(airlock, project).end()
+    things = {
+        "airlock --version": Thing(lambda: run([airlock, "--version"])),
+        "airlock run -c true": Thing(lambda: run([airlock, "run", "-c", "true"])),
+        "airlock mcp, handshake, end": Thing(handshake),
+        "run_command true": Thing(server.call),
+        "run_command true, 8 at once": Thing(lambda: server.call(CALLS_AT_ONCE)),
+    }
+    try:
+        series, failures = interleave(things, bench.rounds(100), bench.seconds(25))
+        bench.results.note("call", failures)
+        if "airlock run -c true" in series and "airlock --version" in series:
+            series["run less start"] = series["airlock run -c true"].minus(series["airlock --version"])
+        bench.results.add_all("call", "", series, "run less start")
+        megabytes = own_megabytes([row for row in bench.onlooker.tree(server.process.pid)], None)
+        if megabytes is not None:
+            bench.results.add("memory", "", "airlock mcp", Series({0: megabytes}), "MB")
+    finally:
+        server.end()
+
+
+def files(bench):
+    """The file API in one process, beside running a program for the same: how many times faster."""
+    workspace = bench.project("workspace", worlds.make_lines)
+    os.chdir(workspace)
+    pairs = worlds.file_pairs(str(bench.airlock), bench.binding.Sandbox(workspace=workspace), str(workspace))
+    things = {}
+    for name, ours, program in pairs:
+        things[name] = Thing(ours)
+        things[name, "program"] = Thing(lambda program=program: run(program))
+    series, failures = interleave(things, bench.rounds(40), bench.seconds(25))
+    bench.results.note("files", {str(name): why for name, why in failures.items()})
+    for name, _, _ in pairs:
+        if name in series and (name, "program") in series:
+            bench.results.add("files", "", name, series[name, "program"], "ms of the program", series[name], "the file API")
+
+
+def scan(bench):
+    """`airlock project scan` of 10,000 files without a state directory, and again with, beside find -ls."""
+    project = bench.project("scan", lambda path: worlds.make_files(path, 10_000 if not bench.is_quick else 2_000))
+    os.chdir(project)
+    state = bench.home / "scan-state"
+    find, ours = ["/usr/bin/find", str(project), "-ls"], [str(bench.airlock), "project", "scan", str(project)]
+    series = {"find -ls": Series(), "first scan": Series(), "scan again": Series()}
+    os.environ["XDG_STATE_HOME"] = str(state)
+    try:
+        for number in range(bench.rounds(15)):
+            shutil.rmtree(state, ignore_errors=True)
+            series["find -ls"][number] = once(Thing(lambda: run(find)))
+            series["first scan"][number] = once(Thing(lambda: run(ours)))
+            series["scan again"][number] = once(Thing(lambda: run(ours)))
+    finally:
+        del os.environ["XDG_STATE_HOME"]
+    bench.results.add_all("scan", "", series, "find -ls")
+
+
+SECTIONS = {"start-up": start_up, "cycle": cycle, "build": build, "grep": grep, "memory": memory, "rate": rate, "call": call,
+            "files": files, "scan": scan}

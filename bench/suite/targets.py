@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What airlock wants to be, as ratios of one interleaved run. A target that is missed is told as missed; none is a test."""
+from typing import NamedTuple
+
+from .results import rounded
+
+
+class Target(NamedTuple):
+    """`field` of a measure is to be at most, or at least, `limit`."""
+
+    text: str
+    section: str
+    column: str
+    contender: str
+    limit: float
+    is_least: bool = False
+    field: str = "ratio"
+    unit: str = "×"
+
+
+TARGETS = (
+    Target("start-up, changes direct, beside bwrap", "start-up", "", "airlock-direct", 0.6),
+    Target("start-up with capture, report and record, beside bwrap", "start-up", "", "airlock", 1.0),
+    Target("the same through bubblewrap, beside bwrap", "start-up", "", "airlock-bwrap", 1.8),
+    Target("10 changes in 100,000 files, beside 100 files", "scale", "100000/10", "airlock", 1.15),
+    Target("1,000 changes in 10,000 files, beside the command alone", "cycle", "10000/1000", "airlock", 3.0),
+    Target("1,000 changes in 100,000 files, beside the command alone", "cycle", "100000/1000", "airlock", 3.0),
+    Target("the same in 10,000 files that are emptied first", "cycle", "10000/1000 truncate", "airlock", 3.0),
+    Target("memory of airlock's own processes", "memory", "", "airlock", 5.0, field="median", unit="MB"),
+    Target("a build, changes direct, beside without a sandbox", "build", "", "airlock-direct", 1.05),
+    Target("a build, captured and applied, beside without a sandbox", "build", "", "airlock", 1.10),
+    Target("run_command true, beside airlock run less the program's start", "call", "", "run_command true", 1.5),
+    Target("sandboxes per second, 8 workers, changes direct, beside bwrap", "rate", "8", "airlock-direct", 2.0, is_least=True),
+    Target("first project scan of 10,000 files, beside find -ls", "scan", "", "first scan", 1.5),
+    Target("project scan again, beside find -ls", "scan", "", "scan again", 1.2),
+    Target("files write, times faster than running a program", "files", "", "write", 100.0, is_least=True),
+    Target("files edit, times faster than running a program", "files", "", "edit", 100.0, is_least=True),
+)
+
+
+def judge(results, targets=TARGETS):
+    """One entry per target that was measured."""
+    judged = []
+    for target in targets:
+        value = results.value(target.section, target.column, target.contender, target.field)
+        if value is not None:
+            met = value >= target.limit if target.is_least else value <= target.limit
+            judged.append({"target": target.text, "limit": target.limit, "is_least": target.is_least, "unit": target.unit,
+                           "value": rounded(value), "met": met})
+    return judged
