@@ -124,6 +124,19 @@ static int copy_from_live(const struct apply_tx *tx, const struct apply_op *op, 
 	return dir < 0 ? dir : transfer_copy(from, to, -1);
 }
 
+/* To be copied, a file that its owner may not read was opened up for a moment, which its ctime tells: that was us, unless
+ * anything else about it has changed. */
+static void look_again(const struct apply_tx *tx, struct apply_op *op)
+{
+	struct change_stat now;
+	if (op->old.type != CHANGE_FILE || ops_look_live(tx, op->root, op->path, &now) < 0)
+		return;
+	const struct change_stat *old = &op->old;
+	if (now.type == old->type && now.inode == old->inode && now.mtime_ns == old->mtime_ns &&
+	    now.size == old->size && now.mode == old->mode && (now.mode & 0400) == 0)
+		op->old.ctime_ns = now.ctime_ns;
+}
+
 /* ── Hard links ── */
 
 static bool brings(const struct apply_op *op)
@@ -266,6 +279,8 @@ int stage_all(struct apply_tx *tx, struct airlock_error *err)
 		if (op->step == APPLY_NONE)
 			continue;
 		int rc = tx->undo ? stage_undo(tx, op) : stage_apply(tx, op);
+		if (rc == 0 && tx->roots[op->root].copy && takes(op))
+			look_again(tx, op);
 		if (rc < 0)
 			return apply_error(err, rc, "stage", tx, op->root, op->path);
 	}

@@ -71,6 +71,9 @@ struct change_root {
 	char *path;		/* the live directory, real path */
 	char *upper;		/* its layer: runs/<run>/upper/overlayN */
 	uint64_t device, inode; /* of the live directory when the run began */
+	/* Captured by copy (copy.h), until adopted: the directory as it was before the run, while the live one has what the
+	 * command made of it. NULL: the live directory is as it was, and the layer has what changed. Not in the record. */
+	char *copy;
 };
 
 /* A live directory in which an apply changed entries: its mtime without and with the run's changes. */
@@ -90,7 +93,13 @@ struct change_set {
 	size_t n, cap;
 	struct change_dir *dirs; /* sorted alike; kept by apply for undo and redo */
 	size_t n_dirs;
+	const struct copy_origins *origins; /* with roots that have a copy: what was copied; borrowed, may be NULL */
 };
+
+/* The trees of a root as it was without the run and as the command left it; the second only where something changed,
+ * unless it was captured by copy. */
+const char *change_root_before(const struct change_root *root);
+const char *change_root_after(const struct change_root *root);
 
 struct change_set *change_set_new(const char *run);
 void change_set_free(struct change_set *set);
@@ -135,7 +144,7 @@ int change_set_load(const char *file, struct change_set **ret, struct airlock_er
 
 /* ── Finding out: scan.c, renames.c ── */
 
-/* Walks every root's upper layer against its live tree. The sandbox is dead and waited for. Notes (may be NULL): paths of
+/* Walks every root's upper layer against its live tree, or its live tree against its copy. The sandbox is dead and waited for. Notes (may be NULL): paths of
  * the live tree that could not be looked at, as sentences; they are taken as changed. AIRLOCK_ERR_CONFLICT: a root is gone
  * or another directory than when it was added. Of a root itself, which has no path, nothing is reported. */
 int change_scan(struct change_set *set, struct strs *notes, struct airlock_error *err);

@@ -20,6 +20,7 @@
 struct gate_root {
 	int live, layer; /* O_PATH, -EBADF when it is not there */
 	bool in_git;	 /* it is called .git, or lies in such a directory, like the repository of a submodule */
+	bool in_place;	 /* the layer is the live tree itself: no directory of it is opened up */
 };
 
 /* A live path through which a sensitive name leads: the target of a symlink, or the directory of core.hooksPath. */
@@ -67,6 +68,8 @@ enum change_type gate_type_after(struct gate *g, size_t root, const char *path);
 /* Both replace what is in ret. 0, -ENOENT when there is no regular file, -EFBIG, or another -errno. */
 int gate_read_before(struct gate *g, size_t root, const char *path, struct buf *ret);
 int gate_read_after(struct gate *g, const struct change *c, struct buf *ret);
+/* The directory that holds what the run made of a path, and its name there. */
+int gate_open_parent_after(struct gate *g, const struct change *c, const char **ret_name);
 /* The target of the symlink c is. */
 int gate_read_link(struct gate *g, const struct change *c, struct buf *ret);
 

@@ -233,7 +233,7 @@ const char *gate_judge_index(struct gate *g, const struct change *c, const struc
 {
 	const char *name;
 	struct stat st;
-	_cleanup_close_ int dir = upper_open_parent(g->roots[c->root].layer, c->path, &name);
+	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
 	_cleanup_close_ int fd = dir < 0 ? dir : upper_open_file(dir, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return GATE_UNREADABLE;

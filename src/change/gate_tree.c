@@ -27,8 +27,9 @@ int gate_open(struct gate *g, struct change_set *set, struct airlock_error *err)
 		return base_oom(err);
 	}
 	for (size_t i = 0; i < set->n_roots; i++)
-		g->roots[i] = (struct gate_root){open_top(set->roots[i].path), open_top(set->roots[i].upper),
-						 gate_is_in_git(set->roots[i].path)};
+		g->roots[i] = (struct gate_root){open_top(change_root_before(&set->roots[i])),
+						 open_top(change_root_after(&set->roots[i])),
+						 gate_is_in_git(set->roots[i].path), set->roots[i].copy != NULL};
 	return 0;
 }
 
@@ -127,13 +128,16 @@ static int read_all(int fd, struct buf *ret)
 	}
 }
 
-static int read_beneath(int top, const char *path, bool layer, struct buf *ret)
+int gate_open_parent_after(struct gate *g, const struct change *c, const char **ret_name)
 {
-	const char *name;
-	buf_reset(ret);
-	if (top < 0)
-		return -ENOENT;
-	_cleanup_close_ int dir = (layer ? upper_open_parent : fs_open_parent)(top, path, &name);
+	const struct gate_root *r = &g->roots[c->root];
+	return (r->in_place ? fs_open_parent : upper_open_parent)(r->layer, c->path, ret_name);
+}
+
+/* Takes dir, a descriptor or -errno. */
+static int read_in(int dirfd, const char *name, bool layer, struct buf *ret)
+{
+	_cleanup_close_ int dir = dirfd;
 	if (dir < 0)
 		return dir == -ENOTDIR || dir == -ELOOP ? -ENOENT : dir;
 	_cleanup_close_ int fd = (layer ? upper_open_file : open_regular_at)(dir, name);
@@ -144,12 +148,22 @@ static int read_beneath(int top, const char *path, bool layer, struct buf *ret)
 
 int gate_read_before(struct gate *g, size_t root, const char *path, struct buf *ret)
 {
-	return read_beneath(g->roots[root].live, path, false, ret);
+	const char *name;
+	buf_reset(ret);
+	if (g->roots[root].live < 0)
+		return -ENOENT;
+	int dir = fs_open_parent(g->roots[root].live, path, &name);
+	return read_in(dir, name, false, ret);
 }
 
 int gate_read_after(struct gate *g, const struct change *c, struct buf *ret)
 {
-	return read_beneath(g->roots[c->root].layer, c->path, true, ret);
+	const char *name;
+	buf_reset(ret);
+	if (g->roots[c->root].layer < 0)
+		return -ENOENT;
+	int dir = gate_open_parent_after(g, c, &name);
+	return read_in(dir, name, true, ret);
 }
 
 const char *gate_read_both(struct gate *g, const struct change *c, struct buf *before, struct buf *after)
@@ -167,7 +181,7 @@ int gate_read_link(struct gate *g, const struct change *c, struct buf *ret)
 {
 	char target[PATH_MAX];
 	const char *name;
-	_cleanup_close_ int dir = upper_open_parent(g->roots[c->root].layer, c->path, &name);
+	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
 	if (dir < 0)
 		return dir;
 	ssize_t n = readlinkat(dir, name, target, sizeof target);

@@ -318,7 +318,8 @@ static int match_in(struct scan *s, struct candidates *all)
 {
 	_cleanup_(matcher_done) struct matcher m = {
 		.scan = s,
-		.upper_root = open(s->set->roots[s->root].upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+		.upper_root =
+			open(change_root_after(&s->set->roots[s->root]), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
 		.parents = {{.fd = -EBADF}, {.fd = -EBADF}},
 	};
 	return m.upper_root < 0 ? scan_fail(s, -errno, "open", NULL) : match_all(&m, all);

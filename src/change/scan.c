@@ -153,9 +153,17 @@ static int compare_pair(struct scan *s, const struct pair *p, struct comparison 
 	return 0;
 }
 
+/* Captured by copy: nobody has touched the live entry since it was copied, whatever a look at its content would cost. */
+static bool is_untouched(const struct scan *s, const struct pair *p)
+{
+	return s->in_place && copy_is_untouched(s->set->origins, &p->live_st, &p->upper_st, s->set->started_ns);
+}
+
 static int on_same_type(struct scan *s, const struct pair *p)
 {
 	struct comparison found;
+	if (is_untouched(s, p))
+		return 0;
 	int rc = compare_pair(s, p, &found);
 	if (rc < 0 || !found.differs)
 		return rc;
@@ -213,6 +221,8 @@ static int on_entry(struct scan *s)
 	int rc = look(s, &p);
 	if (rc < 0)
 		return rc;
+	if (s->in_place) /* what looks like a mark there is somebody's file */
+		return on_plain(s, &p);
 	rc = upper_entry_read(fs_walk_dirfd(&s->upper), s->upper.name, &p.upper_st, &scan_top(s)->marks, &entry);
 	if (rc < 0)
 		return scan_fail(s, rc, "listxattr", p.path);
@@ -239,6 +249,8 @@ static int pair_dirs(struct scan *s, const struct pair *p, struct scan_level *l)
 		return 0;
 	l->live = SCAN_PRESENT;
 	l->live_st = p->live_st;
+	if (is_untouched(s, p))
+		return 0;
 	int rc = compare_pair(s, p, &found);
 	l->differs = rc < 0 ? 0 : found.differs;
 	return rc;
@@ -256,6 +268,8 @@ static int report_new_dir(struct scan *s, const struct pair *p, const struct sca
 
 static int read_marks(struct scan *s, struct pair *p, struct scan_level *l)
 {
+	if (s->in_place)
+		return 0;
 	int rc = upper_dir_read(fs_walk_dirfd(&s->upper), s->upper.name, &l->marks);
 	if (rc < 0)
 		return scan_fail(s, rc, "getxattr", p->path);
@@ -314,7 +328,7 @@ static int on_dir(struct scan *s)
 		int back = relock(s, &l);
 		return rc < 0 ? rc : back;
 	}
-	return l.opaque && l.live == SCAN_PRESENT ? scan_delete_hidden(s) : 0;
+	return (l.opaque || s->in_place) && l.live == SCAN_PRESENT ? scan_delete_hidden(s) : 0;
 }
 
 /* A directory's time follows from what was done in it; it is a change of its own only when nothing else tells. */
@@ -387,8 +401,8 @@ static int open_live_root(struct scan *s)
 	if (st.st_dev != root->device || st.st_ino != root->inode)
 		return base_error(s->err, AIRLOCK_ERR_CONFLICT, "open", root->path,
 				  "%s is another directory than when the command began", root->path);
-	s->live_root = TAKE_FD(fd);
-	return 0;
+	s->live_root = root->copy ? open(root->copy, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : TAKE_FD(fd);
+	return s->live_root < 0 ? base_errno(s->err, AIRLOCK_ERR_IO, errno, "open", root->copy) : 0;
 }
 
 /* The root's own attributes are the layer's, not the command's: it is never a change. Takes fd. */
@@ -399,6 +413,7 @@ static int start(struct scan *s, int fd, const struct scan_level *top)
 	l.live_fd = fcntl(s->live_root, F_DUPFD_CLOEXEC, 3);
 	int rc = l.live_fd < 0			    ? -errno
 		 : fstat(l.live_fd, &l.live_st) < 0 ? -errno
+		 : s->in_place			    ? 0
 						    : upper_dir_read(fd, NULL, &l.marks);
 	if (rc < 0) {
 		base_closep(&l.live_fd);
@@ -410,12 +425,14 @@ static int start(struct scan *s, int fd, const struct scan_level *top)
 		base_closep(&fd);
 	else
 		rc = fs_walk_start(&s->upper, fd);
-	return rc < 0 ? scan_fail(s, rc, "read", NULL) : 0;
+	if (rc < 0)
+		return scan_fail(s, rc, "read", NULL);
+	return s->in_place ? scan_delete_hidden(s) : 0;
 }
 
 static int walk_upper(struct scan *s, const struct scan_level *top)
 {
-	int fd = open(s->set->roots[s->root].upper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(change_root_after(&s->set->roots[s->root]), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int rc = fd < 0 ? scan_fail(s, -errno, "open", NULL) : start(s, fd, top);
 	if (rc == 0)
 		rc = walk(s);
@@ -428,8 +445,9 @@ static int walk_upper(struct scan *s, const struct scan_level *top)
 
 static int scan_root(struct scan *s)
 {
-	const char *upper = s->set->roots[s->root].upper;
+	const char *upper = change_root_after(&s->set->roots[s->root]);
 	struct scan_level top = {.live_fd = -EBADF};
+	s->in_place = s->set->roots[s->root].copy != NULL;
 	int rc = open_live_root(s);
 	if (rc < 0)
 		return rc;

@@ -29,6 +29,7 @@ static int step(struct scan *s, struct fs_walk *live, struct buf *path, size_t p
 			scan_note(s, path->data, errno, "it is left out");
 		return 0;
 	}
+	scan_true_mode(s, &st);
 	if (!scan_report(s, path->data, CHANGE_DELETED, &st, NULL))
 		return AIRLOCK_ERR_INTERNAL;
 	int rc = S_ISDIR(st.st_mode) ? fs_walk_enter(live) : 0;
@@ -85,6 +86,7 @@ static int delete_unless_there(struct scan *s, const char *name, struct buf *pat
 		return base_oom(s->err);
 	if (fstatat(scan_top(s)->live_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* gone meanwhile */
+	scan_true_mode(s, &st);
 	return scan_delete(s, name, path->data, &st);
 }
 

@@ -11,6 +11,12 @@ struct scan_level *scan_top(const struct scan *s)
 	return &s->levels[s->depth - 1];
 }
 
+void scan_true_mode(const struct scan *s, struct stat *st)
+{
+	if (s->in_place)
+		copy_true_mode(s->set->origins, st);
+}
+
 static bool grow(struct scan *s)
 {
 	if (s->depth < s->cap)
@@ -105,8 +111,10 @@ enum scan_live scan_look_live(struct scan *s, const char *name, struct stat *ret
 	struct scan_level *l = scan_top(s);
 	if (l->live != SCAN_PRESENT)
 		return l->live;
-	if (fstatat(l->live_fd, name, ret, AT_SYMLINK_NOFOLLOW) == 0)
+	if (fstatat(l->live_fd, name, ret, AT_SYMLINK_NOFOLLOW) == 0) {
+		scan_true_mode(s, ret);
 		return SCAN_PRESENT;
+	}
 	enum scan_live live = live_after(-errno);
 	if (live == SCAN_HIDDEN) {
 		scan_note(s, fs_walk_path(&s->upper), errno,

@@ -4,6 +4,7 @@
 
 #include "change/change.h"
 #include "change/compare.h"
+#include "change/copy.h"
 #include "fs/walk.h"
 #include "layer/upper.h"
 
@@ -33,8 +34,9 @@ struct scan {
 	struct airlock_error *err;
 	struct compare compare;
 
-	size_t root;  /* the one being scanned */
-	size_t first; /* where its changes begin in the set */
+	size_t root;   /* the one being scanned */
+	size_t first;  /* where its changes begin in the set */
+	bool in_place; /* captured by copy: live is the copy, and upper the whole tree that the command worked on */
 	int live_root;
 	struct fs_walk upper;
 	struct scan_level *levels; /* one for each of the walk's */
@@ -66,6 +68,8 @@ int scan_push(struct scan *s, const struct scan_level *l); /* takes live_fd, als
 /* Takes the top level off; the caller deals with what it says. The one below can look at the live tree again. */
 struct scan_level scan_pop(struct scan *s);
 void scan_levels_done(struct scan *s);
+/* A copy may have been given permissions that the original did not have. */
+void scan_true_mode(const struct scan *s, struct stat *st);
 /* lstat of name in the live directory of the top level. */
 enum scan_live scan_look_live(struct scan *s, const char *name, struct stat *ret);
 

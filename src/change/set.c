@@ -37,6 +37,7 @@ void change_set_free(struct change_set *set)
 	for (size_t i = 0; i < set->n_roots; i++) {
 		free(set->roots[i].path);
 		free(set->roots[i].upper);
+		free(set->roots[i].copy);
 	}
 	for (size_t i = 0; i < set->n_dirs; i++)
 		free(set->dirs[i].path);
@@ -53,6 +54,16 @@ void change_set_freep(struct change_set **set)
 	change_set_free(*set);
 	*set = NULL;
 	errno = saved;
+}
+
+const char *change_root_before(const struct change_root *root)
+{
+	return root->copy ? root->copy : root->path;
+}
+
+const char *change_root_after(const struct change_root *root)
+{
+	return root->copy ? root->path : root->upper;
 }
 
 /* Makes room for one more; the caller counts it once it is whole. */

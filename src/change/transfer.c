@@ -154,9 +154,10 @@ static int copy_data(int from_fd, int to_fd, off_t size)
 	return 0;
 }
 
-static int fill(int from_fd, int to_fd, off_t size)
+static int fill(int from_fd, int to_fd, off_t size, bool *ret_shared)
 {
-	if (size == 0 || ioctl(to_fd, FICLONE, from_fd) == 0)
+	*ret_shared = size == 0 || ioctl(to_fd, FICLONE, from_fd) == 0;
+	if (*ret_shared)
 		return 0;
 	if (ftruncate(to_fd, size) < 0)
 		return -errno;
@@ -179,7 +180,12 @@ static int set_owner(struct transfer_place to, const struct stat *st)
 	return fchownat(to.dirfd, to.name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-static int copy_file(struct transfer_place from, struct transfer_place to, const struct stat *st)
+struct manner {
+	bool sync;
+	bool shared; /* out: no byte was copied */
+};
+
+static int copy_file(struct transfer_place from, struct transfer_place to, const struct stat *st, struct manner *how)
 {
 	_cleanup_close_ int in = upper_open_file(from.dirfd, from.name);
 	if (in < 0)
@@ -187,13 +193,13 @@ static int copy_file(struct transfer_place from, struct transfer_place to, const
 	_cleanup_close_ int out = openat(to.dirfd, to.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out < 0)
 		return -errno;
-	int rc = fill(in, out, st->st_size);
+	int rc = fill(in, out, st->st_size, &how->shared);
 	rc = rc < 0 ? rc : transfer_xattrs(in, out);
 	rc = rc < 0 ? rc : set_owner(to, st);
 	if (rc == 0 && fchmod(out, st->st_mode & 07777) < 0)
 		rc = -errno;
 	rc = rc < 0 ? rc : set_times(to, st);
-	if (rc == 0 && fsync(out) < 0)
+	if (rc == 0 && how->sync && fsync(out) < 0)
 		rc = -errno;
 	return rc;
 }
@@ -239,7 +245,7 @@ static int copy_special(struct transfer_place to, const struct stat *st)
 	return rc < 0 ? rc : set_times(to, st);
 }
 
-int transfer_copy(struct transfer_place from, struct transfer_place to, int mode)
+static int copy_entry(struct transfer_place from, struct transfer_place to, int mode, struct manner *how)
 {
 	struct stat st;
 	if (fstatat(from.dirfd, from.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -248,7 +254,7 @@ int transfer_copy(struct transfer_place from, struct transfer_place to, int mode
 		st.st_mode = (st.st_mode & S_IFMT) | (mode_t)mode;
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:
-		return copy_file(from, to, &st);
+		return copy_file(from, to, &st, how);
 	case S_IFLNK:
 		return copy_symlink(from, to, &st);
 	case S_IFDIR:
@@ -256,6 +262,19 @@ int transfer_copy(struct transfer_place from, struct transfer_place to, int mode
 	default:
 		return copy_special(to, &st);
 	}
+}
+
+int transfer_copy(struct transfer_place from, struct transfer_place to, int mode)
+{
+	return copy_entry(from, to, mode, &(struct manner){.sync = true});
+}
+
+int transfer_copy_quickly(struct transfer_place from, struct transfer_place to, int mode, bool *ret_shared)
+{
+	struct manner how = {0};
+	int rc = copy_entry(from, to, mode, &how);
+	*ret_shared = how.shared;
+	return rc;
 }
 
 int transfer_remove(int dirfd, const char *name)

@@ -4,6 +4,7 @@
 
 #include "base/macros.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +17,8 @@ struct transfer_place {
  * mtime, user xattrs and ACLs go along, overlay's xattrs do not, holes stay holes. mode: the permission bits to give it, -1 its
  * own. A file's data is on the disk afterwards. */
 int transfer_copy(struct transfer_place from, struct transfer_place to, int mode);
+/* The same without waiting for the disk. ret_shared: the file system shares the bytes, nothing was copied. */
+int transfer_copy_quickly(struct transfer_place from, struct transfer_place to, int mode, bool *ret_shared);
 
 /* Gives a directory the user xattrs and ACLs of another, and no others. Both may be O_PATH. */
 int transfer_xattrs(int from_fd, int to_fd);

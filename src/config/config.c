@@ -11,6 +11,8 @@
 #define DAY_MS ((int64_t)24 * 60 * 60 * 1000)
 #define DEFAULT_KEEP_BACKUPS (7 * DAY_MS)
 #define DEFAULT_KEEP_RUNS (30 * DAY_MS)
+#define DEFAULT_COPY_SIZE ((int64_t)512 << 20)
+#define DEFAULT_COPY_FILES 100000
 
 void config_free(struct config *c)
 {
@@ -55,6 +57,8 @@ static struct config *config_new(void)
 	c->warm_start = true;
 	c->keep_backups_ms = DEFAULT_KEEP_BACKUPS;
 	c->keep_runs_ms = DEFAULT_KEEP_RUNS;
+	c->copy_size = DEFAULT_COPY_SIZE;
+	c->copy_files = DEFAULT_COPY_FILES;
 	c->backend = strdup("auto");
 	c->shell = strdup("sh");
 	c->policy.profile = strdup("moderate");
@@ -136,6 +140,8 @@ static int fold(struct merge *m, struct airlock_error *err)
 		rc = merge_gate(m, err);
 	if (rc >= 0)
 		rc = merge_retention(m, err);
+	if (rc >= 0)
+		rc = merge_capture(m, err);
 	if (rc >= 0)
 		rc = settings_apply_sandbox(m, err);
 	if (rc >= 0)

@@ -60,6 +60,8 @@ struct config {
 	int64_t max_output;	 /* bytes per stream in the result */
 	int64_t keep_backups_ms; /* how long gc leaves daily backups, and runs; TEXT_NONE: for ever */
 	int64_t keep_runs_ms;
+	int64_t copy_size; /* of roots that are captured by copy: bytes and entries; TEXT_NONE: any number */
+	int64_t copy_files;
 	struct strs gate_hold;	/* patterns of paths whose changes wait for a person */
 	struct strs gate_allow; /* … and of those that never do */
 	struct policy policy;	/* of the active profile, with command rules and options folded in */

@@ -26,6 +26,8 @@ static const char *home_of(const struct toml_entry *e)
 		return "env of [profiles.NAME]";
 	if (schema_find(SCHEMA_RETENTION, e->key, e->key_len))
 		return "[retention]";
+	if (schema_find(SCHEMA_CAPTURE, e->key, e->key_len))
+		return "[capture]";
 	return schema_find(SCHEMA_GATE, e->key, e->key_len) ? "[gate]" : NULL;
 }
 
@@ -333,11 +335,18 @@ static int check_retention(const struct config_file *f, const struct toml_entry 
 	return check_table(f, e->value, SCHEMA_RETENTION, "[retention]", err);
 }
 
+static int check_capture(const struct config_file *f, const struct toml_entry *e, struct airlock_error *err)
+{
+	if (e->value->type != TOML_TABLE)
+		return not_a_table(f, e, "\"capture\" must be a table [capture]", err);
+	return check_table(f, e->value, SCHEMA_CAPTURE, "[capture]", err);
+}
+
 int config_file_check(const struct config_file *f, struct airlock_error *err)
 {
-	static const char *const names[] = {"sandbox", "profiles", "commands", "gate", "retention", NULL};
+	static const char *const names[] = {"sandbox", "profiles", "commands", "gate", "retention", "capture", NULL};
 	static int (*const checks[])(const struct config_file *, const struct toml_entry *, struct airlock_error *) = {
-		check_sandbox, check_profiles, check_commands, check_gate, check_retention};
+		check_sandbox, check_profiles, check_commands, check_gate, check_retention, check_capture};
 	const struct toml_value *root = toml_root(f->doc);
 	for (size_t i = 0; i < root->u.table.n; i++) {
 		const struct toml_entry *e = &root->u.table.entries[i];

@@ -52,6 +52,8 @@ static char *name_of(const struct merge *m, const struct schema_key *key)
 		buf_adds(&b, "gate.");
 	else if (key->scopes & SCHEMA_RETENTION)
 		buf_adds(&b, "retention.");
+	else if (key->scopes & SCHEMA_CAPTURE)
+		buf_adds(&b, "capture.");
 	else
 		buf_printf(&b, "profiles.%s.%s", m->c->policy.profile, key->scopes & SCHEMA_ENV ? "env." : "");
 	buf_adds(&b, key->name);

@@ -149,7 +149,7 @@ int merge_table(struct merge *m, const struct config_file *f, const struct toml_
 	return rc;
 }
 
-/* ── [gate], [retention] ── */
+/* ── [gate], [retention], [capture] ── */
 
 /* A table that stands alone, of every file. */
 static int merge_plain(struct merge *m, unsigned scope, const char *name, struct airlock_error *err)
@@ -171,6 +171,11 @@ int merge_gate(struct merge *m, struct airlock_error *err)
 int merge_retention(struct merge *m, struct airlock_error *err)
 {
 	return merge_plain(m, SCHEMA_RETENTION, "retention", err);
+}
+
+int merge_capture(struct merge *m, struct airlock_error *err)
+{
+	return merge_plain(m, SCHEMA_CAPTURE, "capture", err);
 }
 
 /* ── [[commands]] ── */

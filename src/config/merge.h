@@ -6,6 +6,7 @@
  *   merge_sandbox(&m, err);      [sandbox] of every file, then the options about it: now the profile is known
  *   merge_gate(&m, err);         [gate] of every file
  *   merge_retention(&m, err);    [retention] of every file
+ *   merge_capture(&m, err);      [capture] of every file
  *   merge_profile(&m, err);      the built-in profile, then every [profiles.NAME] down to the active one
  *   merge_commands(&m, err);     rules that match
  *   …options about the policy…   config_settings.h
@@ -37,6 +38,7 @@ struct merge {
 int merge_sandbox(struct merge *m, struct airlock_error *err);
 int merge_gate(struct merge *m, struct airlock_error *err);
 int merge_retention(struct merge *m, struct airlock_error *err);
+int merge_capture(struct merge *m, struct airlock_error *err);
 int merge_profile(struct merge *m, struct airlock_error *err);
 int merge_commands(struct merge *m, struct airlock_error *err);
 

@@ -71,6 +71,9 @@ static const struct schema_key keys[] = {
 	 ANY_NUMBER},
 	{"runs", SCHEMA_RETENTION, SCHEMA_DURATION, SCHEMA_NEVER, AT(keep_runs_ms), .form = a_time, .min = 1,
 	 ANY_NUMBER},
+	{"copy_size", SCHEMA_CAPTURE, SCHEMA_SIZE, SCHEMA_LOWER, AT(copy_size), .form = a_size, ANY_NUMBER},
+	{"copy_files", SCHEMA_CAPTURE, SCHEMA_COUNT, SCHEMA_LOWER, AT(copy_files), .form = "a number or \"none\"",
+	 ANY_NUMBER},
 };
 _Static_assert(AL_ARRAY_LEN(keys) <= SCHEMA_MAX_KEYS, "SCHEMA_MAX_KEYS is too small");
 _Static_assert(offsetof(struct policy_limit, value) == 0, "limits and plain numbers are stored alike");

@@ -20,6 +20,7 @@ enum {				  /* the tables a key may stand in */
        SCHEMA_ENV = 1 << 3,	  /* env of the two above */
        SCHEMA_GATE = 1 << 4,	  /* [gate] */
        SCHEMA_RETENTION = 1 << 5, /* [retention] */
+       SCHEMA_CAPTURE = 1 << 6,	  /* [capture] */
 };
 
 enum schema_type {

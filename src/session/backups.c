@@ -27,6 +27,7 @@ struct backups {
 	struct store *store;
 	int64_t project;
 	const char *project_dir; /* NULL: none of the roots has records */
+	bool applied;		 /* what the request is about is done already */
 	char date[16];
 	char *dir;
 	int dir_fd;
@@ -160,31 +161,29 @@ static int open_dir(struct backups *b, struct airlock_error *err)
 	return 0;
 }
 
-static int plan(struct backups *b)
+static int plan(struct backups *b, struct airlock_error *err)
 {
 	const struct change_set *set = b->request->set;
-	struct airlock_error why = {0};
 	b->v = calloc(set->n + 1, sizeof *b->v);
-	int rc = b->v ? open_dir(b, &why) : base_oom(&why);
+	int rc = b->v ? open_dir(b, err) : base_oom(err);
 	for (size_t i = 0; rc == 0 && i < set->n; i++)
-		if (is_selected(b->request, i) && loses_content(&set->v[i]))
-			rc = want(b, i, &why);
-	return rc < 0 ? cannot(b, &why) : 0;
+		if ((b->applied ? set->v[i].state == CHANGE_APPLIED : is_selected(b->request, i)) &&
+		    loses_content(&set->v[i]))
+			rc = want(b, i, err);
+	return rc;
 }
 
 /* 1: the project has records. */
-static int open_records(struct backups *b)
+static int open_records(struct backups *b, struct airlock_error *err)
 {
-	struct airlock_error why = {0};
 	const struct change_set *set = b->request->set;
 	for (size_t i = 0; !b->project_dir && i < set->n_roots; i++)
 		if (project_is_known(b->host->state_dir, set->roots[i].path))
 			b->project_dir = set->roots[i].path;
 	if (!b->project_dir)
 		return 0;
-	int rc = store_open(b->host->state_dir, STORE_WAIT_MS, &b->store, &why);
-	rc = rc < 0 ? rc : store_project_find(b->store, b->project_dir, &b->project, &why);
-	return rc < 0 ? cannot(b, &why) : rc;
+	int rc = store_open(b->host->state_dir, STORE_WAIT_MS, &b->store, err);
+	return rc < 0 ? rc : store_project_find(b->store, b->project_dir, &b->project, err);
 }
 
 /* ── After ── */
@@ -268,9 +267,9 @@ static int apply_with_backups(struct backups *b, struct strs *notes)
 	const struct change_set *set = b->request->set;
 	struct airlock_error why = {0};
 	_cleanup_free_ bool *touched = calloc(set->n + 1, sizeof *touched);
-	int rc = touched ? plan(b) : base_oom(b->err);
+	int rc = touched ? plan(b, &why) : base_oom(&why);
 	if (rc < 0)
-		return rc;
+		return cannot(b, &why);
 	for (size_t i = 0; i < set->n; i++)
 		touched[i] = is_selected(b->request, i);
 	int count = apply_execute(b->request, notes, b->err);
@@ -349,12 +348,50 @@ int backups_execute(const struct host *host, const char *project_dir, const stru
 			    .request = request,
 			    .dir_fd = -EBADF,
 			    .err = err ? err : &own};
+	struct airlock_error why = {0};
 	backups_date(store_now(), b.date);
-	int rc = open_records(&b);
-	if (rc == 0)
+	int rc = open_records(&b, &why);
+	if (rc < 0)
+		rc = cannot(&b, &why);
+	else if (rc == 0)
 		rc = apply_execute(request, notes, b.err);
-	else if (rc > 0)
+	else
 		rc = request->undo ? undo_with_records(&b, notes) : apply_with_backups(&b, notes);
+	backups_done(&b);
+	return rc;
+}
+
+/* ── Applied already ── */
+
+static int back_up_applied(struct backups *b, struct strs *notes)
+{
+	const struct change_set *set = b->request->set;
+	struct airlock_error why = {0};
+	_cleanup_free_ bool *touched = calloc(set->n + 1, sizeof *touched);
+	if (!touched)
+		return base_oom(b->err);
+	for (size_t i = 0; i < set->n; i++)
+		touched[i] = set->v[i].state == CHANGE_APPLIED;
+	int rc = open_records(b, &why);
+	if (rc == 0)
+		return 0;
+	rc = rc < 0 ? rc : plan(b, &why);
+	rc = rc < 0 ? rc : make_all(b, &why);
+	if (rc < 0)
+		return take_back(b, touched, &why, notes);
+	if (write_down(b, touched, &why) < 0)
+		strs_addf(notes, "the records of the files are not up to date (airlock project scan): %s", why.message);
+	return 0;
+}
+
+int backups_adopt(const struct host *host, const struct apply_request *request, struct strs *notes,
+		  struct airlock_error *err)
+{
+	struct airlock_error own = {0};
+	struct backups b = {
+		.host = host, .request = request, .applied = true, .dir_fd = -EBADF, .err = err ? err : &own};
+	backups_date(store_now(), b.date);
+	int rc = back_up_applied(&b, notes);
 	backups_done(&b);
 	return rc;
 }

@@ -17,6 +17,10 @@
 int backups_execute(const struct host *host, const char *project_dir, const struct apply_request *request,
 		    struct strs *notes, struct airlock_error *err);
 
+/* The same for changes that were applied already, without a transaction (copies.h). */
+int backups_adopt(const struct host *host, const struct apply_request *request, struct strs *notes,
+		  struct airlock_error *err);
+
 /* "{id}-{date}-{basename}", the end of the basename cut off where it would be too long for a name. */
 void backups_name(char out[256], int64_t id, const char *date, const char *basename);
 /* The day of a time as YY-MM-DD, by the clock on the wall. */

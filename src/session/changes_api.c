@@ -2,8 +2,8 @@
 /* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
 #include "session/earlier.h"
 #include "session/backups.h"
+#include "session/copies.h"
 #include "session/history.h"
-#include "session/layers.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -270,6 +270,7 @@ int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **
 		e.runs = path_join(e.host.state_dir, "runs");
 		e.journal = layers_journal_dir(&e.host);
 		rc = e.runs && e.journal ? apply_recover(e.journal, e.runs, ret_count, &notes, err) : base_oom(err);
+		rc = rc < 0 ? rc : copies_recover(&e.host, ret_count, &notes, err);
 	}
 	for (size_t i = 0; i < notes.n; i++)
 		buf_printf(&out, "%s\n", notes.v[i]);

@@ -90,24 +90,6 @@ static int choose_in_flatpak(struct airlock_job *job, char **ret_because, struct
 	return *ret_because ? 0 : base_oom(err);
 }
 
-/* Does it work here, and can it do what the policy demands? */
-static int can_do(const struct airlock_job *job, const struct backend *b, struct airlock_error *reason)
-{
-	int rc = b->probe(&job->ctx, reason);
-	if (rc < 0 || !b->in_place || job->config->policy.changes == POLICY_CHANGES_DIRECT)
-		return rc;
-	return base_error(reason, AIRLOCK_ERR_UNAVAILABLE, "backend", b->name,
-			  "%s cannot capture changes; it can be had with --changes direct", b->name);
-}
-
-/* What could be had at the price of something is worth knowing beside how to get everything. */
-static void add_way_out(struct airlock_error *why)
-{
-	size_t n = strlen(why->hint);
-	(void)snprintf(why->hint + n, sizeof why->hint - n,
-		       "%sor use --changes direct: backend landlock can do that here", n ? "; " : "");
-}
-
 /* The first that has everything, else the first that works: also before one that does without namespaces. */
 static int choose_automatically(struct airlock_job *job, char **ret_because, struct airlock_error *err)
 {
@@ -115,18 +97,21 @@ static int choose_automatically(struct airlock_job *job, char **ret_because, str
 	job->backend = NULL;
 	for (const struct backend *const *b = backend_preference(); *b; b++) {
 		struct airlock_error reason = {0};
-		int rc = can_do(job, *b, &reason);
+		int rc = (*b)->probe(&job->ctx, &reason);
 		bool taken = !job->backend ? rc >= 0 : rc == 0 && !(*b)->in_place;
 		if (taken)
 			job->backend = *b;
 		if (rc == 0)
-			return 0;
+			break;
 		if (rc < 0 && why.code == 0)
 			why = reason;
-		else if (rc < 0 && (*b)->in_place && !reason.hint[0])
-			add_way_out(&why);
 	}
-	return job->backend ? 0 : fall_back(job, &why, ret_because, err);
+	if (!job->backend)
+		return fall_back(job, &why, ret_because, err);
+	if (job->backend->in_place)
+		strs_addf(&job->warnings, "isolation is partial, only %s can be had here: %s", job->backend->name,
+			  why.message);
+	return 0;
 }
 
 int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err)

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "change/apply.h"
+#include "session/copies.h"
 #include "session/history_read.h"
-#include "session/layers.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -146,7 +146,9 @@ int earlier_init(struct earlier *e, const struct airlock_settings *s, struct air
 	if (!e->runs || !e->journal || !e->locks)
 		return base_oom(err);
 	_cleanup_strs_ struct strs notes = STRS_INIT;
-	return apply_recover(e->journal, e->runs, NULL, &notes, err);
+	size_t count = 0;
+	rc = apply_recover(e->journal, e->runs, NULL, &notes, err);
+	return rc < 0 ? rc : copies_recover(&e->host, &count, &notes, err);
 }
 
 int earlier_open(struct earlier *e, const struct airlock_settings *s, const char *run, struct airlock_error *err)

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "session/copies.h"
 
 #include <string.h>
 
@@ -59,6 +60,9 @@ const char *airlock_job_explain(struct airlock_job *job)
 		buf_adds(&out, "NOT IN SANDBOX: nothing below is enforced but the environment and the timeout\n");
 	else if (job->backend->in_place)
 		buf_adds(&out, "nothing is mounted: what is listed below as mounts is granted, or not, where it is\n");
+	if (copies_wanted(job))
+		buf_adds(&out,
+			 "changes are found by comparing with a copy: the command writes to the project itself\n");
 	plan_print_text(job->plan, &out);
 	if (job->backend->profile) {
 		buf_adds(&out, "sandbox profile, airlock.sb:\n");
@@ -81,6 +85,7 @@ const char *airlock_job_explain_json(struct airlock_job *job)
 	(void)job->backend->describe(&job->ctx, job->plan, &argv, NULL);
 	json_open_object(&j, NULL);
 	json_string(&j, "backend", job->backend->name);
+	json_string(&j, "capture", layers_wanted(job) ? "overlay" : copies_wanted(job) ? "copy" : "none");
 	plan_print_json(job->plan, &j);
 	json_open_array(&j, "argv");
 	for (size_t i = 0; i < argv.n; i++)

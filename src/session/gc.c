@@ -11,6 +11,7 @@
 #include "fs/fs.h"
 #include "fs/walk.h"
 #include "session/config_api.h"
+#include "session/copies.h"
 #include "session/history.h"
 #include "session/history_read.h"
 #include "store/audit.h"
@@ -50,12 +51,12 @@ static bool is_crashed(struct gc *g, int runs_fd, const char *run)
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
 	bool layers = has_entry(runs_fd, run, "upper") || has_entry(runs_fd, run, "work");
 	return dir && layers && !has_entry(runs_fd, run, "changes") && !has_entry(runs_fd, run, HISTORY_FILE) &&
-	       !history_is_alive(dir);
+	       !history_is_alive(dir) && !copies_is_pending(&g->e.host, run);
 }
 
 static void sweep_layers(struct gc *g, int runs_fd, const char *run)
 {
-	static const char *const parts[] = {"upper", "work", "before"};
+	static const char *const parts[] = {"upper", "work", "before", "copy", "origins", "capture"};
 	strs_add(&g->layers, run);
 	if (g->dry_run)
 		return;
@@ -79,7 +80,7 @@ static bool waits_for_somebody(const struct change_set *set)
 static bool may_go(struct gc *g, int runs_fd, const char *run)
 {
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
-	if (!dir || history_is_alive(dir))
+	if (!dir || history_is_alive(dir) || copies_is_pending(&g->e.host, run))
 		return false;
 	if (!has_entry(runs_fd, run, "changes"))
 		return true;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fs/fs.h"
 #include "session/aliases.h"
+#include "session/copies.h"
 #include "session/layers.h"
 #include "session/world.h"
 
@@ -152,18 +153,11 @@ static int check_changes(const struct airlock_job *job, struct airlock_error *er
 	const struct policy *p = &job->config->policy;
 	bool captures = p->changes == POLICY_CHANGES_ASK || p->changes == POLICY_CHANGES_HOLD ||
 			p->changes == POLICY_CHANGES_DISCARD;
-	if (!job->backend->in_place || p->changes == POLICY_CHANGES_DIRECT || job->cannot_run.code)
-		return 0;
-	/* Landlock is a sandbox: what it cannot do must be given up by somebody, not by itself. */
-	bool asked = p->changes_asked && job->backend != &backend_passthrough;
-	if (!captures && !asked)
+	if (job->backend != &backend_passthrough || !captures)
 		return 0;
 	const char *mode = policy_changes_name(p->changes);
 	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "changes", mode,
-		   job->backend == &backend_passthrough
-			   ? "changes cannot be captured without a sandbox, so \"%s\" is not to be had"
-			   : "changes cannot be captured by this backend, so \"%s\" is not to be had",
-		   mode);
+		   "changes cannot be captured without a sandbox, so \"%s\" is not to be had", mode);
 	return base_hint(err, "use --changes direct: the command writes straight to the project");
 }
 
@@ -178,10 +172,6 @@ static int live_without_mounts(struct airlock_job *job, struct airlock_error *er
 	if (rc < 0)
 		return rc;
 	strs_addf(&p->env_set, "TMPDIR=%s", tmp);
-	if (p->changes != POLICY_CHANGES_DIRECT)
-		strs_add(&job->warnings,
-			 "changes cannot be held back with backend landlock: the command writes straight to the "
-			 "project");
 	return p->env_set.failed ? base_oom(err) : 0;
 }
 
@@ -300,7 +290,24 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 	in.hidden = hidden.v;
 	in.n_hidden = hidden.n;
 	in.in_place = job->backend->in_place;
-	rc = plan_build(&in, &job->plan, err);
+	return plan_build(&in, &job->plan, err);
+}
+
+/* With layers where they can be had, else with copies: then the roots are in the plan as they are. */
+static int plan_capture(struct airlock_job *job, const struct airlock_settings *s, const struct strs *argv,
+			const char *cwd, bool network, struct airlock_error *err)
+{
+	int rc = build_plan(job, s, argv, cwd, network, err);
+	if (rc == 0 && layers_wanted(job))
+		rc = layers_preflight(job, err);
+	if (rc == 0 && layers_wanted(job) && !layers_fit(job)) {
+		job->by_copy = true;
+		plan_free(job->plan);
+		job->plan = NULL;
+		rc = build_plan(job, s, argv, cwd, network, err);
+	}
+	if (rc == 0 && copies_wanted(job))
+		rc = copies_preflight(job, err);
 	if (rc == 0)
 		strs_add_all(&job->warnings, &job->plan->notes);
 	return rc;
@@ -353,9 +360,7 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	if (rc == 0 && !job->workspace.dir)
 		rc = fs_make_private_dir(job->host.playground, err);
 	if (rc == 0)
-		rc = build_plan(job, s, &argv, cwd, network, err);
-	if (rc == 0 && layers_wanted(job))
-		rc = layers_preflight(job, err);
+		rc = plan_capture(job, s, &argv, cwd, network, err);
 	if (rc == 0)
 		rc = job_check_working_dir(job, wanted_dir ? cwd : NULL, err);
 	if (rc == 0 && !(job->command_line = as_shell_line(s, &argv)))

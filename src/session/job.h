@@ -30,6 +30,7 @@ struct airlock_job {
 	int64_t earlier_id;
 	struct airlock_error not_remembered; /* why an answer that was to be remembered was not */
 	struct airlock_error cannot_run;     /* the backend can be explained but not run here; code 0: it can */
+	bool by_copy;			     /* the backend could have layers, but not over these roots */
 	bool yes, pty;
 	char *session;		   /* what "for this session" is; NULL: nothing that could be recognized again */
 	char *command_line;	   /* what runs, as one shell line */

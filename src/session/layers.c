@@ -6,6 +6,7 @@
 #include "change/apply.h"
 #include "fs/fs.h"
 #include "session/backups.h"
+#include "session/copies.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 
 bool layers_wanted(const struct airlock_job *job)
 {
-	return job->config->policy.changes != POLICY_CHANGES_DIRECT && !job->backend->in_place;
+	return job->config->policy.changes != POLICY_CHANGES_DIRECT && !job->backend->in_place && !job->by_copy;
 }
 
 char *layers_journal_dir(const struct host *host)
@@ -100,10 +101,6 @@ static int check_root(const struct airlock_job *job, const char *root, struct ai
 	const char *state_dir = state ? state : job->host.state_dir;
 	if (path_is_beneath(state_dir, root) || path_is_beneath(root, state_dir))
 		return cannot(root, "airlock's own state lies in it; point XDG_STATE_HOME somewhere else", err);
-	if (geteuid() != 0 && st.st_uid == geteuid() && st.st_gid != getegid())
-		return cannot(root,
-			      "it belongs to a group that is not your own, which cannot be kept in a user namespace",
-			      err);
 	return 0;
 }
 
@@ -113,6 +110,16 @@ int layers_preflight(const struct airlock_job *job, struct airlock_error *err)
 	for (size_t i = 0; rc == 0 && i < job->plan->roots.n; i++)
 		rc = check_root(job, job->plan->roots.v[i], err);
 	return rc < 0 ? rc : check_mounts(job->plan, err);
+}
+
+/* Copying up a file of a group that the user namespace does not know fails. */
+bool layers_fit(const struct airlock_job *job)
+{
+	struct stat st;
+	for (size_t i = 0; geteuid() != 0 && i < job->plan->roots.n; i++)
+		if (stat(job->plan->roots.v[i], &st) == 0 && st.st_uid == geteuid() && st.st_gid != getegid())
+			return false;
+	return true;
 }
 
 /* The overlay's top directory shows the attributes of the upper one: make them those of the root. */
@@ -168,7 +175,8 @@ static int make_layer(struct session_layers *c, const char *root, const char *ru
 int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
 		 struct airlock_error *err)
 {
-	c->enabled = layers_wanted(job);
+	c->by_copy = copies_wanted(job);
+	c->enabled = c->by_copy || layers_wanted(job);
 	if (!c->enabled)
 		return 0;
 	const struct strs *roots = &job->plan->roots;
@@ -182,6 +190,10 @@ int layers_begin(struct session_layers *c, const struct airlock_job *job, const 
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		c->layers[i] = (struct backend_layer){c->paths.v[i * 3], c->paths.v[i * 3 + 1], c->paths.v[i * 3 + 2]};
 	c->n_layers = roots->n;
+	if (rc == 0 && c->by_copy) {
+		c->n_layers = 0; /* nothing is mounted */
+		rc = copies_begin(c, job, run_dir, err);
+	}
 	return rc;
 }
 
@@ -239,13 +251,20 @@ static int decide(struct session_layers *c, const struct airlock_job *job, const
 		  const struct supervise_result *result)
 {
 	struct gate_rules rules = {.hold = &job->config->gate_hold, .allow = &job->config->gate_allow};
+	enum policy_changes mode = job->config->policy.changes;
 	int rc = change_scan(c->set, &c->notes, &c->error);
+	if (rc == 0)
+		rc = gate_judge(c->set, &rules, &c->error);
+	if (c->by_copy) {
+		bool stay = mode == POLICY_CHANGES_APPLY && !unfinished(result);
+		rc = copies_settle(c, &job->host, run_dir, rc, stay);
+		if (rc > 0)
+			return 0;
+		/* Now that they are in a layer, what kept the gate from reading can be opened up. */
+		rc = rc < 0 ? rc : gate_judge(c->set, &rules, &c->error);
+	}
 	if (rc < 0 || c->set->n == 0)
 		return rc < 0 ? rc : 0;
-	rc = gate_judge(c->set, &rules, &c->error);
-	if (rc < 0)
-		return rc;
-	enum policy_changes mode = job->config->policy.changes;
 	if (mode == POLICY_CHANGES_DISCARD)
 		discard_all(c);
 	else if (unfinished(result))
@@ -289,6 +308,8 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 		return;
 	}
 	bool saved = decide(c, job, run_dir, result) > 0;
+	if (c->unsettled)
+		return;
 	_cleanup_free_ char *record = saved ? NULL : path_join(run_dir, "changes");
 	saved = saved || (record && change_set_save(c->set, record, &c->error) == 0);
 	remove_leftovers(run_dir, saved && c->set->n == 0 && c->error.code == 0);
@@ -300,6 +321,8 @@ void layers_done(struct session_layers *c)
 	strs_done(&c->paths);
 	strs_done(&c->notes);
 	free(c->layers);
+	copy_origins_done(&c->origins);
+	lock_release(&c->lock);
 	*c = (struct session_layers){0};
 }
 

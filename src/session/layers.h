@@ -2,12 +2,17 @@
 /* A run's layers: made before it, read and decided about after it. */
 #pragma once
 
-#include "change/change.h"
+#include "change/copy.h"
+#include "change/lock.h"
 #include "session/job.h"
 #include "supervise/supervise.h"
 
 struct session_layers {
 	bool enabled;
+	bool by_copy;	/* copies.h: there is no layer while the command runs */
+	bool unsettled; /* by copy, and what must not stay could not be put back: the next start tries again */
+	struct copy_origins origins;
+	struct lock lock;	/* by copy: one run at a time in a root */
 	struct change_set *set; /* NULL when not enabled, or when the scan failed */
 	struct strs paths;	/* behind layers: root, upper, work of each */
 	struct backend_layer *layers;
@@ -17,11 +22,15 @@ struct session_layers {
 	bool discarded;
 };
 
-/* Does this job's mode capture changes? */
+/* Does this job's mode capture changes, in layers? */
 bool layers_wanted(const struct airlock_job *job);
 
-/* Can it be done here, as far as can be said before? AIRLOCK_ERR_UNAVAILABLE with the reason and the way out. */
+/* Can changes in the roots be captured at all, as far as can be said before? AIRLOCK_ERR_UNAVAILABLE with the reason and the
+ * way out. */
 int layers_preflight(const struct airlock_job *job, struct airlock_error *err);
+
+/* Can an overlay be put over the roots? Where it cannot they are captured by copy. */
+bool layers_fit(const struct airlock_job *job);
 
 /* Makes upper/overlayN and work/workN in the run's directory. */
 int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,

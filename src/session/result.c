@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "session/copies.h"
 
 #include <string.h>
 
@@ -28,11 +29,13 @@ static void add_isolation(struct json *j, const struct airlock_job *job, enum ba
 	json_open_object(j, "isolation");
 	json_string(j, "backend", job->backend->name);
 	json_string(j, "profile", job->plan->profile);
-	json_string(j, "filesystem", grade_name(iso.filesystem));
+	/* Captured by copy, the command works on the project itself, and others' changes cannot be told from its own. */
+	json_string(j, "filesystem", grade_name(copies_wanted(job) ? BACKEND_PARTIAL : iso.filesystem));
 	json_string(j, "network", !iso.network_isolated ? "none" : iso.network_blocked ? "blocked" : "allowed");
 	json_string(j, "processes", grade_name(iso.processes));
 	json_string(j, "syscalls", grade_name(iso.syscalls));
 	json_string(j, "limits", grade_name(job->backend == &backend_passthrough ? BACKEND_NONE : limits));
+	json_string(j, "capture", layers_wanted(job) ? "overlay" : copies_wanted(job) ? "copy" : "none");
 	json_close(j);
 }
 

@@ -7,6 +7,7 @@
 #include "change/apply.h"
 #include "fs/fs.h"
 #include "layer/monitor.h"
+#include "session/copies.h"
 #include "session/history.h"
 #include "session/warm.h"
 
@@ -70,7 +71,9 @@ static int recover_first(const struct host *host, struct airlock_error *err)
 {
 	_cleanup_free_ char *journal = layers_journal_dir(host), *runs = path_join(host->state_dir, "runs");
 	_cleanup_strs_ struct strs notes = STRS_INIT;
-	return journal && runs ? apply_recover(journal, runs, NULL, &notes, err) : base_oom(err);
+	size_t count = 0;
+	int rc = journal && runs ? apply_recover(journal, runs, NULL, &notes, err) : base_oom(err);
+	return rc < 0 ? rc : copies_recover(host, &count, &notes, err);
 }
 
 int run_begin(struct airlock_run *run, struct airlock_error *err)

@@ -23,6 +23,7 @@ from . import file_ops, trees
 HERE = Path(__file__).resolve().parent
 OTHER_PLACE = "/dev/shm"
 CAPABILITY_VERSION = 0x20080522
+IN_PLACE = ("landlock",)  # nothing is mounted: changes are captured by comparing with a copy
 HELD_BY_ITSELF = ("special file", "a named pipe", "leads out of the project", "made executable", "its directory waits",
                   "something in it is kept", "it belongs to something that waits")
 

@@ -227,10 +227,10 @@ def carry_out_random(folder, rng, links):
 class Case:
     """A tree and operations on it, from a seed. The operations come with the first run, and are there for later ones."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, links=True):
         rng = random.Random(seed)
         self.seed = seed
-        self.links = rng.random() < 0.2
+        self.links = rng.random() < 0.2 and links
         self.way = rng.choice(("apply", "apply", "apply", "parts", "discard"))
         self.tree_seed, self.order_seed, self.operations_seed = rng.random(), rng.random(), rng.random()
         self.operations = None
@@ -285,7 +285,8 @@ class Run:
         return self.result["changes"]["files"]
 
     def look(self):
-        return trees.look(self.world.project)
+        tree = trees.look(self.world.project)
+        return without_overlays_own(tree) if self.world.backend in world.IN_PLACE else tree
 
     def wrong_after(self, after):
         changed = set(trees.expected_changes(self.before, after))
@@ -395,7 +396,7 @@ def fuzz(seeds, build, backend, places):
     tried = 0
     for seed in seeds:
         tried += 1
-        case = Case(seed)
+        case = Case(seed, backend not in world.IN_PLACE)
         faults = attempt(case, build, backend, places)
         if faults:
             return [short(line) for line in story(case, build, backend, places, faults)], tried
@@ -416,7 +417,7 @@ def main(build, seed=None):
     layouts = {"on one file system": {}, "state elsewhere": {"state_in": other}, "project elsewhere": {"project_in": other}}
     for backend in world.backends():
         for name, places in layouts.items():
-            share = 2 if not places else 4
+            share = (2 if not places else 4) * (2 if backend in world.IN_PLACE else 1)
             first = int(seed) if seed else random.randrange(10**6, 10**9) if seconds else SEED * 1000 + share * 100
             seeds = [first] if seed else seeds_for(seconds / share, first) if seconds else range(first, first + RUNS // share)
             title = f"random operations, {name}, with {backend}"

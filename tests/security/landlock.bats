@@ -29,24 +29,18 @@ without_namespaces() {
 	assert_file new hello
 }
 
-@test "holding changes back is refused, with the way out" {
-	local mode
-	for mode in hold ask discard apply; do
-		run_airlock run --json --changes $mode -c 'echo x >new'
-		assert_refused unavailable
-		assert_json 'use --changes direct: the command writes straight to the project' error hint
-		assert_absent new
-	done
-	run_airlock run --profile strict -c 'echo x >new'
-	assert_status 125
-	assert_absent new
-}
-
-@test "the profile's own mode becomes direct, and airlock says so" {
-	run_airlock run -c 'echo x >new'
-	assert_status 0
-	assert_stderr_contains 'the command writes straight to the project'
+@test "changes are captured, whatever becomes of them" {
+	run_airlock run --json -c 'echo x >new'
+	assert_json applied changes state
+	assert_json copy isolation capture
 	assert_file new x
+	local mode
+	for mode in hold ask discard; do
+		run_airlock run --json --changes $mode -c 'rm new; echo y >other'
+		assert_status 0
+		assert_file new x
+		assert_absent other
+	done
 }
 
 @test "nothing outside the project can be written, made, moved, emptied or removed" {
@@ -157,19 +151,18 @@ signal.pause()' "$HOME/socket" >"$BATS_TEST_TMPDIR/port" 3>&- &
 	assert_file "$XDG_DATA_HOME/airlock/playground/kept" kept
 }
 
-@test "auto takes it where no user namespace can be had, and only when it can do what is asked" {
+@test "auto takes it where no user namespace can be had, and says so" {
 	unshare --user --map-root-user true 2>/dev/null || skip "needs: user namespaces"
 	unset AIRLOCK_BACKEND
 	without_namespaces "$AIRLOCK" run --json --changes direct -- cat file
 	assert_status 0
 	assert_json landlock isolation backend
-	without_namespaces "$AIRLOCK" run --json -- cat file
-	assert_refused unavailable
-	[[ $(json_get error hint) == *'or use --changes direct: backend landlock can do that here' ]] || fail "expected the way out"
-	write_config '[sandbox]' 'fallback_on_unavailable = "warn"'
-	without_namespaces "$AIRLOCK" run --json -- cat file
+	assert_stderr_contains 'isolation is partial, only landlock can be had here'
+	without_namespaces "$AIRLOCK" run --json --hold -- sh -c 'echo x >>file'
 	assert_status 0
-	assert_json passthrough isolation backend
+	assert_json landlock isolation backend
+	assert_json held changes state
+	assert_file file original
 }
 
 @test "an outer airlock without nested leaves the inner one Landlock" {

@@ -482,6 +482,8 @@ static void every_key_has_a_row_in_order(void **state)
 {
 	struct world *w = *state;
 	static const char *const keys[] = {
+		"capture.copy_files",
+		"capture.copy_size",
 		"gate.allow",
 		"gate.hold",
 		"profiles.moderate.blocked_paths",
