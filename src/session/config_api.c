@@ -14,6 +14,8 @@
 #define PROJECT_FILE ".airlock.toml"
 #define PROJECT_FILE_MAX (1 << 20)
 
+#define BUILTIN_SHOWN 120
+
 /* What a configuration question needs to know; no command, no plan. */
 struct context {
 	struct host host;
@@ -76,13 +78,27 @@ int config_of_settings(const struct airlock_settings *s, struct config **ret, st
 	return rc;
 }
 
+/* Hundreds of built-in paths would hide everything else; what somebody wrote is shown whole. */
+static void add_value(struct buf *out, const struct config_value *v)
+{
+	size_t len = strlen(v->value), shown = len;
+	if (strcmp(v->source, "built-in") == 0 && len > BUILTIN_SHOWN) {
+		shown = BUILTIN_SHOWN;
+		while (shown > 0 && v->value[shown - 1] != ' ')
+			shown--;
+	}
+	text_add_escaped(out, v->value, shown);
+	if (shown < len)
+		buf_adds(out, "... (--json shows all)");
+}
+
 static void values_text(const struct config *config, struct buf *out)
 {
 	for (size_t i = 0; i < config->n_values; i++) {
 		const struct config_value *v = &config->values[i];
 		text_add_escaped(out, v->key, strlen(v->key));
 		buf_adds(out, " = ");
-		text_add_escaped(out, v->value, strlen(v->value));
+		add_value(out, v);
 		buf_adds(out, "    # ");
 		text_add_escaped(out, v->source, strlen(v->source));
 		buf_adds(out, v->ignored ? " (left out: the project is not trusted)\n" : "\n");

@@ -54,6 +54,18 @@ EOF_PYTHON
 	assert_value profiles.moderate.timeout '"30m"' --timeout
 }
 
+@test "config show for people: a value a line with its source, built-in lists cut short" {
+	write_config '[profiles.moderate]' "readonly_paths = [$(printf '"/srv/%s", ' {1..60})]" 'timeout = "5m"'
+	project_config '[profiles.moderate]' 'timeout = "20m"'
+	run_airlock config show
+	assert_status 0
+	assert_stdout_contains "profiles.moderate.timeout = \"5m\"    # $CONFIG:3"
+	assert_stdout_contains '(left out: the project is not trusted)'
+	assert_stdout_contains '"/srv/60"'
+	grep -qE '^profiles.moderate.blocked_paths = \["/etc/shadow", .*\.\.\. \(--json shows all\) +# built-in$' <<<"$stdout" ||
+		fail "blocked_paths is not cut short"
+}
+
 @test "the same order decides what a command really gets" {
 	each_backend in_force
 }

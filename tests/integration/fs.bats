@@ -47,6 +47,19 @@ assert_error() {
 	[ "$(find "$WS" | wc -l)" -eq 2 ]
 }
 
+@test "write and edit keep extended attributes" {
+	echo old >"$WS/f"
+	python3 -c 'import os, sys
+for name in ("user.one", "user.two"):
+    os.setxattr(sys.argv[1], name, name.encode())' "$WS/f" || skip "needs: extended attributes"
+	put f new
+	fs edit f --old e --new E
+	assert_file "$WS/f" nEw
+	[ "$(python3 -c 'import os, sys
+print(sorted((name, os.getxattr(sys.argv[1], name)) for name in os.listxattr(sys.argv[1])))' "$WS/f")" = \
+		"[('user.one', b'user.one'), ('user.two', b'user.two')]" ]
+}
+
 @test "read counts lines from 0 and says where to go on" {
 	printf 'a\nb\nc\nd' >"$WS/f"
 	fs read f --offset 1 --limit 2 --json
@@ -84,6 +97,8 @@ assert_error() {
 	assert_status 1
 	assert_error not_found
 	fs edit f --old '' --new z --json
+	assert_error invalid
+	fs edit f --old y --new y --json
 	assert_error invalid
 	fs edit f --old y --new Y --json
 	assert_json 1 occurrences
@@ -318,4 +333,10 @@ assert_error() {
 	assert_status 2
 	fs glob a b c
 	assert_status 2
+	fs grep $'two\nlines' --json
+	assert_error invalid
+	fs grep "$(head -c 100000 /dev/zero | tr '\0' x)" --json
+	assert_error limit
+	fs --bind-ro /usr:/ ls --json
+	assert_error invalid
 }

@@ -75,6 +75,8 @@ json() {
 	"$AIRLOCK" run --yes --no-sandbox -c true
 	run_airlock show last --json
 	[ "$(json 'd["questions"][0]["reasons"], d["questions"][0]["answer"], d["changes"]["state"]')" = "(['unsandboxed'], 'yes', 'direct')" ]
+	run_airlock show last
+	grep -qE '^asked +.*\? yes$' <<<"$stdout" || fail "the question is not shown"
 	"$AIRLOCK" run --no-sandbox -c 'echo never' </dev/null || true
 	run_airlock log --json
 	id=$(json 'd["runs"][0]["run"]')

@@ -32,6 +32,8 @@ add_project() {
 	add_project
 	run_airlock project list --json
 	[ "$(json '[(p["path"], p["files"]) for p in d["projects"]]')" = "[('$(pwd -P)', 2)]" ]
+	run_airlock project list
+	assert_stdout "     2 files  $(pwd -P)"
 	run_airlock project show --json
 	[ "$(json 'd["roots"][0]["path"]')" = "$(pwd -P)" ]
 	run_airlock project remove
@@ -167,6 +169,8 @@ add_project() {
 	backup=$(json 'd["backups"][0]["backup"]')
 	[ "$(cat "$backup")" = original ]
 	[ "$(stat -c %h "$backup")" -eq 2 ]
+	run_airlock backups
+	assert_stdout "$TODAY  $(pwd -P)/file"
 	run_airlock backups unknown --json
 	[ "$(json 'd["backups"]')" = "[]" ]
 }
