@@ -90,7 +90,8 @@ static void worktrees_and_submodules_are_not_held(void **state)
 	forget("sub");
 }
 
-/* Puts path into the index of the layer under a name of the same length that git would accept, then renames it there. */
+/* Puts path into the index of the layer under a name of the same length that git would accept, then renames it there. The
+ * shell looks at both for $. */
 static void forge_index(int version, const char *accepted, const char *path)
 {
 	forget("live");
@@ -98,10 +99,10 @@ static void forge_index(int version, const char *accepted, const char *path)
 	put_dir("live", "");
 	shell("git init -q layer && cd layer && export GIT_INDEX_VERSION=%d && "
 	      "for i in 1 2 3; do echo $i >f$i; done && git add . && "
-	      "git update-index --add --cacheinfo 100755,$(git hash-object -w f1),'%s' && "
+	      "git update-index --add --cacheinfo 100755,$(git hash-object -w f1),\"%s\" && "
 	      "python3 -c 'import os, sys; a, b = map(os.fsencode, sys.argv[1:]); p = \".git/index\"; "
 	      "d = open(p, \"rb\").read(); assert a in d and d[7] == %d; "
-	      "open(p, \"wb\").write(d.replace(a, b))' '%s' '%s'",
+	      "open(p, \"wb\").write(d.replace(a, b))' \"%s\" \"%s\"",
 	      version, accepted, version, accepted, path);
 	judge_layer();
 }
@@ -121,6 +122,14 @@ static void an_index_with_paths_into_git_is_held(void **state)
 		forge_index(i, "aa/bb/x", "aa/../x");
 		assert_change(".git/index", bad);
 		forge_index(i, "a/bb", "//bb");
+		assert_change(".git/index", bad);
+	}
+	/* Names longer than the index can say in a number. */
+#define LONG "$(printf 'directory/%.0s' $(seq 420))"
+	for (int i = 2; i <= 4; i += 2) {
+		forge_index(i, LONG "xgit/hooks/a", LONG "xgit/hooks/b");
+		assert_change(".git/index", NULL);
+		forge_index(i, LONG "xgit/hooks/a", LONG ".git/hooks/a");
 		assert_change(".git/index", bad);
 	}
 	shell("rm -rf layer && git init -q --object-format=sha256 layer && cd layer && echo x >f && git add f");
