@@ -4,24 +4,12 @@
 
 #include "base/error.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "fs/fs.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ── Backend ── */
-
-static int no_such_backend(const char *name, struct airlock_error *err)
-{
-	static const char *const known[] = {"auto",	"native",      "bubblewrap", "landlock",
-					    "seatbelt", "passthrough", NULL};
-	base_error(err, AIRLOCK_ERR_USAGE, "backend", name, "there is no backend \"%s\"", name);
-	const char *near = text_nearest(name, known);
-	if (near)
-		base_hint(err, "did you mean \"%s\"?", near);
-	return AIRLOCK_ERR_USAGE;
-}
 
 /* Behind whatever else there is to do about it, when there is room. */
 static void mention_doctor(struct airlock_error *err)
@@ -123,7 +111,7 @@ int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, 
 		return choose_automatically(job, ret_unsandboxed_because, err);
 	job->backend = backend_by_name(name);
 	if (!job->backend)
-		return no_such_backend(name, err);
+		return base_error(err, AIRLOCK_ERR_INTERNAL, "backend", name, "backend \"%s\" was not checked", name);
 	if (job->backend == &backend_passthrough) {
 		const char *source = job->config->enabled ? job->config->backend_source : job->config->enabled_source;
 		*ret_unsandboxed_because = strdup(source ? source : "passthrough");

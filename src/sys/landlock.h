@@ -55,7 +55,3 @@ static inline long sys_landlock_add(int ruleset, const struct sys_landlock_benea
 	return raw_call4(__NR_landlock_add_rule, ruleset, 1, rule, 0);
 }
 
-static inline long sys_landlock_restrict(int ruleset)
-{
-	return raw_call2(__NR_landlock_restrict_self, ruleset, 0);
-}

@@ -283,19 +283,27 @@ static int set_attributes(const void *arg)
 	       setxattr("acl", "system.posix_acl_access", acl, sizeof acl, 0) |
 	       setxattr("dacl", "system.posix_acl_default", acl, sizeof acl, 0) |
 	       setxattr("same", "user.y", large, sizeof large, 0) | removexattr("same", "user.y") |
-	       setxattr("renamed", "user.z", "1", 1, 0) | removexattr("renamed", "user.x") | chmod("mode", 0600);
+	       setxattr("renamed", "user.z", "1", 1, 0) | removexattr("renamed", "user.x") | chmod("mode", 0600) |
+	       removexattr("several", "user.a") | setxattr("several", "user.a", "1", 1, 0) | /* now the last of them */
+	       setxattr("severed", "user.b", "2", 1, 0);
 }
 
 static const char *check_attributes(const char *dir)
 {
-	EXPECT(world_make(dir, "umask 022; for f in new other removed acl same renamed mode; do echo 1 >$f; done; "
+	EXPECT(world_make(dir, "umask 022; for f in new other removed acl same renamed mode several severed; do echo 1 "
+			       ">$f; done; "
 			       "mkdir dir dacl") == 0);
 	static const char *const with[] = {"lower/other", "lower/removed", "lower/same", "lower/renamed"};
 	for (size_t i = 0; i < AL_ARRAY_LEN(with); i++)
 		EXPECT(setxattr(in_dir(dir, with[i]), "user.x", "1", 1, 0) == 0);
+	static const char *const with_both[] = {"lower/several", "lower/severed"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(with_both); i++)
+		EXPECT(setxattr(in_dir(dir, with_both[i]), "user.a", "1", 1, 0) == 0 &&
+		       setxattr(in_dir(dir, with_both[i]), "user.b", "1", 1, 0) == 0);
 	EXPECT(world_call(dir, set_attributes, NULL) == 0);
 	const char *found = world_found(dir);
-	EXPECT(strcmp(found, "mf acl\nmd dacl\nmd dir\nmf mode\nmf new\nmf other\nmf removed\nmf renamed") == 0);
+	EXPECT(strcmp(found,
+		      "mf acl\nmd dacl\nmd dir\nmf mode\nmf new\nmf other\nmf removed\nmf renamed\nmf severed") == 0);
 	return NULL;
 }
 
