@@ -3,13 +3,16 @@
 
 #include "change_list.h"
 #include "decide.h"
+#include "waiting.h"
 
 static int apply(const struct invocation *inv, const char *run, bool force, struct airlock_error *err)
 {
 	static const struct decide_words words = {"applied", "nothing to apply"};
 	size_t count = 0;
 	char *text = NULL;
+	waiting_begin("applying");
 	int rc = airlock_changes_apply(inv->settings, run, decide_paths(inv), force, &count, &text, err);
+	waiting_end();
 	if (rc >= 0)
 		rc = decide_tell(inv, run, count, text, &words, err);
 	airlock_free(text);

@@ -3,13 +3,16 @@
 
 #include "change_list.h"
 #include "decide.h"
+#include "waiting.h"
 
 static int discard(const struct invocation *inv, const char *run, struct airlock_error *err)
 {
 	static const struct decide_words words = {"discarded", "nothing to discard"};
 	size_t count = 0;
 	char *text = NULL;
+	waiting_begin("discarding");
 	int rc = airlock_changes_discard(inv->settings, run, decide_paths(inv), &count, &text, err);
+	waiting_end();
 	if (rc >= 0)
 		rc = decide_tell(inv, run, count, text, &words, err);
 	airlock_free(text);

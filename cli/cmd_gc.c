@@ -5,14 +5,18 @@
 
 #include <airlock/history.h>
 
+#include "waiting.h"
 int cmd_gc(const struct invocation *inv, struct airlock_error *err)
 {
 	bool dry_run = false;
 	char *text = NULL;
 	size_t count = 0;
 	int rc = arguments_flag(&inv->args, "dry-run", &dry_run, err);
-	if (rc >= 0)
+	if (rc >= 0) {
+		waiting_begin("cleaning up");
 		rc = airlock_gc(inv->settings, dry_run, inv->json, &text, &count, err);
+		waiting_end();
+	}
 	if (rc < 0)
 		return rc;
 	(void)fputs(text, stdout);

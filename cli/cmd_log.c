@@ -62,7 +62,10 @@ int cmd_log(const struct invocation *inv, struct airlock_error *err)
 		return rc;
 	if (count == 0 && !inv->json)
 		output_say("no runs yet");
-	(void)fputs(text, stdout);
+	if (inv->json)
+		(void)fputs(text, stdout);
+	else
+		output_list(text);
 	airlock_free(text);
 	return 0;
 }

@@ -2,17 +2,16 @@
 #include "commands.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include <airlock/history.h>
 
 #include "output.h"
+#include "waiting.h"
 
-/* One line that is written over and over, for a person who waits. */
 static void show_progress(size_t seen, void *data)
 {
 	(void)data;
-	(void)fprintf(stderr, "\rairlock: %zu looked at", seen);
+	waiting_count(seen);
 }
 
 static int print(int rc, char *text)
@@ -26,22 +25,18 @@ static int print(int rc, char *text)
 int cmd_project_scan(const struct invocation *inv, struct airlock_error *err)
 {
 	char *text = NULL;
-	int has_person = isatty(STDERR_FILENO);
-	int rc = airlock_project_scan(inv->settings, inv->operand, has_person ? show_progress : NULL, NULL, inv->json,
-				      &text, err);
-	if (has_person)
-		(void)fputs("\r\033[K", stderr);
+	waiting_begin("looking at the files");
+	int rc = airlock_project_scan(inv->settings, inv->operand, show_progress, NULL, inv->json, &text, err);
+	waiting_end();
 	return print(rc, text);
 }
 
 int cmd_project_add(const struct invocation *inv, struct airlock_error *err)
 {
 	char *text = NULL;
-	int has_person = isatty(STDERR_FILENO);
-	int rc = airlock_project_add(inv->settings, inv->operand, has_person ? show_progress : NULL, NULL, inv->json,
-				     &text, err);
-	if (has_person)
-		(void)fputs("\r\033[K", stderr);
+	waiting_begin("looking at the files");
+	int rc = airlock_project_add(inv->settings, inv->operand, show_progress, NULL, inv->json, &text, err);
+	waiting_end();
 	return print(rc, text);
 }
 

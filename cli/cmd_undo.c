@@ -7,6 +7,7 @@
 #include "change_list.h"
 #include "decide.h"
 #include "output.h"
+#include "waiting.h"
 
 /* `airlock undo [RUN] [PATH...]`: what was meant. */
 struct request {
@@ -65,7 +66,9 @@ static int undo(const struct invocation *inv, const struct request *r, bool forc
 	static const struct decide_words redone = {"applied again", "nothing to undo"};
 	size_t count = 0;
 	char *run = NULL, *text = NULL;
+	waiting_begin("undoing");
 	int rc = airlock_changes_undo(inv->settings, r->run, r->paths, force, &count, &run, &text, err);
+	waiting_end();
 	if (rc >= 0)
 		rc = decide_tell(inv, run, count, text, r->is_redo ? &redone : &undone, err);
 	airlock_free(run);

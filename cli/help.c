@@ -198,9 +198,9 @@ void help_welcome(void)
 {
 	(void)printf("airlock %s: runs commands where they cannot hurt you\n\n", airlock_version());
 	(void)printf("What you would do next:\n");
-	entry("airlock doctor", 28, "see what this machine can do");
-	entry("airlock run -- make test", 28, "run a program; it can change only this project");
-	entry("airlock explain -- make test", 28, "what it could see and touch, and why");
-	entry("airlock shell", 28, "look around inside");
-	entry("airlock help", 28, "everything else");
+	entry("airlock doctor", 32, "see what this machine can do");
+	entry("airlock run -- make test", 32, "run a program; it can change only this project");
+	entry("airlock undo", 32, "take back what the last run changed");
+	entry("airlock run --hold -- ./script", 32, "look first: airlock review shows what it would change");
+	entry("airlock help", 32, "everything else");
 }

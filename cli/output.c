@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 int output_fail(struct airlock_error *err, int code, const char *subject, const char *fmt, ...)
@@ -89,6 +90,26 @@ size_t output_lines(const char *text, size_t max)
 		text += len + (text[len] == '\n');
 	}
 	return left;
+}
+
+static void put_cut(const char *line, size_t len, size_t width)
+{
+	size_t fits = airlock_text_columns(line, len) <= width ? len : airlock_text_fit(line, len, width - 1);
+	(void)printf("%.*s%s\n", (int)fits, line, fits < len ? "…" : "");
+}
+
+void output_list(const char *text)
+{
+	struct winsize size;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 2) {
+		(void)fputs(text, stdout);
+		return;
+	}
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		put_cut(text, len, size.ws_col);
+		text += len + (text[len] == '\n');
+	}
 }
 
 void output_path(const char *path)

@@ -26,6 +26,9 @@ void output_inert(const char *line); /* one line that is inert already */
 /* The first lines of a text that is inert already, at most max, indented, on stderr. Returns how many are left. */
 size_t output_lines(const char *text, size_t max);
 
+/* Inert lines on stdout. On a terminal a line that is too long for it is cut, so that a list stays a list. */
+void output_list(const char *text);
+
 /* A path of the user's on stdout: exact for a program that reads it, inert for a person at a terminal. */
 void output_path(const char *path);
 

@@ -7,6 +7,7 @@
 
 #include "decide.h"
 #include "output.h"
+#include "waiting.h"
 
 char *review_path(const struct change_item *c)
 {
@@ -36,8 +37,11 @@ bool review_apply(struct review *r, const char *const *paths)
 	int rc = decide_confirm(r->settings, r->list.run, paths, false, &err);
 	if (rc == AIRLOCK_ERR_DENIED)
 		return false;
-	if (rc >= 0)
+	if (rc >= 0) {
+		waiting_begin("applying");
 		rc = airlock_changes_apply(r->settings, r->list.run, paths, false, &count, &text, &err);
+		waiting_end();
+	}
 	if (rc < 0)
 		r->failure = err;
 	airlock_free(text);
@@ -48,7 +52,9 @@ void review_discard(struct review *r, const char *const *paths)
 {
 	size_t count = 0;
 	char *text = NULL;
+	waiting_begin("discarding");
 	(void)airlock_changes_discard(r->settings, r->list.run, paths, &count, &text, &r->failure);
+	waiting_end();
 	airlock_free(text);
 }
 

@@ -24,6 +24,7 @@
 #include "progress.h"
 #include "report.h"
 #include "terminal.h"
+#include "waiting.h"
 
 /* Two interrupts this close together are a person who insists… */
 #define INSIST_MS 2000
@@ -87,11 +88,20 @@ static void handle_signals(struct loop *l)
 	}
 }
 
+/* What takes long in there is what comes after the command: finding its changes and applying them. */
+static int dispatch(struct loop *l)
+{
+	waiting_begin("looking through the changes");
+	int rc = airlock_run_dispatch(l->run, 0);
+	waiting_end();
+	return rc;
+}
+
 static void loop_until_over(struct loop *l)
 {
 	struct pollfd fds[] = {{.fd = airlock_run_fd(l->run), .events = POLLIN},
 			       {.fd = l->signal_fd, .events = POLLIN}};
-	while (airlock_run_dispatch(l->run, 0) > 0) {
+	while (dispatch(l) > 0) {
 		int n = poll(fds, 2, progress_wait_ms(&l->progress));
 		progress_update(&l->progress, l->run, n == 0);
 		if (n > 0 && fds[1].revents)

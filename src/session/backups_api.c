@@ -53,7 +53,10 @@ static int file_json(const struct store_file *f, void *data, struct airlock_erro
 static int file_text(const struct store_file *f, void *data, struct airlock_error *err)
 {
 	struct buf *out = ((struct listing *)data)->out;
-	buf_printf(out, "%10lld  %s", (long long)f->size, f->is_deleted ? "deleted  " : "");
+	_cleanup_buf_ struct buf size = BUF_INIT;
+	text_add_size(&size, f->size);
+	buf_printf(out, "%10s  %s", strcmp(f->type, "directory") == 0 ? "" : buf_str(&size),
+		   f->is_deleted ? "deleted  " : "");
 	text_add_escaped(out, f->path, strlen(f->path));
 	if (strcmp(f->type, "directory") == 0)
 		buf_addc(out, '/');

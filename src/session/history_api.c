@@ -2,6 +2,7 @@
 /* `airlock log`, `show`, `output`. */
 #include "airlock/history.h"
 
+#include "base/columns.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -12,6 +13,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 
 /* What is kept of an output in `show`, as in the result of the run itself. */
 #define SHOWN_OUTPUT (100 * 1024)
@@ -66,24 +68,62 @@ static void log_json(const struct store_runs *runs, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-/* One line a run: id, how it ended, what became of its changes, the command. */
+static void add_age(struct buf *out, int64_t started_ns)
+{
+	text_add_age(out, (int64_t)time(NULL) - started_ns / 1000000000);
+}
+
+/* The words about a run in `log`, each in its column. */
+struct log_cells {
+	struct buf v[3]; /* when, how it ended, what became of its changes */
+};
+
+static void log_cells_done(struct log_cells *c)
+{
+	for (size_t i = 0; i < AL_ARRAY_LEN(c->v); i++)
+		buf_done(&c->v[i]);
+}
+
+static void log_cells(const struct store_run *r, struct log_cells *ret)
+{
+	struct buf *ending = &ret->v[1], *changes = &ret->v[2];
+	*ret = (struct log_cells){0};
+	add_age(&ret->v[0], r->started);
+	buf_adds(ending, r->status);
+	if (r->exit_code > 0)
+		buf_printf(ending, " %lld", (long long)r->exit_code);
+	if (r->changes_count > 0)
+		buf_printf(changes, "%lld %s", (long long)r->changes_count, r->changes_state);
+	else
+		buf_adds(changes, strcmp(r->changes_state, "direct") == 0 ? "direct" : "-");
+}
+
+static void log_line(const struct store_run *r, const size_t *widths, struct buf *out)
+{
+	_cleanup_(log_cells_done) struct log_cells c;
+	log_cells(r, &c);
+	buf_adds(out, r->id);
+	for (size_t i = 0; i < AL_ARRAY_LEN(c.v); i++) {
+		buf_adds(out, "  ");
+		columns_add_padded(out, buf_str(&c.v[i]), widths[i]);
+	}
+	buf_adds(out, "  ");
+	text_add_escaped(out, r->command, strlen(r->command));
+	buf_addc(out, '\n');
+}
+
+/* One line a run: id, when, how it ended, what became of its changes, the command. */
 static void log_text(const struct store_runs *runs, struct buf *out)
 {
+	size_t widths[3] = {0};
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct store_run *r = &runs->v[i];
-		_cleanup_buf_ struct buf ending = BUF_INIT, changes = BUF_INIT;
-		if (r->exit_code > 0)
-			buf_printf(&ending, "%s %lld", r->status, (long long)r->exit_code);
-		else
-			buf_adds(&ending, r->status);
-		if (r->changes_count > 0)
-			buf_printf(&changes, "%lld %s", (long long)r->changes_count, r->changes_state);
-		else
-			buf_adds(&changes, strcmp(r->changes_state, "direct") == 0 ? "direct" : "-");
-		buf_printf(out, "%s  %-12s  %-14s  ", r->id, buf_str(&ending), buf_str(&changes));
-		text_add_escaped(out, r->command, strlen(r->command));
-		buf_addc(out, '\n');
+		_cleanup_(log_cells_done) struct log_cells c;
+		log_cells(&runs->v[i], &c);
+		for (size_t k = 0; k < AL_ARRAY_LEN(c.v); k++)
+			widths[k] = c.v[k].len > widths[k] ? c.v[k].len : widths[k];
 	}
+	for (size_t i = 0; i < runs->n; i++)
+		log_line(&runs->v[i], widths, out);
 }
 
 static int find_project(const struct airlock_settings *s, const struct host *host, char **ret,
@@ -356,11 +396,49 @@ static void add_error(struct buf *out, const struct shown *v)
 	add_line(out, "error", message);
 }
 
+/* "2026-11-15 19:30:12 UTC, 5 min ago" */
+static void add_moment(struct buf *out, int64_t ns)
+{
+	_cleanup_buf_ struct buf exact = BUF_INIT;
+	history_add_time(&exact, ns);
+	if (exact.len < 19)
+		return;
+	buf_printf(out, "%.10s %.8s UTC, ", buf_str(&exact), buf_str(&exact) + 11);
+	add_age(out, ns);
+}
+
+static void add_used(const char *name, const char *text, void *data)
+{
+	struct buf *out = data;
+	_cleanup_buf_ struct buf amount = BUF_INIT;
+	if (strcmp(name, "cpu_ms") == 0)
+		text_add_duration(&amount, (int64_t)(strtod(text, NULL) + 0.5));
+	else if (strcmp(name, "max_rss_kb") == 0)
+		text_add_size(&amount, strtoll(text, NULL, 10) * 1024);
+	else if (strcmp(name, "limit_hit") == 0 && text[0] == '"')
+		buf_printf(&amount, "%.*s", (int)strlen(text) - 2, text + 1);
+	static const struct {
+		const char *name, *words;
+	} words[] = {{"cpu_ms", "processor"}, {"max_rss_kb", "memory"}, {"limit_hit", "limit that was hit:"}};
+	for (size_t i = 0; i < AL_ARRAY_LEN(words); i++)
+		if (amount.len > 0 && strcmp(words[i].name, name) == 0)
+			buf_printf(out, "%s%s %s", out->len ? ", " : "", words[i].words, buf_str(&amount));
+}
+
+static void add_usage(struct buf *out, const struct shown *v)
+{
+	_cleanup_free_ char *usage = history_get_member(buf_str(&v->members), "usage");
+	_cleanup_buf_ struct buf line = BUF_INIT;
+	if (usage)
+		history_each(usage, add_used, &line);
+	add_line(out, "used", buf_str(&line));
+}
+
 static void show_text(const struct shown *v, struct buf *out)
 {
 	_cleanup_buf_ struct buf started = BUF_INIT, ended = BUF_INIT;
 	const struct store_run *r = &v->run;
-	history_add_time(&started, r->started);
+	add_moment(&started, r->started);
 	buf_adds(&ended, r->status);
 	if (r->exit_code >= 0)
 		buf_printf(&ended, ", exit status %lld", (long long)r->exit_code);
@@ -373,7 +451,7 @@ static void show_text(const struct shown *v, struct buf *out)
 	add_line(out, "result", buf_str(&ended));
 	add_error(out, v);
 	add_object(out, v, "isolation", "isolation");
-	add_object(out, v, "usage", "usage");
+	add_usage(out, v);
 	add_decisions(out, v);
 	add_line(out, "changes", v->e.set ? change_set_state(v->e.set) : r->changes_state);
 	if (v->e.set)

@@ -6,6 +6,7 @@
  * part of, and for an answer that holds for a session the name of that session. */
 #include "session/remember.h"
 
+#include "base/columns.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -17,6 +18,7 @@
 #include <time.h>
 
 #define KIND "unsandboxed"
+#define COMMAND_WIDEST 60 /* columns; a longer one pushes what is behind it aside */
 #define NANOSECONDS INT64_C(1000000000)
 /* A session that only its owner knows cannot be asked whether it still lives. */
 #define NAMED_SESSION_NS (30 * 24 * 3600 * NANOSECONDS)
@@ -176,15 +178,32 @@ static void add_json(struct json *j, const struct store_permission *p)
 	json_close(j);
 }
 
-static void add_line(struct buf *out, const struct store_permission *p)
+static void add_line(struct buf *out, const struct store_permission *p, size_t width)
 {
-	char created[32];
+	_cleanup_buf_ struct buf command = BUF_INIT;
+	char created[32], answer[64];
 	add_time(p->created, created, sizeof created);
-	buf_printf(out, "%" PRId64 "  %s  %s %s  %s  ", p->id, created, p->decision, p->scope, p->kind);
-	text_add_escaped(out, p->command, strlen(p->command));
+	(void)snprintf(answer, sizeof answer, "%s %s", p->decision, p->scope);
+	buf_printf(out, "%3" PRId64 "  %s  %-13s  %-11s  ", p->id, created, answer, p->kind);
+	text_add_escaped(&command, p->command, strlen(p->command));
+	columns_add_padded(out, buf_str(&command), width);
 	buf_adds(out, "  in ");
 	text_add_escaped(out, p->working_dir, strlen(p->working_dir));
 	buf_addc(out, '\n');
+}
+
+/* Of the widest command that leaves room for a directory beside it. */
+static size_t command_width(const struct store_permissions *all)
+{
+	size_t widest = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		_cleanup_buf_ struct buf command = BUF_INIT;
+		text_add_escaped(&command, all->v[i].command, strlen(all->v[i].command));
+		size_t width = columns_of(buf_str(&command), command.len);
+		if (!is_over(&all->v[i]) && width <= COMMAND_WIDEST && width > widest)
+			widest = width;
+	}
+	return widest;
 }
 
 static void print_all(const struct store_permissions *all, bool json, struct buf *out)
@@ -194,13 +213,14 @@ static void print_all(const struct store_permissions *all, bool json, struct buf
 		json_open_object(&j, NULL);
 		json_open_array(&j, "permissions");
 	}
+	size_t width = json ? 0 : command_width(all);
 	for (size_t i = 0; i < all->n; i++) {
 		if (is_over(&all->v[i]))
 			continue;
 		if (json)
 			add_json(&j, &all->v[i]);
 		else
-			add_line(out, &all->v[i]);
+			add_line(out, &all->v[i], width);
 	}
 	if (json) {
 		json_close(&j);

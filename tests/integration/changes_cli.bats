@@ -931,3 +931,19 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 	run_airlock run --json -c 'sleep 1.5'
 	assert_stderr ''
 }
+
+@test "progress: applying that takes long says so, on a terminal and only there" {
+	hold 'echo x >new'
+	"$AIRLOCK" apply last >/dev/null # makes the lock
+	"$AIRLOCK" undo >/dev/null
+	exec 7<>"$(find "$XDG_STATE_HOME/airlock/locks" -type f)"
+	flock -x 7
+	at_terminal 'airlock: applying, 1 s.*airlock: applying, 2 s' '' -- apply last
+	assert_stdout_contains 'another airlock is applying'
+	run_airlock apply last
+	refute_stderr_contains 'applying, 1 s'
+	exec 7>&-
+	at_terminal -- apply last
+	assert_status 0
+	refute_stdout_contains ' s'
+}

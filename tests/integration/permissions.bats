@@ -260,7 +260,7 @@ where_nothing_is_available() {
 		assert ask("v", "--", "echo", "two\x1b[31m", keys="[A]llow once  [D]eny: ") == 125
 	EOF_PYTHON
 	run_airlock permissions list
-	assert_stdout_contains 'allow always  unsandboxed  echo one  in '
+	assert_stdout_contains 'allow always   unsandboxed  echo one  in '
 	assert_remembered 'allow always echo one'
 	run_airlock permissions clear --json
 	assert_status 0

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/columns.h"
 #include "base/error.h"
 
 static void durations_are_read(void **state)
@@ -142,6 +143,45 @@ static void slips_find_their_word(void **state)
 	assert_null(text_nearest("xyz", words));
 }
 
+static void ages_are_told_as_people_do(void **state)
+{
+	static const struct {
+		int64_t s;
+		const char *text;
+	} all[] = {{-5, "just now"},
+		   {0, "just now"},
+		   {59, "just now"},
+		   {60, "1 min ago"},
+		   {3599, "59 min ago"},
+		   {3600, "1 h ago"},
+		   {47 * 3600 + 1, "47 h ago"},
+		   {48 * 3600, "2 days ago"}};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		_cleanup_buf_ struct buf b = BUF_INIT;
+		text_add_age(&b, all[i].s);
+		assert_string_equal(buf_str(&b), all[i].text);
+	}
+}
+
+static void wide_and_narrow_characters_take_their_columns(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t columns;
+	} all[] = {{"", 0},   {"abc", 3},	   {"日本", 4},	    {"é", 1}, {"e\u0301", 1}, {"🎉", 2},
+		   {"가", 2}, {"\u1100\u1161", 2}, {"\xff\xfe", 2}, {"…", 1}, {"\u200d", 0},  {"𠀀x", 3}};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		assert_int_equal(columns_of(all[i].text, strlen(all[i].text)), all[i].columns);
+	assert_int_equal(columns_fit("日本", 6, 3), 3);
+	assert_int_equal(columns_fit("日本", 6, 1), 0);
+	assert_int_equal(columns_fit("日本", 6, 9), 6);
+	assert_int_equal(columns_fit("ae\u0301b", 5, 2), 4); /* the accent stays with its letter */
+	_cleanup_buf_ struct buf b = BUF_INIT;
+	columns_add_padded(&b, "日", 4);
+	columns_add_padded(&b, "wide", 2);
+	assert_string_equal(buf_str(&b), "日  wide");
+}
+
 static void shell_words_are_quoted(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -211,12 +251,20 @@ static void long_subjects_keep_both_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(durations_are_read),	  cmocka_unit_test(sizes_are_read),
-		cmocka_unit_test(paths_are_normalised),	  cmocka_unit_test(parents_sort_before_children),
-		cmocka_unit_test(hostile_text_is_inert),  cmocka_unit_test(utf8_is_checked_strictly),
-		cmocka_unit_test(json_is_written),	  cmocka_unit_test(slips_find_their_word),
-		cmocka_unit_test(shell_words_are_quoted), cmocka_unit_test(the_first_error_wins),
-		cmocka_unit_test(every_code_has_its_row), cmocka_unit_test(long_subjects_keep_both_ends),
+		cmocka_unit_test(durations_are_read),
+		cmocka_unit_test(sizes_are_read),
+		cmocka_unit_test(paths_are_normalised),
+		cmocka_unit_test(parents_sort_before_children),
+		cmocka_unit_test(hostile_text_is_inert),
+		cmocka_unit_test(utf8_is_checked_strictly),
+		cmocka_unit_test(ages_are_told_as_people_do),
+		cmocka_unit_test(wide_and_narrow_characters_take_their_columns),
+		cmocka_unit_test(json_is_written),
+		cmocka_unit_test(slips_find_their_word),
+		cmocka_unit_test(shell_words_are_quoted),
+		cmocka_unit_test(the_first_error_wins),
+		cmocka_unit_test(every_code_has_its_row),
+		cmocka_unit_test(long_subjects_keep_both_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
