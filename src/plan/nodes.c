@@ -157,13 +157,21 @@ const struct node *nodes_cover(const struct nodes *t, size_t i)
 	return above == NODES_NONE ? NULL : &t->v[above];
 }
 
+/* Directly in /proc are, beside those of processes, the kernel's own, which a new /proc has as well. */
+static bool is_kernel_file(const struct node *n)
+{
+	static const char proc[] = "/proc/";
+	return n->looked && n->type == PLAN_FILE && strncmp(n->path, proc, sizeof proc - 1) == 0 &&
+	       !strchr(n->path + sizeof proc - 1, '/');
+}
+
 static bool same_region(const struct node *n, const struct node *cover)
 {
 	if (!cover)
 		return n->kind == PLAN_EMPTY_DIR; /* nothing is visible there anyway */
 	if (n->kind == PLAN_EMPTY_DIR)
 		return cover->kind == PLAN_EMPTY_DIR || cover->kind == PLAN_TMPFS || cover->kind == PLAN_REBUILD ||
-		       cover->kind == PLAN_PROC || cover->kind == PLAN_DEV;
+		       (cover->kind == PLAN_PROC && !is_kernel_file(n)) || cover->kind == PLAN_DEV;
 	if (n->kind == PLAN_SYMLINK)
 		return cover->kind == PLAN_READ || cover->kind == PLAN_WRITE;
 	if ((n->kind != PLAN_READ && n->kind != PLAN_WRITE) || n->kind != cover->kind)

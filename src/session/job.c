@@ -242,11 +242,13 @@ static int collect_hidden(const struct airlock_job *job, const struct plan_world
 	int rc = paths.failed ? base_oom(err) : aliases_find(p, world, &paths, &h->aliases, &h->because, err);
 	if (rc < 0)
 		return rc;
-	h->v = calloc(h->aliases.n + 3, sizeof *h->v);
+	h->v = calloc(h->aliases.n + 4, sizeof *h->v);
 	if (!h->v)
 		return base_oom(err);
 	add_hidden(h, job->host.state_dir, "airlock's own state");
 	add_hidden(h, job->host.config_dir, "airlock's own configuration");
+	if ((geteuid() == 0 || !p->nested) && world_shows_kernel_addresses())
+		add_hidden(h, "/proc/kallsyms", "addresses of the kernel");
 	if (hides_runtime_dir(job))
 		add_hidden(h, job->host.runtime_dir, "the session's sockets");
 	for (size_t i = 0; i < h->aliases.n; i++)

@@ -264,3 +264,19 @@ struct plan_world world_view(struct world *w)
 {
 	return (struct plan_world){.type = type, .real = real, .link = read_link, .list = list, .data = w};
 }
+
+/* ── The kernel ── */
+
+static long read_setting(const char *path, long otherwise)
+{
+	char text[16] = {0};
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, text, sizeof text - 1) > 0 ? strtol(text, NULL, 10) : otherwise;
+}
+
+/* As kallsyms_show_value() of the kernel, for who has no capabilities. */
+bool world_shows_kernel_addresses(void)
+{
+	return read_setting("/proc/sys/kernel/perf_event_paranoid", 2) <= 1 &&
+	       read_setting("/proc/sys/kernel/kptr_restrict", 1) == 0;
+}

@@ -25,3 +25,6 @@ void world_done(struct world *w);
 
 /* Valid as long as the world is. */
 struct plan_world world_view(struct world *w);
+
+/* Does this kernel tell its addresses to everybody? Then /proc/kallsyms is hidden. */
+bool world_shows_kernel_addresses(void);

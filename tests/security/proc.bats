@@ -90,6 +90,15 @@ kernel() {
 	if grep ': done$' "$RAW_STDOUT"; then fail "expected that all attempts fail"; fi
 }
 
+@test "files of the kernel in /proc can be hidden" {
+	each_backend hidden_in_proc
+}
+hidden_in_proc() {
+	run_airlock run --hide /proc/kallsyms --hide /proc/version -c 'cat /proc/kallsyms /proc/version | wc -c; grep -q . /proc/uptime'
+	assert_status 0
+	assert_stdout 0
+}
+
 @test "another process of the host cannot be reached by its number" {
 	each_backend each_profile by_number
 }
