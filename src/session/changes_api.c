@@ -214,7 +214,7 @@ static bool has_applied(const struct change_set *set)
 	return false;
 }
 
-/* The project need not be the first of its roots: they are sorted. */
+/* The project need not be the first of its roots: it was not in runs of earlier versions. */
 static bool has_root(const struct change_set *set, const char *path)
 {
 	for (size_t i = 0; i < set->n_roots; i++)

@@ -6,6 +6,8 @@
 #include "change/apply.h"
 #include "session/copies.h"
 #include "session/history_read.h"
+#include "store/runs.h"
+#include "store/store.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -151,11 +153,33 @@ int earlier_init(struct earlier *e, const struct airlock_settings *s, struct air
 	return rc < 0 ? rc : copies_recover(&e->host, &count, &notes, err);
 }
 
+/* A run that was refused has a row in the log and nothing else: it changed nothing. */
+static bool open_refused(struct earlier *e, const char *name)
+{
+	_cleanup_strs_ struct strs ids = STRS_INIT;
+	_cleanup_store_ struct store *store = NULL;
+	if (!*name || store_open_existing(e->host.state_dir, STORE_WAIT_MS, &store, NULL) < 0 ||
+	    store_run_find(store, name, &ids, NULL) < 0 || ids.n != 1)
+		return false;
+	e->set = change_set_new(ids.v[0]);
+	e->dir = path_join(e->runs, ids.v[0]);
+	e->record = e->dir ? path_join(e->dir, "changes") : NULL;
+	return e->set && e->record;
+}
+
 int earlier_open(struct earlier *e, const struct airlock_settings *s, const char *run, struct airlock_error *err)
 {
 	_cleanup_free_ char *id = NULL;
+	struct airlock_error why = {0};
 	int rc = earlier_init(e, s, err);
+	if (rc < 0)
+		return rc;
+	rc = earlier_find(e, run, &id, &why);
 	if (rc == 0)
-		rc = earlier_find(e, run, &id, err);
-	return rc < 0 ? rc : earlier_load(e, id, err);
+		return earlier_load(e, id, err);
+	if (rc == AIRLOCK_ERR_NOT_FOUND && strcmp(run, "last") != 0 && open_refused(e, run))
+		return 0;
+	if (err)
+		*err = why;
+	return rc;
 }

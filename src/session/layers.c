@@ -172,6 +172,19 @@ static int make_layer(struct session_layers *c, const char *root, const char *ru
 	return 0;
 }
 
+/* The root that is the project, or that the project lies in, comes first whatever its name: paths are relative to it. The
+ * others follow in the order of the plan. */
+static const char *ordered_root(const struct airlock_job *job, size_t i)
+{
+	const struct strs *roots = &job->plan->roots;
+	size_t own = 0;
+	while (own < roots->n && !path_is_beneath(job->project->dir, roots->v[own]))
+		own++;
+	if (own == roots->n)
+		return roots->v[i];
+	return roots->v[i == 0 ? own : i <= own ? i - 1 : i];
+}
+
 int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
 		 struct airlock_error *err)
 {
@@ -186,7 +199,7 @@ int layers_begin(struct session_layers *c, const struct airlock_job *job, const 
 		return base_oom(err);
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
-		rc = make_layer(c, roots->v[i], run_dir, i + 1, err);
+		rc = make_layer(c, ordered_root(job, i), run_dir, i + 1, err);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		c->layers[i] = (struct backend_layer){c->paths.v[i * 3], c->paths.v[i * 3 + 1], c->paths.v[i * 3 + 2]};
 	c->n_layers = roots->n;
@@ -293,7 +306,7 @@ static void record_direct(const struct airlock_job *job, const char *run_dir)
 	_cleanup_free_ char *record = path_join(run_dir, "changes"), *upper = path_join(run_dir, "upper");
 	int rc = set && record && upper ? 0 : -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < job->plan->roots.n; i++)
-		rc = change_set_add_root(set, job->plan->roots.v[i], upper, NULL);
+		rc = change_set_add_root(set, ordered_root(job, i), upper, NULL);
 	if (rc < 0)
 		return;
 	set->direct = true;

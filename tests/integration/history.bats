@@ -32,6 +32,25 @@ json() {
 	assert_stdout_contains "echo denied"
 }
 
+@test "a run that was refused has an id, and changed nothing" {
+	run_airlock run --network -- true
+	assert_status 125
+	run_airlock log --json
+	local id word
+	id=$(json_get runs 0 run)
+	run_airlock changes "$id" --json
+	assert_status 0
+	assert_json none state
+	assert_json '[]' files
+	for word in apply discard undo; do
+		run_airlock $word "$id"
+		assert_status 1
+	done
+	run_airlock diff "$id"
+	assert_status 0
+	assert_stdout ''
+}
+
 @test "log --project lists only its runs" {
 	"$AIRLOCK" run -c true
 	make_project "$HOME/other"

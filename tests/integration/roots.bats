@@ -71,6 +71,31 @@ nested() {
 	writes "$HOME/big/small/new"
 }
 
+@test "paths are relative to the project, also where another root comes before it by name" {
+	each_backend first_root
+}
+first_root() {
+	local other=$HOME/a-first-$AIRLOCK_BACKEND
+	mkdir "$other"
+	ln -sfn "$other" "$PROJECT/lib"
+	run_airlock project scan
+	run_airlock run --hold -c 'echo 1 >lib/one; echo 2 >two'
+	assert_status 0
+	run_airlock changes last
+	assert_stdout_contains $'A  two\nA  '"$other/one"$'\n'
+	run_airlock apply last two
+	assert_status 0
+	assert_file two 2
+	assert_absent "$other/one"
+	run_airlock apply last "$other/one"
+	assert_status 0
+	assert_file "$other/one" 1
+	run_airlock undo
+	assert_status 0
+	assert_absent two
+	rm lib
+}
+
 @test "a link to a file gives no right to write it" {
 	each_backend to_a_file
 }
