@@ -85,3 +85,15 @@ load ../capture/capture
 	refute_stdout_contains 'since the run began'
 	refute_stdout_contains 'in the same run'
 }
+
+@test "nothing in the layer waits for the disk" {
+	each_backend volatile_layer
+}
+volatile_layer() { # otherwise every file that is copied up does
+	echo old >file
+	run_airlock run -c 'grep " $PWD " /proc/self/mountinfo; echo new >>file; sync'
+	assert_status 0
+	assert_stdout_contains ' overlay airlock '
+	assert_stdout_contains volatile # newer kernels: fsync=volatile
+	assert_file file $'old\nnew'
+}
