@@ -204,8 +204,27 @@ static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 	change_list_done(&list);
 }
 
+static void say_blocked(const char *what)
+{
+	char *line = NULL;
+	if (asprintf(&line, "blocked: %s", what) >= 0)
+		output_inert(line);
+	free(line);
+}
+
+static void tell_denials(const struct airlock_run *run)
+{
+	size_t n = 0;
+	for (; airlock_run_denial(run, n); n++)
+		if (n < LINES_MAX)
+			say_blocked(airlock_run_denial(run, n));
+	if (n > LINES_MAX)
+		output_say("blocked: %zu more: airlock show %s", n - LINES_MAX, airlock_run_id(run));
+}
+
 void report_run(const struct invocation *inv, struct airlock_run *run)
 {
+	tell_denials(run);
 	if (airlock_run_changes_count(run) > 0)
 		tell_changes(inv, run);
 	for (size_t i = 0; airlock_run_note(run, i); i++)

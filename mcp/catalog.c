@@ -38,10 +38,16 @@
 #define RUN_OUTPUT_STREAMS                                                                                             \
 	"\"stdout\":" STRING ",\"stderr\":" STRING ",\"stdout_bytes\":" INTEGER ",\"stderr_bytes\":" INTEGER           \
 	",\"truncated\":{\"type\":\"boolean\"}"
+#define DENIALS_SCHEMA                                                                                                 \
+	OR_NULL("{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"op\":" STRING                    \
+		",\"path\":" STRING ",\"path_base64\":" STRING ",\"address\":" STRING ",\"rule\":" STRING              \
+		",\"source\":" STRING ",\"region\":" OR_NULL(STRING) ",\"text\":" STRING ",\"hint\":" OR_NULL(         \
+			STRING) ",\"count\":" INTEGER "},\"required\":[\"op\",\"rule\",\"source\",\"count\"]}}")
 #define RUN_OUTPUT_REST                                                                                                \
 	"\"working_dir\":" OR_NULL(STRING) ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(                    \
 		OBJECT) ",\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING                          \
-			",\"files\":" FILES_SCHEMA "},\"required\":[\"state\",\"files\"]},\"error\":" ERROR_SCHEMA
+			",\"files\":" FILES_SCHEMA "},\"required\":[\"state\",\"files\"]},\"denials\":" DENIALS_SCHEMA \
+			",\"denials_note\":" STRING ",\"error\":" ERROR_SCHEMA
 #define RUN_OUTPUT                                                                                                     \
 	"{\"type\":\"object\",\"properties\":{" RUN_OUTPUT_FIRST "," RUN_OUTPUT_STREAMS "," RUN_OUTPUT_REST "},"       \
 	"\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"
@@ -92,6 +98,9 @@ static const char run_command_words[] =
 	"the result comes. Some are held back until somebody applies them, for instance git hooks; that is no error, "
 	"and "
 	"repeating the command does not help. Everything that was applied can be undone with undo.\n\n"
+	"Blocked: what the sandbox refused is said after the output, with the rule and what would allow it; do not "
+	"look "
+	"for a way around it, ask.\n\n"
 	"Each command starts anew in working_dir: cd and variables do not last. There is no input to type, so use "
 	"options "
 	"that ask nothing. A command that fails gives its exit code; read its output, and tell the user plainly what "

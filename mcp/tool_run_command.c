@@ -189,6 +189,8 @@ static int prepare(const struct mcp_request *r, json_t *arguments, struct airloc
 	const char *dir = json_string_value(json_object_get(arguments, "working_dir"));
 	int rc = front_settings(r, &s, err);
 	if (rc >= 0)
+		airlock_settings_explain_by_default(s);
+	if (rc >= 0)
 		rc = airlock_settings_set_command(s, json_string_value(json_object_get(arguments, "command")), err);
 	if (rc >= 0 && dir && *dir)
 		rc = airlock_settings_set(s, "working-dir", dir, "working_dir", err);

@@ -53,6 +53,10 @@ int airlock_settings_set_environ(struct airlock_settings *s, char *const *envp, 
  * instance. Default: the caller's terminal session (getsid) while its leader lives. Copied. */
 int airlock_settings_set_session(struct airlock_settings *s, const char *name, struct airlock_error *err);
 
+/* What a command is refused is explained in its result (the option "explain-denials") unless an option, a variable or a file
+ * says otherwise: for programs whose results a model reads. */
+void airlock_settings_explain_by_default(struct airlock_settings *s);
+
 /* One option by its long name ("timeout", "ro", "network"); flags take "true" or "false". Options that repeat append.
  * origin is told wherever the value is shown ("--timeout"). Unknown names: AIRLOCK_ERR_USAGE. Values are checked in
  * airlock_job_prepare, together with everything else. */
@@ -216,6 +220,10 @@ const char *airlock_run_changes_state(const struct airlock_run *run);
 size_t airlock_run_changes_count(const struct airlock_run *run);
 /* Sentences a person should see after the run: what could not be looked at, links that were split. NULL beyond the last. */
 const char *airlock_run_note(const struct airlock_run *run, size_t i);
+/* With the option "explain-denials": what the sandbox refused the command, by which rule and what would allow it, one
+ * sentence each, safe to print. NULL beyond the last. Diagnostic only: what the command did not try, or tried in a way
+ * that is not looked at, is not in it. */
+const char *airlock_run_denial(const struct airlock_run *run, size_t i);
 /* While it runs: how many paths have changed so far and the latest of them (or ""). -1: not known. */
 int64_t airlock_run_progress(struct airlock_run *run, const char **ret_latest);
 

@@ -15,8 +15,10 @@
  */
 #include "child/confine.h"
 #include "child/job.h"
+#include "child/notify.h"
+#include "child/observe.h"
+#include "child/pass.h"
 #include "child/raw_calls.h"
-#include "child/rename.h"
 #include "child/stage.h"
 #include "child/view.h"
 #include "child/watch.h"
@@ -35,10 +37,8 @@
 #include <linux/time_types.h>
 #include <linux/wait.h>
 
-#define MSG_NOSIGNAL_FLAG 0x4000
-#define MSG_CMSG_CLOEXEC_FLAG 0x40000000
-#define SCM_RIGHTS_TYPE 1
 #define WATCH_INTERVAL_MS 10
+#define CLOCK_MONOTONIC_ID 1
 
 struct state {
 	struct child_job *job;
@@ -46,9 +46,10 @@ struct state {
 	int is_pid1;
 	int signal_fd;
 	int error_fd;	      /* the command's child writes {stage, errno} here when it cannot exec; CLOEXEC */
-	int rename_socket[2]; /* the command's child hands its rename listener over here; -1: none */
-	int rename_fd;	      /* the listener, or -1 */
-	unsigned reported;    /* bits of enum child_limit already told */
+	int notify_socket[2]; /* the command's child hands its listener (notify.h) over here; -1: none */
+	int notify_fd;	      /* the listener, or -1 */
+	struct observer observer;
+	unsigned reported; /* bits of enum child_limit already told */
 };
 
 struct failure {
@@ -160,61 +161,6 @@ static struct child_message hear(void)
 
 /* ── The terminal ── */
 
-/* One message with one descriptor, as the kernel lays struct msghdr and cmsghdr out on 64-bit machines. */
-struct fd_message {
-	struct child_message m;
-	struct {
-		uint64_t len;
-		int level, type;
-		int fd, pad;
-	} control;
-	struct {
-		void *base;
-		uint64_t len;
-	} iov;
-	struct {
-		void *name;
-		int namelen, pad;
-		void *iov;
-		uint64_t iovlen;
-		void *control;
-		uint64_t controllen;
-		int flags, pad2;
-	} msg;
-};
-
-static void prepare_fd_message(struct fd_message *f)
-{
-	memset(f, 0, sizeof *f);
-	f->control.len = 16 + sizeof(int);
-	f->control.level = 1; /* SOL_SOCKET */
-	f->control.type = SCM_RIGHTS_TYPE;
-	f->iov.base = &f->m;
-	f->iov.len = sizeof f->m;
-	f->msg.iov = &f->iov;
-	f->msg.iovlen = 1;
-	f->msg.control = &f->control;
-	f->msg.controllen = sizeof f->control;
-}
-
-static long send_fd(int socket, uint32_t type, int fd)
-{
-	struct fd_message f;
-	prepare_fd_message(&f);
-	f.m.type = type;
-	f.control.fd = fd;
-	return raw_call3(__NR_sendmsg, socket, &f.msg, MSG_NOSIGNAL_FLAG);
-}
-
-static int receive_fd(int socket)
-{
-	struct fd_message f;
-	prepare_fd_message(&f);
-	f.control.fd = -1;
-	long n = raw_call3(__NR_recvmsg, socket, &f.msg, MSG_CMSG_CLOEXEC_FLAG);
-	return n == (long)sizeof f.m && f.msg.controllen >= 16 + sizeof(int) ? f.control.fd : -1;
-}
-
 /* A pty of the sandbox's own devpts, so that its name resolves inside. Returns the slave. */
 static int open_terminal(const struct child_job *job)
 {
@@ -233,7 +179,7 @@ static int open_terminal(const struct child_job *job)
 	} size = {job->rows, job->columns, 0, 0};
 	if (job->rows)
 		(void)r_ioctl((int)slave, TIOCSWINSZ, &size);
-	rc = send_fd(CHILD_FD_CONTROL, CHILD_TTY, (int)master);
+	rc = pass_fd(CHILD_FD_CONTROL, CHILD_TTY, (int)master);
 	if (rc < 0)
 		give_up(CHILD_STAGE_TTY, rc);
 	(void)r_close((int)master);
@@ -309,15 +255,18 @@ __attribute__((noreturn)) static void fail_start(int error_fd, int stage, long r
 	r_exit(127);
 }
 
-/* Where the kernel cannot do it, the socket just ends: then renames are the overlay's alone. */
-static void hand_over_renames(int socket)
+/* Where the kernel cannot do it, the message has no descriptor: then renames are the overlay's alone. */
+static void hand_over_listener(const struct child_job *job, int socket)
 {
 	(void)raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	long listener = rename_install();
-	if (listener < 0)
+	long listener = notify_install(job->flags);
+	if (listener >= 0) {
+		(void)pass_fd(socket, CHILD_STARTED, (int)listener);
+		(void)r_close((int)listener);
 		return;
-	(void)send_fd(socket, CHILD_STARTED, (int)listener);
-	(void)r_close((int)listener);
+	}
+	struct child_message why = {.type = CHILD_FAILED, .b = (int32_t)-listener};
+	(void)r_write(socket, &why, sizeof why);
 }
 
 /* In the command's process, between clone and exec. */
@@ -342,8 +291,8 @@ __attribute__((noreturn)) static void become_command(struct state *st, char **ar
 	rc = raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
 	if (rc < 0)
 		fail_start(st->error_fd, CHILD_STAGE_SETUP, rc);
-	if (st->rename_socket[1] >= 0)
-		hand_over_renames(st->rename_socket[1]);
+	if (st->notify_socket[1] >= 0)
+		hand_over_listener(job, st->notify_socket[1]);
 	rc = confine_files(job);
 	if (rc == 0)
 		rc = confine_calls(job);
@@ -353,13 +302,31 @@ __attribute__((noreturn)) static void become_command(struct state *st, char **ar
 	fail_start(st->error_fd, CHILD_STAGE_EXEC, rc);
 }
 
-static void take_over_renames(struct state *st)
+/* The supervisor gets what is seen, or the reason why nothing is. */
+static void begin_observing(struct state *st, int why_not)
 {
-	if (st->rename_socket[0] < 0)
+	if (!(st->job->flags & CHILD_OBSERVE))
 		return;
-	(void)r_close(st->rename_socket[1]);
-	st->rename_fd = receive_fd(st->rename_socket[0]);
-	(void)r_close(st->rename_socket[0]);
+	long fd = why_not ? -why_not : observe_begin(&st->observer, st->job);
+	if (fd < 0) {
+		tell(CHILD_OBSERVER, 0, (int32_t)-fd);
+		return;
+	}
+	(void)pass_fd(CHILD_FD_CONTROL, CHILD_OBSERVER, (int)fd);
+	(void)r_close((int)fd);
+}
+
+static void take_over_listener(struct state *st)
+{
+	int why_not = EMFILE;
+	if (st->notify_socket[0] >= 0) {
+		(void)r_close(st->notify_socket[1]);
+		st->notify_fd = pass_receive(st->notify_socket[0], &why_not);
+		(void)r_close(st->notify_socket[0]);
+	}
+	if (st->notify_fd >= 0)
+		notify_prepare(st->notify_fd);
+	begin_observing(st, st->notify_fd >= 0 ? 0 : why_not);
 }
 
 static void start_command(struct state *st)
@@ -371,9 +338,9 @@ static void start_command(struct state *st)
 	char **argv = strings_of(st->job, st->job->argv), **envp = strings_of(st->job, st->job->envp);
 	int tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1;
 	st->error_fd = pipe_fds[1];
-	if (st->job->flags & CHILD_RENAMES &&
-	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->rename_socket) < 0)
-		st->rename_socket[0] = st->rename_socket[1] = -1;
+	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE) &&
+	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->notify_socket) < 0)
+		st->notify_socket[0] = st->notify_socket[1] = -1;
 	rc = raw_call5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
 	if (rc < 0)
 		give_up(CHILD_STAGE_SETUP, rc);
@@ -390,7 +357,7 @@ static void start_command(struct state *st)
 	if (n == (long)sizeof f)
 		give_up(f.stage, -f.errnum);
 	tell(CHILD_STARTED, 0, 0);
-	take_over_renames(st);
+	take_over_listener(st);
 	/* The command has its own copies; while we held the write ends the supervisor would never see their end. */
 	if (tty >= 0)
 		(void)r_close(tty);
@@ -500,13 +467,26 @@ static void look_at_limits(struct state *st, int gone)
 	}
 }
 
+/* Looking costs more than answering a call does, and there may be a call every few microseconds. */
+static int is_time(int64_t *last_ms)
+{
+	struct __kernel_timespec now = {0, 0};
+	(void)raw_call2(__NR_clock_gettime, CLOCK_MONOTONIC_ID, &now);
+	int64_t ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (ms - *last_ms < WATCH_INTERVAL_MS)
+		return 0;
+	*last_ms = ms;
+	return 1;
+}
+
 __attribute__((noreturn)) static void supervise(struct state *st)
 {
+	int64_t looked_ms = 0;
 	int watching = st->job->watch_memory != CHILD_NONE || st->job->watch_processes != CHILD_NONE;
 	struct {
 		int fd;
 		short events, revents;
-	} fds[] = {{st->signal_fd, POLLIN, 0}, {CHILD_FD_CONTROL, POLLIN, 0}, {st->rename_fd, POLLIN, 0}};
+	} fds[] = {{st->signal_fd, POLLIN, 0}, {CHILD_FD_CONTROL, POLLIN, 0}, {st->notify_fd, POLLIN, 0}};
 	for (;;) {
 		struct __kernel_timespec interval = {0, WATCH_INTERVAL_MS * 1000000};
 		(void)raw_call5(__NR_ppoll, fds, 3, watching ? &interval : 0, 0, 0);
@@ -526,17 +506,17 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 		if (fds[1].revents)
 			handle_control(st);
 		if (fds[2].revents & POLLIN)
-			rename_serve(st->rename_fd);
+			notify_serve(st->notify_fd, st->job->flags, &st->observer);
 		else if (fds[2].revents)
-			fds[2].fd = -1; /* nobody is left who could rename */
-		if (watching)
+			fds[2].fd = -1; /* nobody is left who could make a call */
+		if (watching && is_time(&looked_ms))
 			look_at_limits(st, 0);
 	}
 }
 
 __attribute__((noreturn)) static void be_first_process(void)
 {
-	struct state st = {.is_pid1 = r_getpid() == 1, .rename_socket = {-1, -1}, .rename_fd = -1};
+	struct state st = {.is_pid1 = r_getpid() == 1, .notify_socket = {-1, -1}, .notify_fd = -1};
 	long rc = r_prctl(PR_SET_DUMPABLE, 0);
 	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-init");
 	if (!st.is_pid1 && rc == 0)

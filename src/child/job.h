@@ -12,6 +12,7 @@
  *                                      puts it in its cgroup
  *         ◄─────────────────────────── GO
  *   TTY (with the pty's master) ─────►   only with CHILD_PTY
+ *   OBSERVER (with what it sees) ────►   only with CHILD_OBSERVE
  *   STARTED or FAILED ───────────────►
  *         ◄─────────────────────────── SIGNAL …
  *   LIMIT ───────────────────────────►   a watched limit was passed
@@ -44,6 +45,9 @@ enum {
 	CHILD_NEW_SESSION = 1 << 1, /* setsid before exec */
 	CHILD_RULESET = 1 << 3,	    /* CHILD_FD_ARGS is a Landlock ruleset; and no capabilities */
 	CHILD_RENAMES = 1 << 2,	    /* roots are overlays: rename directories for the command (rename.h) */
+	CHILD_OBSERVE = 1 << 4,	    /* note what it tries where the plan may refuse it (observe.h) */
+	CHILD_OFFLINE = 1 << 5,	    /* … and which addresses and abstract names: all of them are out of reach */
+	CHILD_NESTED = 1 << 6,	    /* it may have mount namespaces of its own */
 };
 
 struct child_job {
@@ -56,12 +60,24 @@ struct child_job {
 	int64_t watch_memory, watch_processes;		/* totals to watch by looking; CHILD_NONE: do not */
 	uint16_t rows, columns;				/* of the terminal; 0: leave */
 	uint32_t filter_len;
+	uint32_t regions, n_regions; /* offset of an array of struct child_region */
+};
+
+/* What may be refused below a path; of several the longest counts. For CHILD_OBSERVE: says what to tell, decides nothing. */
+enum {
+	CHILD_REFUSES_READ = 1 << 0,
+	CHILD_REFUSES_WRITE = 1 << 1,
+	CHILD_REFUSES_MISSING = 1 << 2, /* what is not there may be there on the host */
+};
+struct child_region {
+	uint32_t path, refuses;
 };
 
 enum child_message_type {
 	CHILD_HELLO = 1,
 	CHILD_GO,
 	CHILD_TTY,
+	CHILD_OBSERVER, /* b = errno, or 0 and the memory file of seen.h */
 	CHILD_STARTED,
 	CHILD_FAILED, /* a = enum child_stage, b = errno */
 	CHILD_SIGNAL, /* a = signal, b = enum child_scope */

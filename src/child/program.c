@@ -157,6 +157,16 @@ static uint32_t put_filter(struct layout *l, const struct child_job_spec *spec)
 	return at;
 }
 
+static uint32_t put_regions(struct layout *l, const struct child_job_spec *spec)
+{
+	uint32_t array = put_room(l, spec->head.n_regions * sizeof(struct child_region));
+	for (uint32_t i = 0; i < spec->head.n_regions; i++) {
+		struct child_region region = {put_string(l, spec->regions[i].path), spec->regions[i].refuses};
+		put_at(l, array + i * sizeof region, &region, sizeof region);
+	}
+	return array;
+}
+
 /* Run twice: without a base it only measures. */
 static void lay_out(struct layout *l, const struct child_job_spec *spec, struct child_job *head)
 {
@@ -167,6 +177,7 @@ static void lay_out(struct layout *l, const struct child_job_spec *spec, struct 
 	head->argv = put_strings(l, spec->argv);
 	head->envp = put_strings(l, spec->envp);
 	head->filter = put_filter(l, spec);
+	head->regions = put_regions(l, spec);
 	head->size = (uint32_t)l->at;
 	head->magic = CHILD_JOB_MAGIC;
 }

@@ -16,7 +16,14 @@ struct child_job_spec {
 	struct child_job head; /* flags, limits, terminal size; offsets are filled in */
 	const char *cwd;
 	const char *const *argv, *const *envp;
-	const struct sock_filter *filter; /* head.filter_len of them, or NULL */
+	const struct sock_filter *filter;	 /* head.filter_len of them, or NULL */
+	const struct child_region_spec *regions; /* head.n_regions of them, or NULL */
+};
+
+/* As struct child_region. */
+struct child_region_spec {
+	const char *path;
+	uint32_t refuses;
 };
 
 /* What was being done, after "cannot ": "open the project". */

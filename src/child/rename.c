@@ -1,53 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "child/rename.h"
 
+#include "child/caller.h"
 #include "child/raw_calls.h"
 
-#include <linux/audit.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
-#include <linux/filter.h>
 #include <linux/fs.h>
-#include <linux/ioctl.h>
 #include <linux/seccomp.h>
 #include <linux/stat.h>
 
 #define MAX_DEPTH 400 /* nested directories moved in one call */
 #define LIST_BYTES 4096
 #define XATTR_BYTES 65536 /* the most there can be */
-#define PROC_PATH 64
-
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
-#endif
-
-#if defined(__x86_64__)
-#define OWN_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OWN_ARCH AUDIT_ARCH_AARCH64
-#endif
-
-#define NOTIFY_ON(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)
-
-long rename_install(void)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-#ifdef __NR_rename
-		NOTIFY_ON(__NR_rename),
-#endif
-		NOTIFY_ON(__NR_renameat),
-		NOTIFY_ON(__NR_renameat2),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
-	/* Only with calls that wait for the answer whatever signals come: an interrupted one would be made twice. */
-	return raw_call3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
-			 SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
-}
 
 /* ── The call, as the command made it ── */
 
@@ -57,77 +22,6 @@ struct call {
 	unsigned flags;
 };
 
-static size_t add_text(char *out, size_t at, const char *s)
-{
-	while (*s)
-		out[at++] = *s++;
-	out[at] = '\0';
-	return at;
-}
-
-static size_t add_number(char *out, size_t at, unsigned v)
-{
-	char digits[12];
-	size_t n = 0;
-	do
-		digits[n++] = (char)('0' + v % 10);
-	while (v /= 10);
-	while (n)
-		out[at++] = digits[--n];
-	out[at] = '\0';
-	return at;
-}
-
-/* The directory a path of that process is relative to. */
-static long open_base(int pid, int dir_fd)
-{
-	char path[PROC_PATH];
-	size_t n = add_text(path, 0, "/proc/");
-	n = add_number(path, n, (unsigned)pid);
-	if (dir_fd == AT_FDCWD)
-		(void)add_text(path, n, "/cwd");
-	else {
-		n = add_text(path, n, "/fd/");
-		(void)add_number(path, n, (unsigned)dir_fd);
-	}
-	return r_open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* A string in that process's memory, page by page because it may end right before an unmapped one. */
-static long read_string(int pid, uint64_t address, char *out)
-{
-	size_t len = 0;
-	while (len < PATH_MAX) {
-		size_t chunk = 4096 - (address + len) % 4096;
-		if (chunk > PATH_MAX - len)
-			chunk = PATH_MAX - len;
-		struct {
-			void *base;
-			uint64_t len;
-		} local = {out + len, chunk}, remote = {(void *)(uintptr_t)(address + len), chunk};
-		long n = raw_call6(__NR_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0);
-		if (n <= 0)
-			return n < 0 ? n : -EFAULT;
-		for (long i = 0; i < n; i++)
-			if (out[len + (size_t)i] == '\0')
-				return 0;
-		len += (size_t)n;
-	}
-	return -ENAMETOOLONG;
-}
-
-/* Is the process in our mount namespace? In another one its paths mean other things. */
-static int shares_mounts(int pid)
-{
-	char path[PROC_PATH];
-	struct statx own, other;
-	size_t n = add_text(path, 0, "/proc/");
-	n = add_number(path, n, (unsigned)pid);
-	(void)add_text(path, n, "/ns/mnt");
-	return raw_call5(__NR_statx, AT_FDCWD, "/proc/self/ns/mnt", 0, STATX_INO, &own) == 0 &&
-	       raw_call5(__NR_statx, AT_FDCWD, path, 0, STATX_INO, &other) == 0 && own.stx_ino == other.stx_ino;
-}
-
 /* rename, renameat and renameat2 in one shape. Returns -errno when the call cannot be read: then the kernel does it. */
 static long read_call(const struct seccomp_notif *n, struct call *c)
 {
@@ -136,15 +30,15 @@ static long read_call(const struct seccomp_notif *n, struct call *c)
 	int old_fd = at ? (int)a[0] : AT_FDCWD, new_fd = at ? (int)a[2] : AT_FDCWD;
 	c->flags = n->data.nr == __NR_renameat2 ? (unsigned)a[4] : 0;
 	c->old_dir = c->new_dir = -1;
-	if (!shares_mounts(pid))
+	if (!caller_shares_mounts(pid))
 		return -EXDEV;
-	long rc = read_string(pid, at ? a[1] : a[0], c->old_path);
+	long rc = caller_read_string(pid, at ? a[1] : a[0], c->old_path);
 	if (rc == 0)
-		rc = read_string(pid, at ? a[3] : a[1], c->new_path);
+		rc = caller_read_string(pid, at ? a[3] : a[1], c->new_path);
 	if (rc < 0)
 		return rc;
-	c->old_dir = (int)open_base(pid, c->old_path[0] == '/' ? AT_FDCWD : old_fd);
-	c->new_dir = (int)open_base(pid, c->new_path[0] == '/' ? AT_FDCWD : new_fd);
+	c->old_dir = (int)caller_open_base(pid, c->old_path[0] == '/' ? AT_FDCWD : old_fd);
+	c->new_dir = (int)caller_open_base(pid, c->new_path[0] == '/' ? AT_FDCWD : new_fd);
 	return c->old_dir < 0 ? c->old_dir : c->new_dir < 0 ? c->new_dir : 0;
 }
 
@@ -337,30 +231,22 @@ static long over_itself(const struct call *c)
 	return same ? 0 : -ESTALE;
 }
 
-void rename_serve(int listener)
+void rename_answer(const struct seccomp_notif *request, struct seccomp_notif_resp *answer)
 {
-	struct seccomp_notif request;
 	struct call c;
-	for (size_t i = 0; i < sizeof request; i++)
-		((volatile char *)&request)[i] = 0;
-	if (r_ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
-		return;
-	struct seccomp_notif_resp answer = {.id = request.id};
-	long rc = read_call(&request, &c);
+	long rc = read_call(request, &c);
 	if (rc < 0)
-		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE; /* not ours to read: the kernel decides */
+		answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE; /* not ours to read: the kernel decides */
 	else {
 		rc = rename_at(c.old_dir, c.old_path, c.new_dir, c.new_path, c.flags);
 		if (rc == -EXDEV)
 			rc = move_by_hand(&c);
 		if (rc == -ESTALE)
 			rc = over_itself(&c);
-		answer.error = (int32_t)rc;
+		answer->error = (int32_t)rc;
 	}
 	if (c.old_dir >= 0)
 		(void)r_close(c.old_dir);
 	if (c.new_dir >= 0)
 		(void)r_close(c.new_dir);
-	while (r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == -EINTR)
-		;
 }

@@ -8,9 +8,8 @@
  */
 #pragma once
 
-/* In the command's process, before exec: hands over its renames. Returns the listener, or -errno where the kernel has
- * no such thing (then renames are the overlay's). */
-long rename_install(void);
+struct seccomp_notif;
+struct seccomp_notif_resp;
 
-/* In the first process: answers one waiting call. */
-void rename_serve(int listener);
+/* Makes the call, and puts the outcome into the answer. */
+void rename_answer(const struct seccomp_notif *request, struct seccomp_notif_resp *answer);

@@ -160,6 +160,8 @@ static int finish(struct merge *m, struct airlock_error *err)
 		rc = values_warn(m, err);
 	if (rc >= 0)
 		rc = copy_source(m, "enabled", &m->c->enabled_source, err);
+	const struct schema_key *explain = schema_find(SCHEMA_SANDBOX, "explain_denials", strlen("explain_denials"));
+	m->c->explain_asked = m->sources[schema_index(explain)] != NULL;
 	return rc < 0 ? rc : copy_source(m, "backend", &m->c->backend_source, err);
 }
 

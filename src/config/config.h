@@ -58,6 +58,8 @@ struct config {
 	char *shell;		 /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
 	bool warm_start;	 /* servers make the next run's sandbox in advance */
 	int64_t max_output;	 /* bytes per stream in the result */
+	bool explain_denials;	 /* say what was refused, and by which rule */
+	bool explain_asked;	 /* somebody decided about that */
 	int64_t keep_backups_ms; /* how long gc leaves daily backups, and runs; TEXT_NONE: for ever */
 	int64_t keep_runs_ms;
 	int64_t copy_size; /* of roots that are captured by copy: bytes and entries; TEXT_NONE: any number */

@@ -14,6 +14,8 @@ static int set_backend(struct merge *m, const struct row *row, const struct conf
 		       struct airlock_error *err);
 static int set_enabled(struct merge *m, const struct row *row, const struct config_setting *s,
 		       struct airlock_error *err);
+static int set_explain(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err);
 static int set_changes(struct merge *m, const struct row *row, const struct config_setting *s,
 		       struct airlock_error *err);
 static int add_path(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err);
@@ -37,6 +39,7 @@ static const struct row {
 	{"sandbox", set_enabled, SCHEMA_SANDBOX, "enabled", SCHEMA_BOOL, NULL},
 	{"no-sandbox", set_enabled, SCHEMA_SANDBOX, "enabled", SCHEMA_BOOL, NULL},
 	{"shell", set_value, SCHEMA_SANDBOX, "shell", SCHEMA_SHELL, NULL},
+	{"explain-denials", set_explain, SCHEMA_SANDBOX, "explain_denials", SCHEMA_BOOL, NULL},
 	{"max-output", set_value, SCHEMA_SANDBOX, "max_output", SCHEMA_SIZE, "a size such as 100K or 1M, up to 1G"},
 	{"network", set_network, SCHEMA_PROFILE, NULL, SCHEMA_BOOL, NULL},
 	{"allow-write", add_path, SCHEMA_PROFILE, "writable_paths", SCHEMA_PATHS, NULL},
@@ -126,6 +129,14 @@ static int set_enabled(struct merge *m, const struct row *row, const struct conf
 	bool on;
 	int rc = read_bool(s, &on, err);
 	return rc < 0 ? rc : set_sandboxed(m, strcmp(row->option, "sandbox") == 0 ? on : !on, s->origin, err);
+}
+
+static int set_explain(struct merge *m, const struct row *row, const struct config_setting *s,
+		       struct airlock_error *err)
+{
+	bool on;
+	int rc = read_bool(s, &on, err);
+	return rc < 0 ? rc : merge_set(m, key_of(row), &(struct schema_value){.number = on}, s->origin, err);
 }
 
 static int set_changes(struct merge *m, const struct row *row, const struct config_setting *s,

@@ -39,6 +39,7 @@ static const struct schema_key keys[] = {
 	/* Kept in memory for every run, so there is an end to it. */
 	{"max_output", SCHEMA_SANDBOX, SCHEMA_SIZE, SCHEMA_LOWER, AT(max_output),
 	 .form = "a size up to \"1G\" such as \"100K\", or a number of bytes", .max = INT64_C(1) << 30},
+	{"explain_denials", SCHEMA_SANDBOX, SCHEMA_BOOL, SCHEMA_NEVER, AT(explain_denials)},
 
 	{"extends", SCHEMA_PROFILE, SCHEMA_PROFILE_NAME, SCHEMA_NEVER, SCHEMA_NOWHERE, .form = a_profile},
 	{"match", SCHEMA_COMMAND, SCHEMA_ARGV, SCHEMA_NEVER, SCHEMA_NOWHERE,

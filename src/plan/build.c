@@ -25,7 +25,8 @@ int plan_add_mount(struct plan *p, enum plan_mount_kind kind, const struct node 
 			       .source = with_source ? strdup(n->source) : NULL,
 			       .target = strdup(n->path),
 			       .because = strdup(n->because),
-			       .size = n->size};
+			       .size = n->size,
+			       .derived = n->derived};
 	p->mounts[p->n_mounts++] = m;
 	return m.target && m.because && (!with_source || m.source) ? 0 : base_oom(err);
 }

@@ -154,7 +154,7 @@ static void gather(struct nodes *t)
 		_cleanup_free_ char *dir = path_dirname(t->v[i].path);
 		if (!dir || !dir[1] || count_entries(t, dir) < GATHER_MIN)
 			continue;
-		nodes_put(t, dir, PLAN_REBUILD, NULL, "many of its entries are visible, the others are not", 0);
+		nodes_put_derived(t, dir, "many of its entries are visible, the others are not");
 		nodes_sort(t);
 		i = 0;
 	}

@@ -56,6 +56,13 @@ struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind k
 	return &t->v[t->n++];
 }
 
+void nodes_put_derived(struct nodes *t, const char *dir, const char *because)
+{
+	struct node *n = nodes_put(t, dir, PLAN_REBUILD, NULL, because, 0);
+	if (n)
+		n->derived = true;
+}
+
 void nodes_unseen(struct nodes *t, const char *path, int errnum)
 {
 	if (t->failed)

@@ -16,6 +16,7 @@ struct node {
 	bool looked;
 	size_t cover; /* index of the nearest node strictly above, or NODES_NONE */
 	bool gone;    /* leaves the table when it is compacted next */
+	bool derived; /* as struct plan_mount says */
 };
 
 #define NODES_NONE SIZE_MAX
@@ -44,6 +45,8 @@ struct nodes {
 /* nodes.c: the table. Later nodes for the same path replace earlier ones, when it is sorted next. */
 struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
 		       const char *because, int64_t size);
+/* A directory that is rebuilt for what is to be in it. */
+void nodes_put_derived(struct nodes *t, const char *dir, const char *because);
 void nodes_sort(struct nodes *t);
 void nodes_compact(struct nodes *t);
 /* Whether one of the first n nodes, which are sorted, has this path. */

@@ -60,6 +60,7 @@ struct plan_mount {
 	char *target;  /* path inside */
 	char *because; /* the rule and who set it */
 	int64_t size;  /* PLAN_TMPFS */
+	bool derived;  /* made for the sake of another: no rule of its own, the one above it holds */
 };
 
 struct plan_root {

@@ -42,6 +42,7 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 		if (n) {
 			n->type = type;
 			n->looked = true;
+			n->derived = true;
 		}
 		/* Sockets and devices are left out: nobody behind them is for the command to talk to. */
 	}
@@ -72,7 +73,7 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 	strs_sort(&names);
 	nodes_compact(t);
 	add_entries(t, w, dir, &names, notes);
-	nodes_put(t, dir, PLAN_REBUILD, NULL, because, 0);
+	nodes_put_derived(t, dir, because);
 	nodes_sort(t);
 	return true;
 }

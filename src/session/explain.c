@@ -64,6 +64,8 @@ const char *airlock_job_explain(struct airlock_job *job)
 		buf_adds(&out,
 			 "changes are found by comparing with a copy: the command writes to the project itself\n");
 	plan_print_text(job->plan, &out);
+	if (job->explain)
+		buf_adds(&out, "what is refused is explained in the result\n");
 	if (job->backend->profile) {
 		buf_adds(&out, "sandbox profile, airlock.sb:\n");
 		job->backend->profile(job->plan, &out);
@@ -97,6 +99,7 @@ const char *airlock_job_explain_json(struct airlock_job *job)
 		json_string(&j, "sandbox_profile", buf_str(&text));
 	}
 	json_string(&j, "command", job->command_line);
+	json_bool(&j, "explain_denials", job->explain);
 	json_open_array(&j, "asks");
 	for (size_t i = 0; i < job->question.n_reasons; i++)
 		json_string(&j, NULL, job->question.reasons[i]);

@@ -96,6 +96,7 @@ static void add_failure(struct json *j, const struct airlock_run *run, const str
 	json_path(j, "working_dir", run->job->plan->cwd);
 	json_null(j, "isolation");
 	json_null(j, "usage");
+	json_null(j, "denials");
 	json_error(j, "error", why);
 }
 
@@ -113,6 +114,7 @@ static void add_file_change(struct json *j, const struct airlock_run *run)
 	json_path(j, "working_dir", run->job->plan->cwd);
 	json_null(j, "isolation");
 	json_null(j, "usage");
+	json_null(j, "denials");
 	json_null(j, "error");
 }
 
@@ -343,6 +345,7 @@ static char *made_detail(const struct store_run *row)
 	json_path(&j, "working_dir", row->working_dir);
 	json_null(&j, "isolation");
 	json_null(&j, "usage");
+	json_null(&j, "denials");
 	json_null(&j, "error");
 	json_null(&j, "policy");
 	json_close(&j);

@@ -283,6 +283,7 @@ static void add_unfinished(struct json *j, const struct store_run *r)
 	json_path(j, "working_dir", r->working_dir);
 	json_null(j, "isolation");
 	json_null(j, "usage");
+	json_null(j, "denials");
 	json_error(j, "error", running ? NULL : &killed);
 	json_null(j, "policy");
 }
@@ -434,6 +435,27 @@ static void add_usage(struct buf *out, const struct shown *v)
 	add_line(out, "used", buf_str(&line));
 }
 
+static void add_denial(const char *name, const char *text, void *data)
+{
+	struct buf *out = data;
+	_cleanup_free_ char *in = inner(text), *what = in ? history_get_string(in, "text") : NULL;
+	_cleanup_free_ char *hint = in ? history_get_string(in, "hint") : NULL;
+	_cleanup_buf_ struct buf line = BUF_INIT;
+	if (!what)
+		return;
+	buf_adds(&line, what);
+	if (hint)
+		buf_printf(&line, "; to allow: %s", hint);
+	add_line(out, "blocked", buf_str(&line));
+}
+
+static void add_denials(struct buf *out, const struct shown *v)
+{
+	_cleanup_free_ char *denials = history_get_member(buf_str(&v->members), "denials");
+	if (denials)
+		history_each(denials, add_denial, out);
+}
+
 static void show_text(const struct shown *v, struct buf *out)
 {
 	_cleanup_buf_ struct buf started = BUF_INIT, ended = BUF_INIT;
@@ -452,6 +474,7 @@ static void show_text(const struct shown *v, struct buf *out)
 	add_error(out, v);
 	add_object(out, v, "isolation", "isolation");
 	add_usage(out, v);
+	add_denials(out, v);
 	add_decisions(out, v);
 	add_line(out, "changes", v->e.set ? change_set_state(v->e.set) : r->changes_state);
 	if (v->e.set)

@@ -8,6 +8,7 @@
 #include "fs/fs.h"
 #include "session/aliases.h"
 #include "session/copies.h"
+#include "session/denials.h"
 #include "session/layers.h"
 #include "session/world.h"
 
@@ -35,6 +36,8 @@ void airlock_job_free(struct airlock_job *job)
 	free(job->session);
 	free(job->command_line);
 	free(job->asked_by);
+	free(job->profile_source);
+	free(job->network_source);
 	free(job->explain_text);
 	free(job->explain_json);
 	free(job);
@@ -367,6 +370,8 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 		rc = job_check_working_dir(job, wanted_dir ? cwd : NULL, err);
 	if (rc == 0 && !(job->command_line = as_shell_line(s, &argv)))
 		rc = base_oom(err);
+	if (rc == 0)
+		rc = denials_decide(job, s, err);
 	if (rc < 0 || job->cannot_run.code) /* nobody is asked for what cannot be */
 		return rc;
 	return make_question(job, &extra, network, because, err);

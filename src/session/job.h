@@ -32,6 +32,8 @@ struct airlock_job {
 	struct airlock_error cannot_run;     /* the backend can be explained but not run here; code 0: it can */
 	bool by_copy;			     /* the backend could have layers, but not over these roots */
 	bool yes, pty;
+	bool explain;			       /* what it is refused */
+	char *profile_source, *network_source; /* behind the scene of denials.h */
 	char *session;		   /* what "for this session" is; NULL: nothing that could be recognized again */
 	char *command_line;	   /* what runs, as one shell line */
 	char *asked_by;		   /* who wanted it, for the history */

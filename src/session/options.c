@@ -34,6 +34,8 @@ static const struct airlock_option options[] = {
 	 WORDS("apply ask hold discard direct")},
 	{"hold", 0, FLAG, "short for --changes hold", IMPLIES("changes=hold")},
 	{"discard", 0, FLAG, "short for --changes discard", IMPLIES("changes=discard")},
+	{"explain-denials", 0, FLAG, "say what was refused, by which rule, and what would allow it"},
+	{"no-explain-denials", 0, FLAG, "do not; with airlock mcp it is the default", IMPLIES("explain-denials=false")},
 	{"yes", 'y', FLAG, "answer yes to this run's questions"},
 	{"timeout", 0, VALUE, "DUR", "end it after this long: 90s, 5m, 1h or none"},
 	{"memory", 0, VALUE, "SIZE", "how much memory it may use: 512M, 2G or none"},

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "session/copies.h"
+#include "session/denials.h"
 
 #include <string.h>
 
@@ -108,6 +109,7 @@ static void add_facts(const struct airlock_run *run, struct json *j)
 	json_path(j, "working_dir", run->job->plan->cwd);
 	add_isolation(j, run->job, r->limits);
 	add_usage(run, j, r);
+	denials_add_json(run, j);
 	json_error(j, "error", airlock_run_error(run));
 }
 
@@ -167,6 +169,7 @@ const char *airlock_run_result_text(struct airlock_run *run)
 		buf_adds(&out, "Changes:\n");
 		change_set_text(run->layers.set, &out);
 	}
+	denials_add_text(run, &out);
 	run->text = buf_take(&out);
 	return run->text ? run->text : "";
 }
@@ -189,6 +192,7 @@ char *airlock_failure_json(const struct airlock_error *err)
 	json_null(&j, "working_dir");
 	json_null(&j, "isolation");
 	json_null(&j, "usage");
+	json_null(&j, "denials");
 	add_changes(&j, "none", NULL);
 	json_error(&j, "error", err);
 	json_close(&j);

@@ -8,6 +8,7 @@
 #include "fs/fs.h"
 #include "layer/monitor.h"
 #include "session/copies.h"
+#include "session/denials.h"
 #include "session/history.h"
 #include "session/warm.h"
 
@@ -103,6 +104,7 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.layers = run->layers.layers,
 		.n_layers = run->layers.n_layers,
 		.pty = job->pty,
+		.observe = denials_scene(run),
 		.stdin_fd = io ? io->stdin_fd : -1,
 		.stdout_fd = io ? io->stdout_fd : -1,
 		.stderr_fd = io ? io->stderr_fd : -1,
@@ -175,6 +177,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		strs_addf(&run->layers.notes, "your answer could not be remembered: %s",
 			  run->job->not_remembered.message);
 	mount_points_remove(&run->mount_points);
+	denials_settle(run);
 	run->finished = true;
 	history_end(run);
 	return 0;
@@ -204,6 +207,7 @@ void airlock_run_free(struct airlock_run *run)
 	if (run->dir)
 		(void)rmdir(run->dir); /* only goes when nothing was kept in it */
 	base_closep(&run->lock_fd);
+	denials_release(run);
 	free(run->changes_text);
 	free(run->dir);
 	free(run->json);

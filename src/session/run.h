@@ -4,6 +4,7 @@
 #include "session/layers.h"
 #include "session/job.h"
 #include "session/mount_points.h"
+#include "denial/denial.h"
 #include "supervise/supervise.h"
 
 struct airlock_run {
@@ -20,6 +21,10 @@ struct airlock_run {
 	int64_t started_ns;  /* by the clock of the calendar */
 	struct store *store; /* open since the command was started, when that was possible at once */
 	bool recorded;
+	struct denial_scene scene; /* for the supervisor, and for what it saw */
+	struct denials denials;
+	struct strs denial_lines;
+	char *denials_note; /* why there are none, where they were wanted */
 	char *json, *text, *changes_text;
 };
 

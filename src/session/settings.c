@@ -126,6 +126,11 @@ int airlock_settings_set_asked_by(struct airlock_settings *s, const char *who, s
 	return s->asked_by ? 0 : base_oom(err);
 }
 
+void airlock_settings_explain_by_default(struct airlock_settings *s)
+{
+	s->explain = true;
+}
+
 const char *settings_getenv(const struct airlock_settings *s, const char *name)
 {
 	size_t len = strlen(name);

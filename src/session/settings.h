@@ -14,6 +14,7 @@ struct airlock_settings {
 	char *command;
 	char *session;	/* NULL: the caller's terminal session */
 	char *asked_by; /* NULL: a program that links the library */
+	bool explain;	/* denials are explained unless somebody says otherwise */
 };
 
 /* A variable of the caller's environment, or NULL. */

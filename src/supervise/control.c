@@ -163,6 +163,11 @@ static void handle(struct supervise *s, const struct child_message *m, pid_t pid
 	case CHILD_TTY:
 		on_tty(s, fd);
 		break;
+	case CHILD_OBSERVER:
+		s->result.observe_errnum = m->b;
+		base_closep(&s->seen_fd);
+		s->seen_fd = fd;
+		break;
 	case CHILD_FAILED:
 		on_failed(s, m);
 		break;

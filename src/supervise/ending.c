@@ -156,6 +156,19 @@ static void settle_status(struct supervise *s)
 		r->signal = WTERMSIG(s->wait_status);
 }
 
+/* Read when everybody who could write it is dead. */
+static void settle_observed(struct supervise *s)
+{
+	_cleanup_free_ char *bytes = s->seen_fd >= 0 ? malloc(CHILD_SEEN_BYTES) : NULL;
+	ssize_t n = bytes ? pread(s->seen_fd, bytes, CHILD_SEEN_BYTES, 0) : -1;
+	if (n < (ssize_t)sizeof(struct child_seen_head))
+		return;
+	struct child_seen_head head;
+	memcpy(&head, bytes, sizeof head);
+	buf_add(&s->result.seen, bytes, AL_MIN((size_t)n, (size_t)head.used));
+	s->result.observed = !s->result.seen.failed;
+}
+
 void ending_finish(struct supervise *s)
 {
 	s->phase = PHASE_OVER;
@@ -163,6 +176,7 @@ void ending_finish(struct supervise *s)
 	settle_limit(s);
 	say_lost(s);
 	settle_status(s);
+	settle_observed(s);
 	s->result.limits = s->limits.grade;
 	s->timeout_at_us = s->kill_at_us = s->retry_input_at_us = 0;
 	limits_done(&s->limits);

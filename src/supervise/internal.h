@@ -40,6 +40,7 @@ struct supervise {
 	struct stream out, err;
 	struct input in;
 	int master_fd; /* pty: for its window size */
+	int seen_fd;   /* what the first process notes, or -EBADF */
 	struct limits limits;
 	pid_t spawned_pid;	  /* bwrap, or the first process itself */
 	int spawned_fd, first_fd; /* pidfds */

@@ -87,6 +87,23 @@ static void fill_filter(const struct supervise *s, struct child_job_spec *job)
 	job->head.filter_len = p.len;
 }
 
+/* Only where /proc shows the command's processes by the numbers that the first process knows them by. */
+static struct child_region_spec *fill_observer(struct supervise *s, struct child_job_spec *job)
+{
+	struct child_region_spec *regions = NULL;
+	size_t n = 0;
+	if (!s->spec.observe)
+		return NULL;
+	s->result.observe_errnum = s->iso.foreign_proc ? EOPNOTSUPP : 0;
+	if (s->iso.foreign_proc || denial_regions(s->spec.observe, &regions, &n) < 0)
+		return NULL;
+	job->regions = regions;
+	job->head.n_regions = (uint32_t)n;
+	job->head.flags |=
+		CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE) | (s->spec.plan->nested ? CHILD_NESTED : 0);
+	return regions;
+}
+
 static int make_job(struct supervise *s, struct child_ends *e, struct airlock_error *err)
 {
 	const struct plan *plan = s->spec.plan;
@@ -97,6 +114,7 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 			 (s->iso.ruleset ? CHILD_RULESET : 0);
 	limits_fill_job(&s->limits, &job.head);
 	fill_filter(s, &job);
+	_cleanup_free_ struct child_region_spec *regions = fill_observer(s, &job);
 	if (s->spec.pty)
 		fill_terminal(&s->spec, &job.head);
 	e->job = child_job_fd(&job);
@@ -174,7 +192,7 @@ static struct supervise *allocate(const struct supervise_spec *spec)
 	if (!s)
 		return NULL;
 	s->spec = *spec;
-	s->epoll_fd = s->timer_fd = s->control_fd = s->master_fd = s->spawned_fd = s->first_fd = -EBADF;
+	s->epoll_fd = s->timer_fd = s->control_fd = s->master_fd = s->spawned_fd = s->first_fd = s->seen_fd = -EBADF;
 	s->out.fd = s->out.file_fd = s->out.relay.fd = s->err.fd = s->err.file_fd = s->err.relay.fd = -EBADF;
 	s->in.source = s->in.sink = -EBADF;
 	s->phase = PHASE_OVER; /* nothing to kill yet */
@@ -422,7 +440,9 @@ void supervise_free(struct supervise *s)
 	stream_done(&s->err);
 	input_done(&s->in);
 	buf_done(&s->setup_text);
-	int *all[] = {&s->epoll_fd, &s->timer_fd, &s->control_fd, &s->master_fd, &s->spawned_fd, &s->first_fd};
+	buf_done(&s->result.seen);
+	int *all[] = {&s->epoll_fd,   &s->timer_fd, &s->control_fd, &s->master_fd,
+		      &s->spawned_fd, &s->first_fd, &s->seen_fd};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		base_closep(all[i]);
 	free(s);

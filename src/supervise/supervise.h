@@ -12,6 +12,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "denial/denial.h"
 #include "supervise/capture.h"
 
 enum supervise_status { SUPERVISE_EXITED, SUPERVISE_SIGNALED, SUPERVISE_TIMED_OUT, SUPERVISE_FAILED };
@@ -25,6 +26,7 @@ struct supervise_spec {
 	const struct backend_layer *layers; /* borrowed until the run is over */
 	size_t n_layers;
 	bool pty;
+	const struct denial_scene *observe; /* note what it refuses; borrowed until the run is over; NULL: do not */
 	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */
 	struct backend_prepared *prepared;		 /* borrowed: a sandbox to take when it fits, or NULL */
 };
@@ -39,6 +41,9 @@ struct supervise_result {
 	enum backend_grade limits;
 	bool was_prepared; /* in a sandbox made in advance */
 	const struct capture *out, *err;
+	bool observed;	    /* seen says what the command tried */
+	int observe_errnum; /* why not, where that was asked for */
+	struct buf seen;    /* as child/seen.h has it */
 };
 
 struct supervise;

@@ -507,6 +507,7 @@ static void every_key_has_a_row_in_order(void **state)
 		"sandbox.backend",
 		"sandbox.default_profile",
 		"sandbox.enabled",
+		"sandbox.explain_denials",
 		"sandbox.fallback_on_unavailable",
 		"sandbox.max_output",
 		"sandbox.shell",

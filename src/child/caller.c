@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "child/caller.h"
+
+#include "child/raw_calls.h"
+
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/stat.h>
+
+#define PROC_PATH 64
+#define PAGE_BYTES 4096
+
+static size_t add_text(char *out, size_t at, const char *s)
+{
+	while (*s)
+		out[at++] = *s++;
+	out[at] = '\0';
+	return at;
+}
+
+static size_t add_number(char *out, size_t at, unsigned v)
+{
+	char digits[12];
+	size_t n = 0;
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		out[at++] = digits[--n];
+	out[at] = '\0';
+	return at;
+}
+
+static long read_some(int pid, uint64_t address, void *out, size_t len)
+{
+	struct {
+		void *base;
+		uint64_t len;
+	} local = {out, len}, remote = {(void *)(uintptr_t)address, len};
+	long n = raw_call6(__NR_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0);
+	return n == 0 ? -EFAULT : n;
+}
+
+long caller_read(int pid, uint64_t address, void *out, size_t len)
+{
+	long n = read_some(pid, address, out, len);
+	return n < 0 ? n : n == (long)len ? 0 : -EFAULT;
+}
+
+/* Page by page, because it may end right before an unmapped one. */
+long caller_read_string(int pid, uint64_t address, char *out)
+{
+	size_t len = 0;
+	while (len < PATH_MAX) {
+		size_t chunk = PAGE_BYTES - (address + len) % PAGE_BYTES;
+		if (chunk > PATH_MAX - len)
+			chunk = PATH_MAX - len;
+		long n = read_some(pid, address + len, out + len, chunk);
+		if (n < 0)
+			return n;
+		for (long i = 0; i < n; i++)
+			if (out[len + (size_t)i] == '\0')
+				return 0;
+		len += (size_t)n;
+	}
+	return -ENAMETOOLONG;
+}
+
+long caller_open_base(int pid, int dir_fd)
+{
+	char path[PROC_PATH];
+	size_t n = add_text(path, 0, "/proc/");
+	n = add_number(path, n, (unsigned)pid);
+	if (dir_fd == AT_FDCWD)
+		(void)add_text(path, n, "/cwd");
+	else {
+		n = add_text(path, n, "/fd/");
+		(void)add_number(path, n, (unsigned)dir_fd);
+	}
+	return r_open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int caller_shares_mounts(int pid)
+{
+	char path[PROC_PATH];
+	struct statx own, other;
+	size_t n = add_text(path, 0, "/proc/");
+	n = add_number(path, n, (unsigned)pid);
+	(void)add_text(path, n, "/ns/mnt");
+	return raw_call5(__NR_statx, AT_FDCWD, "/proc/self/ns/mnt", 0, STATX_INO, &own) == 0 &&
+	       raw_call5(__NR_statx, AT_FDCWD, path, 0, STATX_INO, &other) == 0 && own.stx_ino == other.stx_ino;
+}

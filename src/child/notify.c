@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "child/notify.h"
+
+#include "child/job.h"
+#include "child/observe.h"
+#include "child/raw_calls.h"
+#include "child/rename.h"
+
+#include <linux/audit.h>
+#include <linux/errno.h>
+#include <linux/filter.h>
+#include <linux/ioctl.h>
+#include <linux/seccomp.h>
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+/* Linux 6.6: who is woken for a notification runs where the caller ran, which waits anyway. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS _IOW('!', 4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
+#if defined(__x86_64__)
+#define OWN_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OWN_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+static const int renames[] = {
+#ifdef __NR_rename
+	__NR_rename,
+#endif
+	__NR_renameat,
+	__NR_renameat2,
+};
+#define N_RENAMES (sizeof renames / sizeof *renames)
+
+/* ── The filter ── */
+
+#define MAX_PROGRAM 256
+
+struct program {
+	struct sock_filter code[MAX_PROGRAM];
+	unsigned short len;
+};
+
+static void add(struct program *p, struct sock_filter instruction)
+{
+	if (p->len < MAX_PROGRAM)
+		p->code[p->len++] = instruction;
+}
+
+static void add_load(struct program *p, size_t offset)
+{
+	add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offset));
+}
+
+static void add_return(struct program *p, unsigned verdict)
+{
+	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, verdict));
+}
+
+static void add_call(struct program *p, int nr)
+{
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 1));
+	add_return(p, SECCOMP_RET_USER_NOTIF);
+}
+
+/* Only when the pointer in an argument is one. The number must be loaded, and is not afterwards. */
+static void add_call_with(struct program *p, int nr, unsigned argument)
+{
+	size_t at = offsetof(struct seccomp_data, args) + argument * sizeof(__u64);
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 6));
+	add_load(p, at);
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2));
+	add_load(p, at + sizeof(__u32));
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+	add_return(p, SECCOMP_RET_USER_NOTIF);
+	add_return(p, SECCOMP_RET_ALLOW);
+}
+
+static void build(struct program *p, unsigned flags)
+{
+	int nr;
+	p->len = 0;
+	add_load(p, offsetof(struct seccomp_data, arch));
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
+	add_return(p, SECCOMP_RET_ALLOW);
+	add_load(p, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < N_RENAMES; i++)
+		add_call(p, renames[i]);
+	for (size_t i = 0; flags & CHILD_OBSERVE && (nr = observe_number(i)) >= 0; i++)
+		add_call(p, nr);
+	if (flags & CHILD_OBSERVE)
+		add_call_with(p, __NR_sendto, 4);
+	add_return(p, SECCOMP_RET_ALLOW);
+}
+
+long notify_install(unsigned flags)
+{
+	struct program p;
+	build(&p, flags);
+	struct sock_fprog program = {.len = p.len, .filter = p.code};
+	if (p.len >= MAX_PROGRAM)
+		return -E2BIG;
+	/* Only with calls that wait for the answer whatever signals come: an interrupted one would be made twice. */
+	return raw_call3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
+			 SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+}
+
+/* ── Answering ── */
+
+void notify_prepare(int listener)
+{
+	(void)raw_call3(__NR_ioctl, listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
+
+static int is_rename(int nr)
+{
+	for (size_t i = 0; i < N_RENAMES; i++)
+		if (renames[i] == nr)
+			return 1;
+	return 0;
+}
+
+void notify_serve(int listener, unsigned flags, struct observer *observer)
+{
+	struct seccomp_notif request;
+	for (size_t i = 0; i < sizeof request; i++)
+		((volatile char *)&request)[i] = 0;
+	if (r_ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
+		return;
+	struct seccomp_notif_resp answer = {.id = request.id};
+	if (flags & CHILD_OBSERVE)
+		observe_call(observer, listener, &request);
+	if (flags & CHILD_RENAMES && is_rename(request.data.nr))
+		rename_answer(&request, &answer);
+	else
+		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	while (r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == -EINTR)
+		;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From what was observed to what was refused. */
+#include "denial/denial.h"
+
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void free_denial(struct denial *d)
+{
+	free(d->path);
+	free(d->address);
+	free(d->source);
+	free(d->region);
+	free(d->option);
+	free(d->value);
+}
+
+void denials_done(struct denials *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		free_denial(&d->v[i]);
+	free(d->v);
+	*d = (struct denials){0};
+}
+
+/* ── What would allow it ── */
+
+static bool is_ours(const char *source)
+{
+	return strncmp(source, "airlock's own", strlen("airlock's own")) == 0;
+}
+
+static bool is_asked_hidden(const char *source)
+{
+	return strcmp(source, "--hide") == 0 || strcmp(source, "AIRLOCK_HIDE") == 0;
+}
+
+/* Directories are made writable, not files; the root is not offered. */
+static char *writable_place(const struct denial_scene *scene, const char *path)
+{
+	if (scene->world->type(path, scene->world->data) == PLAN_DIRECTORY)
+		return strdup(path);
+	char *dir = path_dirname(path);
+	while (dir && dir[1] && scene->world->type(dir, scene->world->data) != PLAN_DIRECTORY) {
+		char *up = path_dirname(dir);
+		free(dir);
+		dir = up;
+	}
+	return dir;
+}
+
+static int advise(const struct denial_scene *scene, const struct denial_verdict *v, struct denial *d)
+{
+	const char *option = NULL;
+	char *value = NULL;
+	if (v->rule == DENIAL_NETWORK_OFF) {
+		option = scene->network_refused ? "profile" : "network";
+		value = scene->network_refused ? strdup("moderate") : NULL;
+	} else if (v->rule == DENIAL_READ_ONLY) {
+		option = scene->workspace ? NULL : "allow-write";
+		value = option ? writable_place(scene, d->path) : NULL;
+		if (value && !value[1])
+			option = NULL;
+	} else if (is_asked_hidden(v->source)) {
+		option = "hide";
+		value = v->region ? strdup(v->region) : NULL;
+	} else if (!is_ours(v->source)) {
+		option = scene->workspace ? "bind-ro" : "ro";
+		value = strdup(d->path);
+	}
+	d->option = option ? strdup(option) : NULL;
+	d->value = value;
+	return option && !d->option ? -ENOMEM : 0;
+}
+
+/* ── One record ── */
+
+static struct denial *append(struct denials *l)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 16;
+		struct denial *v = reallocarray(l->v, cap, sizeof *v);
+		if (!v)
+			return NULL;
+		l->v = v;
+		l->cap = cap;
+	}
+	l->v[l->n] = (struct denial){0};
+	return &l->v[l->n++];
+}
+
+/* The same thing seen in two ways, a name that was missing first and there later, is one refusal. */
+static struct denial *find(struct denials *l, enum child_seen_op op, enum denial_rule rule, const char *path)
+{
+	for (size_t i = 0; path && i < l->n; i++)
+		if (l->v[i].op == op && l->v[i].rule == rule && l->v[i].path && strcmp(l->v[i].path, path) == 0)
+			return &l->v[i];
+	return NULL;
+}
+
+static int add_refused(const struct denial_scene *scene, const struct denial_try *t, uint32_t count,
+		       struct denials *list)
+{
+	struct denial_verdict v = denial_decide(scene, t);
+	struct buf address = BUF_INIT;
+	if (v.rule == DENIAL_NONE || (t->address && !denial_add_address(t->address, t->address_bytes, &address)))
+		return 0;
+	struct denial *d = find(list, t->op, v.rule, t->path);
+	if (d) {
+		d->count += count;
+		return 0;
+	}
+	d = append(list);
+	if (!d) {
+		buf_done(&address);
+		return -ENOMEM;
+	}
+	*d = (struct denial){.op = t->op,
+			     .rule = v.rule,
+			     .path = t->path ? strdup(t->path) : NULL,
+			     .address = t->address ? buf_take(&address) : NULL,
+			     .source = strdup(v.source),
+			     .region = v.region ? strdup(v.region) : NULL,
+			     .foreign = v.rule == DENIAL_READ_ONLY && t->flags & CHILD_SEEN_FOREIGN,
+			     .count = count};
+	if ((t->path && !d->path) || (t->address && !d->address) || !d->source || (v.region && !d->region))
+		return -ENOMEM;
+	return advise(scene, &v, d);
+}
+
+static int read_record(const struct denial_scene *scene, const struct child_seen *r, const char *text,
+		       struct denials *list)
+{
+	struct denial_try t = {.op = (enum child_seen_op)r->op, .flags = r->flags};
+	if (r->op == 0 || r->op >= CHILD_SEEN_OPS)
+		return 0;
+	if (r->flags & CHILD_SEEN_ADDRESS) {
+		t.address = text;
+		t.address_bytes = r->length;
+		return add_refused(scene, &t, r->count, list);
+	}
+	_cleanup_free_ char *raw = strndup(text, r->length), *path = raw ? path_normalize("/", raw) : NULL;
+	if (!path)
+		return -ENOMEM;
+	t.path = path;
+	return add_refused(scene, &t, r->count, list);
+}
+
+int denials_read(const struct denial_scene *scene, const void *bytes, size_t len, struct denials *ret,
+		 struct airlock_error *err)
+{
+	struct denials list = {0};
+	struct child_seen_head head;
+	int rc = 0;
+	*ret = list;
+	if (len < sizeof head)
+		return 0;
+	memcpy(&head, bytes, sizeof head);
+	if (head.magic != CHILD_SEEN_MAGIC)
+		return 0;
+	list.lost = head.lost;
+	size_t end = AL_MIN((size_t)head.used, len);
+	for (size_t at = sizeof head; rc == 0 && end > at && end - at >= sizeof(struct child_seen);) {
+		struct child_seen r;
+		memcpy(&r, (const char *)bytes + at, sizeof r);
+		if (r.size > end - at || r.size < sizeof r || r.length > r.size - sizeof r)
+			break;
+		rc = read_record(scene, &r, (const char *)bytes + at + sizeof r, &list);
+		at += r.size;
+	}
+	if (rc < 0) {
+		denials_done(&list);
+		return base_oom(err);
+	}
+	*ret = list;
+	return 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/denials.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "session/settings.h"
+#include "session/world.h"
+
+#include <string.h>
+
+/* More than a person, or a model, reads. All of them are in the JSON. */
+#define LINES_MAX 10
+
+/* The file and line, variable or option that decided about the network; of a profile that says nothing, the profile. */
+static char *network_source(const struct airlock_job *job)
+{
+	_cleanup_buf_ struct buf key = BUF_INIT;
+	struct buf out = BUF_INIT;
+	const struct config *c = job->config;
+	const char *source = "built-in";
+	buf_printf(&key, "profiles.%s.network", job->plan->profile);
+	for (size_t i = 0; i < c->n_values; i++)
+		if (!c->values[i].ignored && strcmp(c->values[i].key, buf_str(&key)) == 0)
+			source = c->values[i].source;
+	buf_adds(&out, source);
+	if (strcmp(source, "built-in") == 0)
+		buf_printf(&out, ": %s", job->plan->profile);
+	return buf_take(&out);
+}
+
+int denials_decide(struct airlock_job *job, const struct airlock_settings *s, struct airlock_error *err)
+{
+	struct buf profile = BUF_INIT;
+	job->explain = job->config->explain_asked ? job->config->explain_denials : s->explain;
+	if (!job->explain)
+		return 0;
+	buf_printf(&profile, "profile %s", job->plan->profile);
+	job->profile_source = buf_take(&profile);
+	job->network_source = network_source(job);
+	return job->profile_source && job->network_source ? 0 : base_oom(err);
+}
+
+/* Without a sandbox nothing is refused, and there is nothing to look for. */
+const struct denial_scene *denials_scene(struct airlock_run *run)
+{
+	const struct airlock_job *job = run->job;
+	if (!job->explain || job->backend == &backend_passthrough)
+		return NULL;
+	run->scene = (struct denial_scene){
+		.plan = job->plan,
+		.world = &world_of_this_machine,
+		.in_place = job->backend->in_place,
+		.workspace = job->workspace.dir != NULL,
+		.network_refused = job->config->policy.network == POLICY_NETWORK_REFUSE,
+		.network_source = job->network_source,
+		.profile_source = job->profile_source,
+	};
+	return &run->scene;
+}
+
+static const char *reason(int errnum)
+{
+	switch (errnum) {
+	case EBUSY:
+		return "somebody observes this process already: airlock runs inside another observed sandbox";
+	case ENOSYS:
+	case EINVAL:
+		return "this kernel cannot do it: Linux 5.19 or newer is needed";
+	case EOPNOTSUPP:
+		return "no /proc of its own can be had here, in which the command could be looked at";
+	default:
+		return strerrordesc_np(errnum);
+	}
+}
+
+static void add_lines(struct airlock_run *run)
+{
+	for (size_t i = 0; i < run->denials.n; i++) {
+		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
+		denial_add_what(&run->denials.v[i], &line);
+		if (run->denials.v[i].option) {
+			buf_adds(&line, "; to allow: ");
+			denial_add_hint(&run->denials.v[i], &line);
+		}
+		text_add_escaped(&inert, buf_str(&line), line.len);
+		strs_add(&run->denial_lines, buf_str(&inert));
+	}
+}
+
+/* Somebody who asked for it is told in words; what we do by ourselves only in the result. */
+static void explain_absence(struct airlock_run *run, const char *why)
+{
+	run->denials_note = strdup(why);
+	if (run->job->config->explain_asked)
+		strs_addf(&run->layers.notes, "what was refused could not be observed: %s", why);
+}
+
+void denials_settle(struct airlock_run *run)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	struct airlock_error err = {0};
+	if (!run->job->explain || run->job->backend == &backend_passthrough)
+		return;
+	if (!r->observed) {
+		if (r->observe_errnum)
+			explain_absence(run, reason(r->observe_errnum));
+		return;
+	}
+	if (denials_read(&run->scene, r->seen.data, r->seen.len, &run->denials, &err) < 0) {
+		explain_absence(run, err.message);
+		return;
+	}
+	add_lines(run);
+	if (run->denials.lost > 0)
+		strs_addf(&run->layers.notes, "%llu more calls may have been refused: there was no room to note them",
+			  (unsigned long long)run->denials.lost);
+}
+
+void denials_release(struct airlock_run *run)
+{
+	denials_done(&run->denials);
+	strs_done(&run->denial_lines);
+	free(run->denials_note);
+}
+
+/* Null: not looked at. Empty: nothing was refused. */
+void denials_add_json(const struct airlock_run *run, struct json *j)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	bool bare = run->job->backend == &backend_passthrough;
+	if (run->job->explain && (bare || (r->observed && !run->denials_note)))
+		denials_print_json(&run->denials, j, "denials");
+	else
+		json_null(j, "denials");
+	if (run->denials_note)
+		json_string(j, "denials_note", run->denials_note);
+}
+
+void denials_add_text(const struct airlock_run *run, struct buf *out)
+{
+	const struct denials *d = &run->denials;
+	for (size_t i = 0; i < d->n && i < LINES_MAX; i++) {
+		_cleanup_buf_ struct buf line = BUF_INIT;
+		denial_add_what(&d->v[i], &line);
+		buf_adds(&line, "; to allow: ");
+		denial_add_tool_hint(&d->v[i], &line);
+		buf_adds(out, "Blocked by the sandbox: ");
+		text_add_escaped(out, buf_str(&line), line.len);
+		buf_addc(out, '\n');
+	}
+	if (d->n > LINES_MAX)
+		buf_printf(out, "Blocked by the sandbox: %zu more\n", d->n - LINES_MAX);
+}
+
+const char *airlock_run_denial(const struct airlock_run *run, size_t i)
+{
+	return i < run->denial_lines.n ? run->denial_lines.v[i] : NULL;
+}

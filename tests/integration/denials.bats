@@ -1,0 +1,330 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154,SC2016 # run_airlock sets status, stdout and stderr; the commands are for the inner shell
+# Blocked, explained: what the sandbox refused, by which rule, and what would allow it.
+
+load ../helpers
+
+setup() {
+	default_setup
+	HOME=$(realpath "$HOME")
+	PROJECT=$(realpath "$PROJECT")
+	mkdir -p "$HOME/.ssh"
+	echo key >"$HOME/.ssh/id_ed25519"
+}
+
+# denials: one line each, "OP WHAT: RULE, SOURCE, COUNT"
+denials() {
+	python3 -c '
+import json, sys
+for d in json.load(open(sys.argv[1]))["denials"]:
+    print(d["op"], d.get("path", d.get("address")) + ":", ", ".join([d["rule"], d["source"], str(d["count"])]))' "$RAW_STDOUT"
+}
+
+# assert_denials LINE...: exactly these
+assert_denials() {
+	local found
+	found=$(denials) || fail "no denials in the result"
+	[ "$found" = "$(printf '%s\n' "$@")" ] || fail "expected: $*" "found: $found"
+}
+
+observed() {
+	run_airlock run --json --explain-denials "$@"
+}
+
+a_hidden_secret() {
+	observed -c 'cat ~/.ssh/id_ed25519; true'
+	assert_status 0
+	assert_denials "open $HOME/.ssh/id_ed25519: hidden, built-in: moderate, 1"
+	assert_json "--ro $HOME/.ssh/id_ed25519" denials 0 hint
+}
+@test "a secret that is read is named, with the rule and the way out" {
+	each_backend a_hidden_secret
+}
+
+the_way_out_works() {
+	observed --ro "$HOME/.ssh/id_ed25519" -c 'cat ~/.ssh/id_ed25519'
+	assert_json key stdout
+	assert_json '[]' denials
+	mkdir -p "$HOME/other"
+	observed --yes -c 'echo x >~/other/new; true'
+	assert_json "--allow-write $HOME/other" denials 0 hint
+	observed --yes --allow-write "$HOME/other" -c 'echo x >~/other/new'
+	assert_status 0
+	assert_json '[]' denials
+	rm "$HOME/other/new"
+}
+@test "what the hint says allows it" {
+	each_backend the_way_out_works
+}
+
+writes_outside() {
+	touch "$HOME/there"
+	observed -c 'cd ~; echo x >new; echo x >>there; mkdir dir; rm there; mv there here; ln -s a link; ln there hard
+		chmod 600 there; touch -d @0 there; truncate -s 0 there; mkfifo fifo; true'
+	assert_status 0
+	assert_denials "write $HOME/new: read-only, built-in: moderate, 1" \
+		"write $HOME/there: read-only, built-in: moderate, 3" \
+		"mkdir $HOME/dir: read-only, built-in: moderate, 1" \
+		"delete $HOME/there: read-only, built-in: moderate, 1" \
+		"rename $HOME/there: read-only, built-in: moderate, 1" \
+		"symlink $HOME/link: read-only, built-in: moderate, 1" \
+		"link $HOME/hard: read-only, built-in: moderate, 1" \
+		"chmod $HOME/there: read-only, built-in: moderate, 1" \
+		"utime $HOME/there: read-only, built-in: moderate, 1" \
+		"mknod $HOME/fifo: read-only, built-in: moderate, 1"
+}
+@test "every kind of write outside the roots" {
+	each_backend writes_outside
+}
+
+addresses() {
+	run_python --json --explain-denials <<-'END'
+		import socket
+		attempt("tcp", socket.socket().connect, ("192.0.2.1", 443))
+		attempt("udp", socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto, b"x", ("192.0.2.2", 53))
+		attempt("six", socket.socket(socket.AF_INET6).connect, ("2001:db8::1", 80))
+		attempt("stub", socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect, ("127.0.0.53", 53))
+		attempt("abstract", socket.socket(socket.AF_UNIX).connect, "\0/tmp/.X11-unix/X0")
+		server, own = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+		server.bind("\0own")
+		server.listen()
+		attempt("own", own.connect, "\0own")
+		port = socket.create_server(("127.0.0.1", 0))
+		attempt("loopback", socket.socket().connect, port.getsockname())
+	END
+	assert_denials "connect 192.0.2.1:443: network off, built-in: moderate, 1" \
+		"send 192.0.2.2:53: network off, built-in: moderate, 1" \
+		"connect [2001:db8::1]:80: network off, built-in: moderate, 1" \
+		"connect 127.0.0.53:53: network off, built-in: moderate, 1" \
+		"connect @/tmp/.X11-unix/X0: network off, built-in: moderate, 1"
+	assert_json --network denials 0 hint
+	[[ $stdout == *'own: done'* && $stdout == *'loopback: done'* ]] || fail "its own servers"
+}
+@test "addresses and abstract sockets when the network is off" {
+	each_backend addresses
+}
+
+a_socket_of_the_host() {
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$HOME/agent.sock"
+	run_python --json --explain-denials <<-END
+		attempt("hidden", socket.socket(socket.AF_UNIX).connect, "$HOME/agent.sock")
+		attempt("nothing", socket.socket(socket.AF_UNIX).connect, "$HOME/nothing.sock")
+	END
+	rm "$HOME/agent.sock"
+	assert_denials "connect $HOME/agent.sock: not visible, built-in: moderate, 1"
+}
+@test "a socket of the host by its path" {
+	each_backend a_socket_of_the_host
+}
+
+nothing_refused() {
+	observed -c 'cat file; echo x >new; mkdir -p a/b; mv a c; rm -r c new; cat /nothing ~/nothing ~/.aws/x /tmp/x
+		mkdir /usr /etc; rm -f "$HOME/no" /etc/no; python3 -I -S -c 1; ls / ~ >/dev/null; echo x >/dev/null; date >/tmp/x; true'
+	assert_status 0
+	assert_json '[]' denials
+	refute_stderr_contains denial
+}
+@test "nothing is said when nothing was refused, or nothing is there" {
+	each_backend nothing_refused
+}
+
+links() {
+	ln -s "$HOME/.ssh" there
+	ln -s "$HOME/.ssh/id_ed25519" key
+	ln -s "$HOME/made" made
+	mkdir -p "$HOME/out"
+	ln -s "$PROJECT/file" "$HOME/out/in"
+	observed -c 'cat there/id_ed25519 key; echo x >made; cd ~/out; cat in; echo y >in; cd ..; cat ./.ssh/../.ssh/id_ed25519
+		cat "project/../.ssh/id_ed25519"; true'
+	assert_denials "open $HOME/.ssh/id_ed25519: hidden, built-in: moderate, 4" \
+		"write $HOME/made: read-only, built-in: moderate, 1"
+	echo original >file
+	rm there key made "$HOME/out/in"
+}
+@test "symbolic links are followed both ways" {
+	each_backend links
+}
+
+in_strict() {
+	echo x >"$HOME/notes"
+	observed --profile strict -c 'cat ~/notes ~/nothing ~/.ssh/id_ed25519 /nobody-at-all/x; true'
+	assert_denials "open $HOME/notes: not visible, built-in: strict, 1" \
+		"open $HOME/.ssh: not visible, built-in: strict, 1"
+}
+@test "strict: what is not visible, as far as it is there" {
+	each_backend in_strict
+}
+
+@test "the rule is told by file and line, option and variable" {
+	write_config '[profiles.moderate]' 'blocked_paths = ["~/private"]' 'network = "refuse"'
+	mkdir "$HOME/private" "$HOME/b" "$HOME/c"
+	touch "$HOME/private/x" "$HOME/b/x" "$HOME/c/x"
+	AIRLOCK_HIDE="$HOME/c" observed --hide "$HOME/b" -c 'cat ~/private/x ~/b/x ~/c/x
+		python3 -I -S -c "import socket; socket.socket().connect((\"192.0.2.1\", 443))"; true'
+	assert_denials "open $HOME/private/x: hidden, $XDG_CONFIG_HOME/airlock/config.toml:2, 1" \
+		"open $HOME/b/x: hidden, --hide, 1" \
+		"open $HOME/c/x: hidden, AIRLOCK_HIDE, 1" \
+		"connect 192.0.2.1:443: network off, $XDG_CONFIG_HOME/airlock/config.toml:3, 1"
+	assert_json "leave out --hide $HOME/b" denials 1 hint
+	assert_json "--profile moderate --network" denials 3 hint
+}
+
+@test "a workspace" {
+	mkdir -p "$HOME/w"
+	observed --workspace "$HOME/w" -c 'echo x >/usr/x; echo x >/fine; cat /tmp/nothing; true'
+	assert_denials "write /usr/x: read-only, the system, over the workspace, 1"
+	assert_json null denials 0 hint
+}
+
+@test "one line each on a terminal's side, in show, and in the record" {
+	run_airlock run --explain-denials -c 'cat ~/.ssh/id_ed25519 2>/dev/null; echo done'
+	assert_stdout done
+	assert_stderr "airlock: blocked: open $HOME/.ssh/id_ed25519 (hidden: built-in: moderate); to allow: --ro $HOME/.ssh/id_ed25519"
+	run_airlock show last
+	assert_stdout_contains "blocked      open $HOME/.ssh/id_ed25519 (hidden: built-in: moderate); to allow: --ro $HOME/.ssh/id_ed25519"
+	run_airlock show last --json
+	assert_json hidden denials 0 rule
+}
+
+@test "not by itself; by option, variable and file; and the later word counts" {
+	run_airlock run --json -c 'cat ~/.ssh/id_ed25519; true'
+	assert_json null denials
+	AIRLOCK_EXPLAIN_DENIALS=true run_airlock run --json -c 'cat ~/.ssh/id_ed25519; true'
+	assert_json open denials 0 op
+	write_config '[sandbox]' 'explain_denials = true'
+	run_airlock run --json -c 'cat ~/.ssh/id_ed25519; true'
+	assert_json open denials 0 op
+	run_airlock run --json --no-explain-denials -c 'cat ~/.ssh/id_ed25519; true'
+	assert_json null denials
+	AIRLOCK_EXPLAIN_DENIALS=false run_airlock run --json -c 'cat ~/.ssh/id_ed25519; true'
+	assert_json null denials
+	run_airlock explain --json -- true
+	assert_json true explain_denials
+}
+
+the_same_without() {
+	local program='import os, threading
+for path in ("/etc/hosts", "/nothing", os.path.expanduser("~/.ssh/id_ed25519"), "file", "/etc/passwd"):
+    for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREAT, os.O_WRONLY | os.O_CREAT | os.O_EXCL):
+        attempt(f"{path} {flags}", os.open, path, flags)
+attempt("mkdir", os.mkdir, "/etc/dir")
+attempt("rename", os.rename, "/etc/hosts", "/etc/hosts2")
+attempt("unlink", os.unlink, "/etc/hosts")
+attempt("null", call, "open", None, 0)
+attempt("wild", call, "open", 1, 0)
+attempt("long", os.open, "x" * 5000, 0)
+'
+	run_python --changes discard <<<"$program"
+	local before=$stdout
+	run_python --changes discard --explain-denials <<<"$program"
+	[ "$stdout" = "$before" ] || fail "expected: $before"
+}
+@test "the command sees the same with and without" {
+	each_backend the_same_without
+}
+
+many() {
+	run_python --json --explain-denials <<-'END'
+		for i in range(1000):
+		    attempt("w", write, "/etc/same", b"", os.O_CREAT)
+		for i in range(400):
+		    attempt("d", os.mkdir, f"/etc/distinct{i}")
+		attempt("last", os.mkdir, "/usr/last")
+	END
+	assert_status 0
+	assert_json 1000 denials 0 count
+	[ "$(denials | wc -l)" -le 256 ] || fail "expected a bound"
+	[ "$(denials | wc -l)" -ge 200 ] || fail "expected many"
+}
+@test "a thousand times the same is one, and there is a bound to all" {
+	each_backend many
+	run_airlock run --explain-denials -c 'for i in $(seq 300); do echo >/etc/x$i; done 2>/dev/null; true'
+	[ "$(grep -c 'blocked: write' "$RAW_STDERR")" -eq 10 ] || fail "expected ten lines"
+	assert_stderr_contains 'more: airlock show '
+	assert_stderr_contains 'more calls may have been refused'
+}
+
+threads() {
+	run_python --json --explain-denials <<-'END'
+		import threading, ctypes
+		# The path changes under the reader: what is noted is one or the other, and the kernel decides by what it reads.
+		path = ctypes.create_string_buffer(b"/etc/one")
+		stop = False
+		def swap():
+		    while not stop:
+		        path.value = b"/etc/two"
+		        path.value = b"/etc/one"
+		def work():
+		    for i in range(200):
+		        libc.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+		swapper = threading.Thread(target=swap)
+		swapper.start()
+		workers = [threading.Thread(target=work) for i in range(4)]
+		for w in workers: w.start()
+		for w in workers: w.join()
+		stop = True
+		swapper.join()
+		print("over")
+	END
+	assert_status 0
+	[ "$(denials | sed 's/.*, //' | paste -sd+ | bc)" -ge 700 ] || fail "expected most of 800"
+	if denials | grep -qv '^write /etc/'; then fail "expected nothing else"; fi
+}
+@test "threads that race" {
+	each_backend threads
+}
+
+killed() {
+	new_marker
+	"$AIRLOCK" run --explain-denials -- sh -c "while :; do echo >/etc/x; cat /etc/hosts; done; : $MARKER" >/dev/null 2>&1 </dev/null &
+	local pid=$!
+	eventually pgrep -f "$MARKER" >/dev/null
+	kill -9 "$pid"
+	wait "$pid" || true
+	eventually eval '! pgrep -f "$MARKER" >/dev/null'
+}
+@test "kill -9 of airlock leaves nothing behind" {
+	each_backend killed
+}
+
+timed_out() {
+	observed --timeout 1s -c 'while :; do echo >/etc/x; done 2>/dev/null'
+	assert_status 124
+	assert_json timeout status
+	assert_json /etc/x denials 0 path
+}
+@test "a time-out ends it, and what was refused is told" {
+	each_backend timed_out
+}
+
+@test "hostile names are shown inert" {
+	run_airlock run --explain-denials -c '{ echo >"/etc/$(printf "\033[2Jx\nairlock: y")"; } 2>/dev/null; true'
+	assert_stderr_contains 'blocked: write to /etc/'
+	if grep -q $'\033' "$RAW_STDERR"; then fail "expected no escape"; fi
+	[ "$(wc -l <"$RAW_STDERR")" -eq 1 ] || fail "expected one line"
+}
+
+@test "landlock" {
+	python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 3)' || skip "needs: Landlock of Linux 6.2"
+	observed --backend landlock --changes direct -c 'cat ~/.ssh/id_ed25519; echo x >~/new; cat ~/nothing; echo x >ok; cat file; true'
+	assert_denials "open $HOME/.ssh/id_ed25519: hidden, built-in: moderate, 1" \
+		"write $HOME/new: read-only, built-in: moderate, 1"
+}
+
+@test "without a sandbox nothing is refused" {
+	observed --yes --no-sandbox -c 'cat ~/.ssh/id_ed25519'
+	assert_json '[]' denials
+}
+
+@test "where it cannot be had the run goes on and says so" {
+	# Inside an observed sandbox the kernel lets nobody else observe.
+	run_airlock run --explain-denials --profile permissive --bind-ro / -- true
+	run_airlock run --json --explain-denials --profile permissive --yes -- "$AIRLOCK" run --json --changes direct --explain-denials -p / -c 'echo inner'
+	[ "$status" -eq 0 ] || skip "needs: a sandbox inside a sandbox"
+	cp "$RAW_STDOUT" outer
+	python3 -c 'import json; print(json.load(open("outer"))["stdout"])' >"$RAW_STDOUT"
+	assert_json inner stdout
+	assert_json null denials
+	grep -q 'observes this process already' "$RAW_STDOUT" || fail "expected the reason"
+}
