@@ -106,7 +106,10 @@ static struct denial_verdict decide_missing(const struct denial_scene *scene, co
 					    const struct plan_mount *cover)
 {
 	bool is_view = !cover || cover->kind == PLAN_TMPFS || cover->kind == PLAN_REBUILD || cover->kind == PLAN_DEV;
-	if (!is_view || scene->workspace || scene->world->type(path, scene->world->data) == PLAN_MISSING)
+	if (!is_view || scene->workspace)
+		return not_refused;
+	enum plan_type type = scene->world->type(path, scene->world->data);
+	if (type == PLAN_MISSING || type == PLAN_UNKNOWN)
 		return not_refused;
 	return by_rule(scene, DENIAL_NOT_VISIBLE, path);
 }

@@ -20,7 +20,7 @@
 /* Everything a decision depends on; borrowed. */
 struct denial_scene {
 	const struct plan *plan;
-	const struct plan_world *world; /* whether something that is not visible is there at all */
+	const struct plan_world *world; /* whether something that is not visible is there at all; not for regions */
 	bool in_place;		    /* rules on the host's own view instead of mounts: what no rule grants is refused */
 	bool workspace;		    /* a directory is the root inside */
 	bool network_refused;	    /* the profile does not even let a run ask for the network */

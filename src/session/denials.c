@@ -48,7 +48,6 @@ const struct denial_scene *denials_scene(struct airlock_run *run)
 		return NULL;
 	run->scene = (struct denial_scene){
 		.plan = job->plan,
-		.world = &world_of_this_machine,
 		.in_place = job->backend->in_place,
 		.workspace = job->workspace.dir != NULL,
 		.network_refused = job->config->policy.network == POLICY_NETWORK_REFUSE,
@@ -106,7 +105,11 @@ void denials_settle(struct airlock_run *run)
 			explain_absence(run, reason(r->observe_errnum));
 		return;
 	}
-	if (denials_read(&run->scene, r->seen.data, r->seen.len, &run->denials, &err) < 0) {
+	_cleanup_(world_done) struct world world = WORLD_INIT;
+	struct plan_world view = world_view(&world);
+	struct denial_scene scene = run->scene;
+	scene.world = &view;
+	if (denials_read(&scene, r->seen.data, r->seen.len, &run->denials, &err) < 0) {
 		explain_absence(run, err.message);
 		return;
 	}

@@ -179,7 +179,7 @@ in_strict() {
 
 @test "one line each on a terminal's side, in show, and in the record" {
 	run_airlock run --explain-denials -c 'cat ~/.ssh/id_ed25519 2>/dev/null; echo done'
-	assert_stdout done
+	assert_stdout 'done'
 	assert_stderr "airlock: blocked: open $HOME/.ssh/id_ed25519 (hidden: built-in: moderate); to allow: --ro $HOME/.ssh/id_ed25519"
 	run_airlock show last
 	assert_stdout_contains "blocked      open $HOME/.ssh/id_ed25519 (hidden: built-in: moderate); to allow: --ro $HOME/.ssh/id_ed25519"
@@ -325,5 +325,7 @@ timed_out() {
 	assert_json inner stdout
 	assert_json null denials
 	assert_json 'somebody observes this process already: airlock runs inside another observed sandbox' denials_note
+	run_airlock run --explain-denials --profile permissive --yes --discard --env XDG_STATE_HOME=/tmp/s --env XDG_DATA_HOME=/tmp/d \
+		-- "$AIRLOCK" run --changes direct --explain-denials -c 'echo inner'
 	assert_stderr_contains 'what was refused could not be observed: somebody observes this process already'
 }
