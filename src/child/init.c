@@ -256,13 +256,15 @@ __attribute__((noreturn)) static void fail_start(int error_fd, int stage, long r
 }
 
 /* Where the kernel cannot do it, the message has no descriptor: then renames are the overlay's alone. */
-static void hand_over_listener(const struct child_job *job, int socket)
+static void hand_over_listener(const struct child_job *job, int socket, int error_fd)
 {
 	(void)raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	long listener = notify_install(job->flags);
 	if (listener >= 0) {
-		(void)pass_fd(socket, CHILD_STARTED, (int)listener);
+		long rc = pass_fd(socket, CHILD_STARTED, (int)listener);
 		(void)r_close((int)listener);
+		if (rc < 0) /* nobody would answer: the command could not open a file */
+			fail_start(error_fd, CHILD_STAGE_FILTER, rc);
 		return;
 	}
 	struct child_message why = {.type = CHILD_FAILED, .b = (int32_t)-listener};
@@ -292,7 +294,7 @@ __attribute__((noreturn)) static void become_command(struct state *st, char **ar
 	if (rc < 0)
 		fail_start(st->error_fd, CHILD_STAGE_SETUP, rc);
 	if (st->notify_socket[1] >= 0)
-		hand_over_listener(job, st->notify_socket[1]);
+		hand_over_listener(job, st->notify_socket[1], st->error_fd);
 	rc = confine_files(job);
 	if (rc == 0)
 		rc = confine_calls(job);
@@ -318,12 +320,14 @@ static void begin_observing(struct state *st, int why_not)
 
 static void take_over_listener(struct state *st)
 {
-	int why_not = EMFILE;
+	int why_not = ENOMEM;
 	if (st->notify_socket[0] >= 0) {
 		(void)r_close(st->notify_socket[1]);
 		st->notify_fd = pass_receive(st->notify_socket[0], &why_not);
 		(void)r_close(st->notify_socket[0]);
 	}
+	if (st->notify_fd < 0 && why_not == EMFILE)
+		give_up(CHILD_STAGE_FILTER, -EMFILE); /* the filter is in force, and nobody could answer */
 	if (st->notify_fd >= 0)
 		notify_prepare(st->notify_fd);
 	begin_observing(st, st->notify_fd >= 0 ? 0 : why_not);

@@ -61,6 +61,6 @@ int pass_receive(int socket, int *ret_why)
 	prepare_fd_message(&f);
 	f.control.fd = -1;
 	long n = raw_call3(__NR_recvmsg, socket, &f.msg, MSG_CMSG_CLOEXEC_FLAG);
-	*ret_why = n == (long)sizeof f.m && f.m.type == CHILD_FAILED ? f.m.b : EIO;
+	*ret_why = n != (long)sizeof f.m ? ESRCH : f.m.type == CHILD_FAILED ? f.m.b : EMFILE;
 	return n == (long)sizeof f.m && f.msg.controllen >= 16 + sizeof(int) ? f.control.fd : -1;
 }
