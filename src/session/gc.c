@@ -42,7 +42,7 @@ static void remove_tree(struct gc *g, int dir_fd, const char *name)
 		(void)base_error(g->err, rc, why.op, why.subject, "%s", why.message);
 }
 
-/* ── Layers of runs that crashed ── */
+/* ── Layers of runs that crashed, or were thrown away ── */
 
 /* Its layers were made and nobody has read them. They are made once the directory is locked, so whoever has some and no
  * lock is dead; one that has none may be about to be locked. */
@@ -52,6 +52,19 @@ static bool is_crashed(struct gc *g, int runs_fd, const char *run)
 	bool layers = has_entry(runs_fd, run, "upper") || has_entry(runs_fd, run, "work");
 	return dir && layers && !has_entry(runs_fd, run, "changes") && !has_entry(runs_fd, run, HISTORY_FILE) &&
 	       !history_is_alive(dir) && !copies_is_pending(&g->e.host, run);
+}
+
+/* A person threw away all of it: what is left could only be looked at, and may be what fills the disk. */
+static bool is_thrown_away(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	if (!dir || !has_entry(runs_fd, run, "upper") || history_is_alive(dir) || earlier_load(&g->e, run, NULL) < 0 ||
+	    g->e.set->n == 0)
+		return false;
+	for (size_t i = 0; i < g->e.set->n; i++)
+		if (g->e.set->v[i].state != CHANGE_DISCARDED)
+			return false;
+	return true;
 }
 
 static void sweep_layers(struct gc *g, int runs_fd, const char *run)
@@ -140,7 +153,7 @@ static void clean_runs(struct gc *g)
 		bool old = limited && history_time_of_id(run) > 0 && strcmp(run, before) < 0;
 		if (old && may_go(g, runs_fd, run))
 			remove_run(g, runs_fd, run);
-		else if (is_crashed(g, runs_fd, run))
+		else if (is_crashed(g, runs_fd, run) || is_thrown_away(g, runs_fd, run))
 			sweep_layers(g, runs_fd, run);
 	}
 	if (limited)

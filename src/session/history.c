@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "fs/fs.h"
+#include "session/run_id.h"
+#include "session/spare.h"
 #include "store/audit.h"
 #include "store/runs.h"
 
@@ -224,6 +226,7 @@ void history_begin(struct airlock_run *run)
 	struct store_run row = row_of(run, "running", -1, "");
 	row.changes_state = "none";
 	row.changes_count = 0;
+	spare_keep(run->job->host.state_dir);
 	if (store_open(run->job->host.state_dir, WAIT_AT_START_MS, &run->store, NULL) < 0 ||
 	    store_run_put(run->store, &row, NULL) < 0)
 		history_close(run); /* once more at the end, and then with words */
@@ -288,7 +291,7 @@ void history_refused(struct airlock_run *run, const struct airlock_error *why)
 		why = &unknown;
 	if (!run->job->plan || !run->job->project)
 		return;
-	if (!run->id[0] && history_make_id(run->id, sizeof run->id) < 0)
+	if (!run->id[0] && run_id_make(run->id, sizeof run->id) < 0)
 		return;
 	_cleanup_free_ char *detail = make_detail(run, why);
 	if (detail)

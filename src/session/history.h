@@ -27,8 +27,5 @@ void history_decided(const struct host *host, const struct change_set *set, cons
 void history_made(const struct host *host, const char *dir, const struct change_set *set, const char *project,
 		  const char *command, const char *asked_by, struct strs *notes);
 
-/* run.c: an id that sorts by time and that no other run has. */
-int history_make_id(char *out, size_t size);
-
 /* "2026-11-15T19:30:12.482731Z" */
 void history_add_time(struct buf *out, int64_t ns);

@@ -7,12 +7,16 @@
 #include "fs/fs.h"
 #include "session/backups.h"
 #include "session/copies.h"
+#include "session/spare.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 
 #define XATTR_NAMES_MAX 65536
 #define XATTR_VALUE_MAX 65536
@@ -185,6 +189,27 @@ static const char *ordered_root(const struct airlock_job *job, size_t i)
 	return roots->v[i == 0 ? own : i <= own ? i - 1 : i];
 }
 
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec now = {0};
+	(void)clock_gettime(id, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Whoever edited a file after the clock had been set back gave it a time from before the run's start, which is how an
+ * edit is known from an old file (I3). So the start moves back as far as the clock was: a file that was new when the run
+ * began may then be taken for a conflict, an edit is never overlooked. A clock that only goes slower, by less than a
+ * thousandth as the kernel lets it, still goes forward. */
+static void allow_for_clock(struct session_layers *c)
+{
+	int64_t elapsed = clock_ns(CLOCK_BOOTTIME) - c->boot_ns;
+	int64_t back = elapsed - (clock_ns(CLOCK_REALTIME) - c->real_ns);
+	if (back <= elapsed / 1000 + 5000000)
+		return;
+	c->set->started_ns -= back;
+	strs_addf(&c->notes, "the clock was set back by %" PRId64 " s while the command ran", back / 1000000000);
+}
+
 int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
 		 struct airlock_error *err)
 {
@@ -193,11 +218,13 @@ int layers_begin(struct session_layers *c, const struct airlock_job *job, const 
 	if (!c->enabled)
 		return 0;
 	const struct strs *roots = &job->plan->roots;
+	c->real_ns = clock_ns(CLOCK_REALTIME);
+	c->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	c->set = change_set_new(run);
 	c->layers = calloc(roots->n + 1, sizeof *c->layers);
 	if (!c->set || !c->layers)
 		return base_oom(err);
-	int rc = 0;
+	int rc = spare_check(run_dir, err);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		rc = make_layer(c, ordered_root(job, i), run_dir, i + 1, err);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
@@ -313,6 +340,39 @@ static void record_direct(const struct airlock_job *job, const char *run_dir)
 	(void)change_set_save(set, record, NULL);
 }
 
+/* Held changes without a record cannot be found again: nobody is told to apply them. */
+static void give_up_held(struct session_layers *c, const char *run_dir, const struct airlock_error *why)
+{
+	size_t lost = 0;
+	for (size_t i = 0; i < c->set->n; i++) {
+		struct change *ch = &c->set->v[i];
+		if (ch->state != CHANGE_HELD && ch->state != CHANGE_CONFLICT)
+			continue;
+		ch->state = CHANGE_DISCARDED;
+		(void)change_set_reason(ch, "not kept: %s", why->message);
+		lost++;
+	}
+	base_pass(&c->error, why);
+	if (lost > 0)
+		strs_addf(&c->notes,
+			  "the changes could not be kept (%s); until `airlock gc` what it wrote is in %s/upper",
+			  why->message, run_dir);
+}
+
+static bool save_record(struct session_layers *c, const struct airlock_job *job, const char *run_dir)
+{
+	struct airlock_error why = {0};
+	_cleanup_free_ char *record = path_join(run_dir, "changes");
+	int rc = record ? change_set_save(c->set, record, &why) : base_oom(&why);
+	if (rc < 0 && (why.errnum == ENOSPC || why.errnum == EDQUOT) && spare_spend(job->host.state_dir)) {
+		base_error_clear(&why);
+		rc = change_set_save(c->set, record, &why);
+	}
+	if (rc < 0)
+		give_up_held(c, run_dir, &why);
+	return rc == 0;
+}
+
 void layers_end(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
 		const struct supervise_result *result)
 {
@@ -320,11 +380,11 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 		record_direct(job, run_dir);
 		return;
 	}
+	allow_for_clock(c);
 	bool saved = decide(c, job, run_dir, result) > 0;
 	if (c->unsettled)
 		return;
-	_cleanup_free_ char *record = saved ? NULL : path_join(run_dir, "changes");
-	saved = saved || (record && change_set_save(c->set, record, &c->error) == 0);
+	saved = saved || save_record(c, job, run_dir);
 	remove_leftovers(run_dir, saved && c->set->n == 0 && c->error.code == 0);
 }
 

@@ -20,6 +20,7 @@ struct session_layers {
 	struct strs notes;	    /* paths that could not be looked at, hard links split… */
 	struct airlock_error error; /* scanning or applying failed; the changes are held */
 	bool discarded;
+	int64_t real_ns, boot_ns; /* when it began, by the clock of the calendar and by one that nobody sets */
 };
 
 /* Does this job's mode capture changes, in layers? */

@@ -12,6 +12,7 @@
 #include "session/backups_api.h"
 #include "session/history.h"
 #include "session/layers.h"
+#include "session/run_id.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -80,8 +81,11 @@ static int make_run(struct restore *r)
 	int rc = fs_make_private_dir(runs, r->err);
 	if (rc < 0)
 		return rc;
-	if (history_make_id(r->id, sizeof r->id) < 0 || !(r->dir = path_join(runs, r->id)) ||
-	    !(r->upper = path_join(r->dir, "upper/overlay1")))
+	rc = run_id_claim(runs, r->id, sizeof r->id, &r->dir, r->err);
+	if (rc < 0)
+		return rc;
+	r->upper = path_join(r->dir, "upper/overlay1");
+	if (!r->upper)
 		return base_oom(r->err);
 	rc = fs_make_private_dir(r->upper, r->err);
 	if (rc < 0)

@@ -10,6 +10,7 @@
 #include "session/copies.h"
 #include "session/denials.h"
 #include "session/history.h"
+#include "session/run_id.h"
 #include "session/warm.h"
 
 #include <fcntl.h>
@@ -17,22 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
-#include <time.h>
-
-/* "20261115-193012.482731-7f3a": sorts by time, in UTC so that it always does. */
-int history_make_id(char *out, size_t size)
-{
-	struct timespec now;
-	struct tm tm;
-	uint16_t random = 0;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	if (!gmtime_r(&now.tv_sec, &tm) || getrandom(&random, sizeof random, 0) != sizeof random)
-		return -EIO;
-	size_t n = strftime(out, size, "%Y%m%d-%H%M%S", &tm);
-	(void)snprintf(out + n, size - n, ".%06ld-%04x", now.tv_nsec / 1000, random);
-	return 0;
-}
 
 static int hold_run_dir(struct airlock_run *run, struct airlock_error *err)
 {
@@ -44,7 +29,6 @@ static int hold_run_dir(struct airlock_run *run, struct airlock_error *err)
 	return 0;
 }
 
-/* The directory is claimed by making it: two runs never share one. */
 static int claim_run_dir(struct airlock_run *run, const struct host *host, struct airlock_error *err)
 {
 	_cleanup_free_ char *runs = path_join(host->state_dir, "runs");
@@ -55,16 +39,8 @@ static int claim_run_dir(struct airlock_run *run, const struct host *host, struc
 		base_hint(err, "airlock keeps its records there; point XDG_STATE_HOME to a directory you can write to");
 		return rc;
 	}
-	for (int tries = 0; tries < 100; tries++) {
-		base_freep(&run->dir);
-		if (history_make_id(run->id, sizeof run->id) < 0 || !(run->dir = path_join(runs, run->id)))
-			return base_oom(err);
-		if (mkdir(run->dir, 0700) == 0)
-			return hold_run_dir(run, err);
-		if (errno != EEXIST)
-			break;
-	}
-	return base_errno(err, AIRLOCK_ERR_IO, errno, "mkdir", run->dir);
+	rc = run_id_claim(runs, run->id, sizeof run->id, &run->dir, err);
+	return rc < 0 ? rc : hold_run_dir(run, err);
 }
 
 /* An apply that was interrupted is finished or reverted before anything else happens to the project. */

@@ -196,6 +196,7 @@ class Tools:
     def __init__(self, build):
         self.airlock = str(Path(build, "airlock").resolve())
         self.inject = str(Path(build, "tests/faults/inject").resolve())
+        self.dynamic = str(Path(build, "tests/faults/airlock-dynamic").resolve())
         self.alloc = str(Path(build, "tests/faults/alloc.so").resolve())
         # Not in /tmp: a sandbox has its own.
         base = os.environ.get("TMPDIR") or ("/var/lib" if os.getuid() == 0 else str(Path.home()))
@@ -336,10 +337,10 @@ class Walk:
                 key, program, second, third = line.rsplit(" ", 3)
                 process, execs, number, _ = key.split(".")
                 name = self.tools.names.get(int(number), number)
-                # The loader's errors are its own; its last call unmaps the cache of the libraries' names.
-                is_loading = program in ("airlock", "bwrap") and execs != "0" and not loaded.get((process, execs))
-                if name == "munmap":
+                # Before main nobody can help it. The first call there, or the loader's last one:
+                if {"airlock": "fcntl", "bwrap": "munmap"}.get(program) == name:
                     loaded[process, execs] = True
+                is_loading = program in ("airlock", "bwrap") and execs != "0" and not loaded.get((process, execs))
                 if not is_loading and (process, execs) != ("0", "0"):  # that is inject, on its way to exec
                     yield Call(key, program, name, int(second, 16), int(third, 16))
 
@@ -351,7 +352,7 @@ class Walk:
     def without_memory(self, place, number):
         count = place.top / "count"
         env = {**place.env, "LD_PRELOAD": self.tools.alloc, "AIRLOCK_FAULT_ALLOCATION": number, "AIRLOCK_FAULT_COUNT": str(count)}
-        process = subprocess.Popen(place.argv(*self.scenario.struck), cwd=place.project, env=env, stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([self.tools.dynamic, *self.scenario.struck], cwd=place.project, env=env, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         hang = False
         try:
