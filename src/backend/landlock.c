@@ -61,6 +61,7 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 		.ruleset = true,
 		.no_unix_sockets = true,
 		.no_internet_sockets = !plan->network,
+		.no_ipc = true,
 	};
 }
 

@@ -22,7 +22,8 @@ enum {
 	FILTER_NESTED = 1 << 0,	 /* namespaces of its own, debuggers */
 	FILTER_NO_UNIX = 1 << 1, /* no AF_UNIX sockets but pairs */
 	FILTER_NO_INET = 1 << 2, /* no internet sockets at all */
-	FILTER_ALL_FLAGS = (1 << 3) - 1,
+	FILTER_NO_IPC = 1 << 3,	 /* no shared memory, semaphores and queues that are known by a number or a name */
+	FILTER_ALL_FLAGS = (1 << 4) - 1,
 };
 
 struct filter_program {

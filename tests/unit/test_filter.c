@@ -279,6 +279,24 @@ static void arguments_decide(void **state)
 	}
 }
 
+static void objects_of_the_host_s_ipc_need_a_namespace_of_their_own(void **state)
+{
+	static const int numbers[] = {SYS_shmget, SYS_shmat,  SYS_shmctl, SYS_semget, SYS_semop,   SYS_semctl,
+				      SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink};
+	for (size_t i = 0; i < AL_ARRAY_LEN(numbers); i++)
+		for (unsigned flags = 0; flags <= FILTER_ALL_FLAGS; flags++)
+			assert_string_equal(word(verdict(FILTER_ARCH_OWN, flags, numbers[i], NULL)),
+					    flags & FILTER_NO_IPC ? "EPERM" : "allow");
+}
+
+/* With no Unix sockets none is had by way of a pair either, whatever else is allowed. */
+static void a_datagram_pair_is_a_way_to_every_socket(void **state)
+{
+	const uint64_t args[6] = {1, 2, 0};
+	assert_string_equal(word(verdict(FILTER_ARCH_OWN, FILTER_NESTED | FILTER_NO_UNIX, SYS_socketpair, args)),
+			    "EPERM");
+}
+
 /* ── What is no call of this machine ── */
 
 static void foreign_architectures_end_the_process(void **state)
@@ -313,6 +331,8 @@ int main(void)
 		cmocka_unit_test(the_denied_calls_have_the_right_numbers),
 		cmocka_unit_test(what_every_program_needs_is_allowed),
 		cmocka_unit_test(arguments_decide),
+		cmocka_unit_test(objects_of_the_host_s_ipc_need_a_namespace_of_their_own),
+		cmocka_unit_test(a_datagram_pair_is_a_way_to_every_socket),
 		cmocka_unit_test(foreign_architectures_end_the_process),
 		cmocka_unit_test(numbers_of_x32_and_beyond_do_not_exist),
 	};
