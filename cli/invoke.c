@@ -209,8 +209,10 @@ int invoke(const struct command *c, int argc, char **argv)
 		else
 			status = err.code;
 		if (status < 0) {
-			/* Who asks a command for JSON that has none gets at least the answer in it. */
-			bool json = inv.json || (!c->takes_program && invoke_wants_json(argc, argv));
+			/* Who asks a command for JSON that has none gets at least the answer in it; but stdout of the
+			 * server is the protocol's. */
+			bool is_server = strcmp(c->name, "mcp") == 0;
+			bool json = inv.json || (!c->takes_program && !is_server && invoke_wants_json(argc, argv));
 			status = invoke_report(c, json, &err);
 			if (c->is_run && !json)
 				first_aid(inv.settings, &err);

@@ -99,6 +99,15 @@ static void add_ending(const struct airlock_run *run, struct json *j)
 	json_ms(j, "duration_ms", r->duration_us);
 }
 
+/* What a person is told in sentences: hard links that were split, paths nobody could look at, that it was no sandbox. */
+static void add_notes(const struct airlock_run *run, struct json *j)
+{
+	json_open_array(j, "notes");
+	for (size_t i = 0; i < run->layers.notes.n; i++)
+		json_string(j, NULL, run->layers.notes.v[i]);
+	json_close(j);
+}
+
 /* What is to be said about it beside its output and changes. */
 static void add_facts(const struct airlock_run *run, struct json *j)
 {
@@ -110,6 +119,7 @@ static void add_facts(const struct airlock_run *run, struct json *j)
 	add_isolation(j, run->job, r->limits);
 	add_usage(run, j, r);
 	denials_add_json(run, j);
+	add_notes(run, j);
 	json_error(j, "error", airlock_run_error(run));
 }
 
@@ -193,6 +203,8 @@ char *airlock_failure_json(const struct airlock_error *err)
 	json_null(&j, "isolation");
 	json_null(&j, "usage");
 	json_null(&j, "denials");
+	json_open_array(&j, "notes");
+	json_close(&j);
 	add_changes(&j, "none", NULL);
 	json_error(&j, "error", err);
 	json_close(&j);

@@ -25,7 +25,7 @@ RESULT = {"run": str, "status": str, "exit_code": int, "signal": (int, type(None
           "isolation": {name: str for name in ("backend", "profile", "filesystem", "network", "processes", "syscalls",
                                                "limits")},
           "usage": {"cpu_ms": NUMBER, "max_rss_kb": int, "limit_hit": TEXT_OR_NULL},
-          "changes": {"state": str, "files": [FILE]}, "error": (dict, type(None))}
+          "notes": [str], "changes": {"state": str, "files": [FILE]}, "error": (dict, type(None))}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
@@ -106,6 +106,20 @@ def the_result_of_a_run_and_of_changes_log_and_show(place):
     shown = ask(place, "show", name, "--json", shape={**RESULT, "command": str, "started": str, "policy": dict})
     for key in RESULT:
         assert shown[key] == result[key], (key, shown[key], result[key])
+
+
+@test
+def what_else_is_to_be_said_is_in_the_notes(place):
+    (place.project / "one").write_text("x\n")
+    (place.project / "two").hardlink_to(place.project / "one")
+    assert run(place, "echo y >>one")["notes"] == ["hard link split: the other names of one keep the old content"]
+    assert (place.project / "two").read_text() == "x\n"
+    assert run(place, "true")["notes"] == []
+    assert run(place, "true", "--no-sandbox", "--yes")["notes"][0].startswith("NOT IN SANDBOX")
+    killed = run(place, "kill -TERM $$", status=143)
+    assert killed["signal"] == 15 and killed["notes"] == ["the command was killed by signal 15 (SIGTERM)"], killed
+    # People who press Ctrl-C know what they did.
+    assert run(place, "kill -INT $$", status=130)["notes"] == []
 
 
 @test
