@@ -7,6 +7,7 @@
 #include "fs/fs.h"
 #include "session/backups.h"
 #include "session/copies.h"
+#include "session/empty_layers.h"
 #include "session/spare.h"
 
 #include <errno.h>
@@ -168,10 +169,11 @@ static int make_layer(struct session_layers *c, const char *root, const char *ru
 	struct stat st;
 	if (stat(root, &st) < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "stat", root);
+	(void)chmod(work, 0700);
 	struct change_root *r = &c->set->roots[c->set->n_roots - 1];
 	r->device = st.st_dev;
 	r->inode = st.st_ino;
-	if (stat(work, &st) == 0) /* made just now: its ctime is the clock of the start */
+	if (stat(work, &st) == 0) /* changed just now: its ctime is the clock of the start */
 		c->set->started_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
 	return 0;
 }
@@ -225,6 +227,8 @@ int layers_begin(struct session_layers *c, const struct airlock_job *job, const 
 	if (!c->set || !c->layers)
 		return base_oom(err);
 	int rc = spare_check(run_dir, err);
+	if (roots->n == 1)
+		empty_layers_take(job->host.state_dir, run_dir);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		rc = make_layer(c, ordered_root(job, i), run_dir, i + 1, err);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
@@ -316,8 +320,10 @@ static int decide(struct session_layers *c, const struct airlock_job *job, const
 
 /* A run that changed nothing leaves no layer; and the kernel's own directory, which has no permissions at all and would
  * keep a person from removing ours, goes in any case. */
-static void remove_leftovers(const char *run_dir, bool changed_nothing)
+static void remove_leftovers(const char *state_dir, const char *run_dir, bool changed_nothing)
 {
+	if (changed_nothing && empty_layers_give(state_dir, run_dir))
+		return;
 	_cleanup_close_ int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return;
@@ -385,7 +391,7 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 	if (c->unsettled)
 		return;
 	saved = saved || save_record(c, job, run_dir);
-	remove_leftovers(run_dir, saved && c->set->n == 0 && c->error.code == 0);
+	remove_leftovers(job->host.state_dir, run_dir, saved && c->set->n == 0 && c->error.code == 0);
 }
 
 void layers_done(struct session_layers *c)

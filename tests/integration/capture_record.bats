@@ -97,3 +97,33 @@ volatile_layer() { # otherwise every file that is copied up does
 	assert_stdout_contains volatile # newer kernels: fsync=volatile
 	assert_file file $'old\nnew'
 }
+
+@test "the empty layer of a run serves the next one, and shows it nothing of the first" {
+	SPARE="$XDG_STATE_HOME/airlock/empty-layers/0"
+	mkdir -p "$HOME/other/.git"
+	echo kept >"$HOME/other/file"
+	chmod 0750 "$PROJECT"
+	chmod 0700 "$HOME/other"
+	run_airlock run -c 'stat -c %a .'
+	assert_stdout 750
+	[ -d "$SPARE/upper/overlay1" ] && [ -d "$SPARE/work/work1" ]
+	# Attributes that a layer got from its root: it is not kept.
+	cd "$HOME/other"
+	python3 -c 'import os; os.setxattr(".", "user.mark", b"1")'
+	run_airlock run -c 'stat -c %a .; python3 -c "import os; print(os.listxattr(\".\"))"; ls'
+	assert_stdout $'700\n[\'user.mark\']\nfile'
+	[ ! -e "$SPARE/upper" ]
+	cd "$PROJECT"
+	run_airlock run -c 'python3 -c "import os; print(os.listxattr(\".\"))"'
+	assert_stdout '[]'
+	# One in which something was written, and one whose kernel directory is not empty, are not kept either.
+	run_airlock run --discard -c 'echo x >thing'
+	[ ! -e "$SPARE/upper" ]
+	run_airlock run -c 'ls -A'
+	assert_stdout $'.git\nfile'
+	[ -d "$SPARE/upper/overlay1" ]
+	: >"$SPARE/upper/overlay1/planted"
+	run_airlock run -c 'ls -A'
+	assert_stdout $'.git\nfile'
+	[ ! -e "$PROJECT/planted" ]
+}
