@@ -54,4 +54,3 @@ static inline long sys_landlock_add(int ruleset, const struct sys_landlock_benea
 {
 	return raw_call4(__NR_landlock_add_rule, ruleset, 1, rule, 0);
 }
-
