@@ -214,6 +214,14 @@ static bool has_applied(const struct change_set *set)
 	return false;
 }
 
+static bool has_undone(const struct change_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].state == CHANGE_HELD && set->v[i].undone)
+			return true;
+	return false;
+}
+
 /* The project need not be the first of its roots: it was not in runs of earlier versions. */
 static bool has_root(const struct change_set *set, const char *path)
 {
@@ -231,13 +239,20 @@ static int find_last_applied(struct earlier *e, struct airlock_error *err)
 	int rc = earlier_project(e, &project, err);
 	if (rc < 0)
 		return rc;
+	const char *undone = NULL;
 	earlier_list(e, &runs);
 	for (size_t i = runs.n; i > 0; i--) {
-		if (earlier_load(e, runs.v[i - 1], NULL) == 0 && has_root(e->set, project) && has_applied(e->set))
+		if (earlier_load(e, runs.v[i - 1], NULL) < 0 || !has_root(e->set, project))
+			continue;
+		if (has_applied(e->set))
 			return 0;
+		undone = undone || !has_undone(e->set) ? undone : runs.v[i - 1];
 	}
-	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "undo", project, "nothing was applied in %s that could be undone",
-			  project);
+	rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "undo", project, "nothing was applied in %s that could be undone",
+			project);
+	if (undone)
+		base_hint(err, "`airlock undo %s` applies again what was undone", undone);
+	return rc;
 }
 
 int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,

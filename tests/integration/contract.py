@@ -157,6 +157,7 @@ def deciding_later(place):
     assert (place.project / "three").read_text() == "3\n"
     assert decide("undo", name, "three")[1]["three"] == "held" and (place.project / "three").read_text() == "theirs\n"
     assert decide("undo")[0] == "held" and not (place.project / "one").exists()
+    assert name in refuse(place, "not_found", 1, "undo", "--json")["error"]["hint"]
     assert decide("undo", name)[0] == "applied" and (place.project / "d/four").exists()  # undoing an undo is redo
     text = call(place, "changes", name).stdout.decode()
     assert "A  two  (discarded)\n" in text and "A  one\n" in text, text
