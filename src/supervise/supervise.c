@@ -88,20 +88,18 @@ static void fill_filter(const struct supervise *s, struct child_job_spec *job)
 }
 
 /* Only where /proc shows the command's processes by the numbers that the first process knows them by. */
-static struct child_region_spec *fill_observer(struct supervise *s, struct child_job_spec *job)
+static void fill_observer(struct supervise *s, struct child_job_spec *job, struct child_region_spec **ret_regions)
 {
-	struct child_region_spec *regions = NULL;
 	size_t n = 0;
 	if (!s->spec.observe)
-		return NULL;
+		return;
 	s->result.observe_errnum = s->iso.foreign_proc ? EOPNOTSUPP : 0;
-	if (s->iso.foreign_proc || denial_regions(s->spec.observe, &regions, &n) < 0)
-		return NULL;
-	job->regions = regions;
+	if (s->iso.foreign_proc || denial_regions(s->spec.observe, ret_regions, &n) < 0)
+		return;
+	job->regions = *ret_regions;
 	job->head.n_regions = (uint32_t)n;
 	job->head.flags |=
 		CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE) | (s->spec.plan->nested ? CHILD_NESTED : 0);
-	return regions;
 }
 
 static int make_job(struct supervise *s, struct child_ends *e, struct airlock_error *err)
@@ -114,7 +112,8 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 			 (s->iso.ruleset ? CHILD_RULESET : 0);
 	limits_fill_job(&s->limits, &job.head);
 	fill_filter(s, &job);
-	_cleanup_free_ struct child_region_spec *regions = fill_observer(s, &job);
+	_cleanup_free_ struct child_region_spec *regions = NULL; /* the job's, until it is written */
+	fill_observer(s, &job, &regions);
 	if (s->spec.pty)
 		fill_terminal(&s->spec, &job.head);
 	e->job = child_job_fd(&job);
