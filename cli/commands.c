@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "commands.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agents.h"
 
@@ -454,6 +457,22 @@ const char *command_nearest(const char *word)
 		names[n++] = c->name;
 	names[n] = NULL;
 	return airlock_text_nearest(word, names);
+}
+
+bool command_is_program(const char *word)
+{
+	const char *dir = getenv("PATH");
+	char path[4096];
+	if (strchr(word, '/'))
+		return access(word, X_OK) == 0;
+	while (dir && *dir) {
+		size_t len = strcspn(dir, ":");
+		int n = snprintf(path, sizeof path, "%.*s/%s", (int)len, dir, word);
+		if (len > 0 && n > 0 && (size_t)n < sizeof path && access(path, X_OK) == 0)
+			return true;
+		dir += len + (dir[len] == ':');
+	}
+	return false;
 }
 
 /* Both tables in one, so that whoever needs options needs one loop. */

@@ -61,6 +61,9 @@ const struct command *command_find(const char *name); /* NULL: unknown */
 /* The nearest command to a word that is none, or NULL. */
 const char *command_nearest(const char *word);
 
+/* Is there a program of this name in PATH, or at this path? */
+bool command_is_program(const char *word);
+
 /* The library's options, and after them ours: what only a command line can mean, so they have no variable and the
  * library is not told. Ends with name == NULL. */
 const struct airlock_option *command_options(void);

@@ -78,6 +78,9 @@ static int check_operand(struct invocation *inv, struct airlock_error *err)
 	} else if (operand && operand[0] != '[' && !given) {
 		(void)output_fail(err, AIRLOCK_ERR_USAGE, operand, "%.*s is missing", (int)strcspn(operand, " "),
 				  operand);
+		if (strncmp(operand, "RUN", 3) == 0)
+			(void)output_hint(err, "airlock %s last is the newest run here; airlock log lists them",
+					  inv->command->name);
 	} else {
 		return 0;
 	}

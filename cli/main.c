@@ -37,6 +37,9 @@ static int unknown_command(const char *word, bool json)
 	} else {
 		(void)output_fail(&err, AIRLOCK_ERR_USAGE, word, "unknown command '%s'", word);
 	}
+	if (command_is_program(word)) /* the word that is most easily forgotten is run */
+		(void)output_hint(&err, "%s%s%sto run the program: airlock run -- %s", near ? "did you mean " : "",
+				  near ? near : "", near ? "? Or, " : "", word);
 	if (near)
 		(void)output_hint(&err, "did you mean %s?", near);
 	(void)output_hint(&err, "see airlock help");

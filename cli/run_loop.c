@@ -31,6 +31,8 @@
 /* …but closer than this they are one, told twice: timeout(1) signals the child and then its group. */
 #define SAME_MS 100
 
+#define WARNINGS_MAX 5
+
 struct loop {
 	struct airlock_run *run;
 	struct progress progress;
@@ -160,13 +162,22 @@ const char *run_loop_shell(const struct invocation *inv)
 	return own && own[0] == '/' && access(own, X_OK) == 0 ? own : "/bin/sh";
 }
 
+/* A directory full of what cannot be searched is worth a few lines, not a screen of them. */
+static void tell_warnings(const struct airlock_job *job)
+{
+	size_t n = airlock_job_warning_count(job), shown = n > WARNINGS_MAX + 1 ? WARNINGS_MAX : n;
+	for (size_t i = 0; i < shown; i++)
+		output_say("%s", airlock_job_warning(job, i));
+	if (n > shown)
+		output_say("… and %zu more like these", n - shown);
+}
+
 int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err)
 {
 	struct airlock_job *job = NULL;
 	int rc = airlock_job_prepare(inv->settings, &job, err);
 	if (rc >= 0) {
-		for (size_t i = 0; i < airlock_job_warning_count(job); i++)
-			output_say("%s", airlock_job_warning(job, i));
+		tell_warnings(job);
 		rc = run_job(job, inv, has_pty, err);
 	}
 	airlock_job_free(job);

@@ -5,10 +5,17 @@
 
 #include <string.h>
 
+/* /home is hidden because of other people's homes; the user's own in it is not meant. */
+static bool means_other_homes(const struct roots_rules *r, const char *secret, const char *target)
+{
+	return r->home && strcmp(r->home, secret) != 0 && path_is_beneath(r->home, secret) &&
+	       path_is_beneath(target, r->home);
+}
+
 static const char *secret_around(const struct roots_rules *r, const char *target)
 {
 	for (size_t i = 0; i < r->secrets.n; i++)
-		if (path_is_beneath(target, r->secrets.v[i]))
+		if (path_is_beneath(target, r->secrets.v[i]) && !means_other_homes(r, r->secrets.v[i], target))
 			return r->secrets.v[i];
 	return NULL;
 }

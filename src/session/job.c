@@ -86,6 +86,20 @@ static void list_secrets(const struct airlock_job *job, struct strs *out)
 			strs_add(out, p->paths[i].path);
 }
 
+/* The kernel copies no file into a layer whose owner has no name in the sandbox's user namespace; what the command is told
+ * then ("Value too large for defined data type") nobody understands. */
+static void warn_of_owner(struct airlock_job *job)
+{
+	struct stat st;
+	if (job->config->policy.changes == POLICY_CHANGES_DIRECT || geteuid() == 0 || job->project->n_roots == 0 ||
+	    stat(job->project->dir, &st) < 0 || st.st_uid == geteuid())
+		return;
+	strs_addf(&job->warnings,
+		  "%s belongs to somebody else: files there that are not yours cannot be changed in a layer "
+		  "(EOVERFLOW); --changes direct lets the command change those that you may",
+		  job->project->dir);
+}
+
 static int open_project(struct airlock_job *job, const char *dir, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs secrets = STRS_INIT;
@@ -102,6 +116,8 @@ static int open_project(struct airlock_job *job, const char *dir, struct airlock
 		strs_add(&job->untrusted_dirs, job->project->roots[i].path);
 	if (rc == 0)
 		strs_add_all(&job->warnings, &job->project->notes);
+	if (rc == 0)
+		warn_of_owner(job);
 	return rc;
 }
 

@@ -267,3 +267,29 @@ assert_in_force() {
 	run_airlock bogus
 	refute_stderr_contains $'\e'
 }
+
+@test "a program where a command should be: the hint says how to run it" {
+	run_airlock ls -l
+	assert_status 2
+	assert_stderr_contains 'airlock run -- ls'
+	run_airlock ./file
+	assert_stderr_contains 'see airlock help'
+	refute_stderr_contains 'airlock run --'
+}
+
+@test "without RUN the hint names the newest" {
+	for command in apply diff discard changes show output; do
+		run_airlock "$command"
+		assert_status 2
+		assert_stderr_contains "airlock $command last is the newest run here"
+	done
+}
+
+@test "many warnings are a few lines" {
+	local i
+	for i in $(seq 20); do ln -s /usr/share link.$i; done
+	run_airlock run -- true
+	assert_status 0
+	[ "$(wc -l <"$RAW_STDERR")" -eq 6 ] || fail "expected 6 lines"
+	assert_stderr_contains '… and 15 more like these'
+}

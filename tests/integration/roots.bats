@@ -49,6 +49,20 @@ sibling() {
 	roots "[\"$HOME/lib/deep\", \"$PROJECT\"]"
 }
 
+@test "a home whose parent is hidden, as /home is: links and worktrees in it count" {
+	write_config '[profiles.moderate]' "blocked_paths = [\"$(dirname "$HOME")\"]"
+	mkdir "$HOME/lib"
+	ln -s ../lib linked
+	writes "$PROJECT/linked/new"
+	git init -q "$HOME/repo"
+	git -C "$HOME/repo" commit -q --allow-empty -m first
+	git -C "$HOME/repo" worktree add -q "$HOME/tree"
+	cd "$HOME/tree" || return
+	run_airlock run -c 'git commit -q --allow-empty -m inside && git log --format=%s'
+	assert_status 0
+	assert_stdout $'inside\nfirst'
+}
+
 @test "a link deep in the project, and one through another link, count too" {
 	each_backend deep_link
 }
@@ -238,6 +252,31 @@ nearest() {
 	assert_file "$HOME/named" named
 	cd "$PROJECT" || return
 	rm -rf "$HOME/.git"
+}
+
+# ---- somebody else's directories
+
+@test "a project in a directory that belongs to somebody else and may be written: changes are applied and undone" {
+	[ "$(id -u)" -eq 0 ] || skip "needs: root"
+	local place as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	place=$(mktemp -d /var/tmp/airlock-shared.XXXXXX)
+	mkdir -p "$place/home" "$place/shared/.git"
+	chmod 755 "$place"
+	chmod 777 "$place/home" "$place/shared"
+	cp -L "$AIRLOCK" "$place/airlock"
+	cd "$place/shared" || return
+	export HOME=$place/home
+	unset XDG_STATE_HOME XDG_DATA_HOME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR
+	run_program "${as_nobody[@]}" "$place/airlock" run -c 'echo x >new' </dev/null
+	assert_status 0
+	assert_stderr_contains '1 change applied'
+	assert_stderr_contains 'belongs to somebody else'
+	assert_file new x
+	run_program "${as_nobody[@]}" "$place/airlock" undo </dev/null
+	assert_status 0
+	assert_absent new
+	chmod -R u+rwx "$place"
+	rm -rf "$place"
 }
 
 # ---- git

@@ -156,6 +156,20 @@ static void targets_are_judged(void **state)
 	roots_rules_done(&rules);
 }
 
+/* /home is hidden for the other homes in it. */
+static void what_hides_other_homes_does_not_mean_this_one(void **state)
+{
+	struct roots_rules rules = {.project = "/home/ann/p", .home = "/home/ann"};
+	strs_add(&rules.secrets, "/home");
+	strs_add(&rules.secrets, "/home/ann/.ssh");
+	assert_int_equal(roots_judge(&rules, "/home/ann/lib", NULL), ROOTS_OK);
+	assert_int_equal(roots_judge(&rules, "/home/ann/.ssh/x", NULL), ROOTS_SECRET);
+	assert_int_equal(roots_judge(&rules, "/home/bob/lib", NULL), ROOTS_SECRET);
+	strs_add(&rules.secrets, "/home/ann"); /* somebody hides the home itself */
+	assert_int_equal(roots_judge(&rules, "/home/ann/lib", NULL), ROOTS_SECRET);
+	roots_rules_done(&rules);
+}
+
 static void nested_roots_are_removed(void **state)
 {
 	struct roots l = ROOTS_INIT;
@@ -546,6 +560,7 @@ int main(void)
 		TEST(a_link_to_a_sibling_makes_a_root),
 		TEST(nested_targets_make_one_root),
 		TEST(refused_links_are_noted),
+		TEST(what_hides_other_homes_does_not_mean_this_one),
 		TEST(a_secret_is_known_under_all_its_names),
 		TEST(our_own_state_is_a_secret),
 		TEST(harmless_links_are_passed_over),
