@@ -165,3 +165,12 @@ long mounts_restrict(int mount_fd, unsigned attributes, int with_everything_belo
 	return raw_call5(__NR_mount_setattr, mount_fd, "", AT_EMPTY_PATH | (with_everything_below ? AT_RECURSIVE : 0),
 			 &attr, sizeof attr);
 }
+
+void mounts_leave_some_to_the_user(int proc)
+{
+	long fd = raw_call4(__NR_openat, proc, "sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return; /* a kernel without inotify */
+	(void)r_write((int)fd, "64", 2);
+	(void)r_close((int)fd);
+}

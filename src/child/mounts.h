@@ -25,6 +25,9 @@ void *mounts_map_file(int fd);
 
 /* The one id is the same inside and outside. proc_fd: a directory with a proc file system. */
 void mounts_map_user(int proc_fd, uint32_t uid, uint32_t gid);
+/* In a user namespace of our own, whose limits hold for those within it as well. Of inotify instances a user has 128, mostly
+ * for a desktop: without a limit here a command could take them all. */
+void mounts_leave_some_to_the_user(int proc_fd);
 void mounts_write_file(int dir_fd, const char *path, const char *text, size_t len);
 
 /* Nothing mounted from here on reaches the host. */

@@ -365,16 +365,6 @@ static void drop_privileges(void)
 		mounts_check(CHILD_OP_PRIVILEGES, -EPERM);
 }
 
-/* Of these a user has 128, mostly for a desktop: without a limit here a command could take them all. */
-static void leave_some_to_the_user(int proc)
-{
-	long fd = raw_call4(__NR_openat, proc, "sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return; /* a kernel without inotify */
-	(void)r_write((int)fd, "64", 2);
-	(void)r_close((int)fd);
-}
-
 /* ── In advance ── */
 
 static const struct child_mount *map_plan(int fd, struct child_plan **ret)
@@ -440,7 +430,7 @@ void view_build(void)
 	/* Counted in this namespace and the ones in it: not one more can be made, and nobody inside may change that. */
 	if (plan->flags & CHILD_PLAN_NO_NESTED)
 		mounts_write_file(proc, "sys/user/max_user_namespaces", "0", 1);
-	leave_some_to_the_user(proc);
+	mounts_leave_some_to_the_user(proc);
 	(void)r_close(proc);
 	drop_privileges();
 	(void)raw_call1(__NR_umask, umask);

@@ -105,8 +105,13 @@ shared() {
 	assert_absent "/dev/shm/airlock-test-$key"
 }
 
-@test "native: watches that a user has few of cannot all be taken" {
-	AIRLOCK_BACKEND=native run_python <<-'EOF_PYTHON'
+@test "watches that a user has few of cannot all be taken" {
+	each_backend watches
+}
+watches() {
+	# Root enters bwrap's own user namespace only, whose limits nobody may set from outside.
+	if is_root && [ "$AIRLOCK_BACKEND" = bubblewrap ]; then skip "needs: an ordinary user, or backend native"; fi
+	run_python <<-'EOF_PYTHON'
 		count = 0
 		try:
 		    while count < 1000:
