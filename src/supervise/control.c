@@ -218,6 +218,8 @@ void control_read(struct supervise *s)
 		if (n <= 0) { /* every process that held the other end is gone */
 			base_closep(&s->control_fd);
 			s->watched_fd[ON_CONTROL] = -EBADF;
+			if (s->phase == PHASE_SETUP && supervise_start_again(s))
+				return;
 			if (s->phase == PHASE_SETUP)
 				ending_setup_failed(s);
 			else if (s->phase == PHASE_RUNNING)

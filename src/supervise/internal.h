@@ -56,6 +56,8 @@ struct supervise {
 };
 
 int64_t supervise_now_us(void);
+/* True: it is being set up anew. */
+bool supervise_start_again(struct supervise *s);
 
 /* events.c: keeping epoll's interest in line with what the state wants. */
 int events_open(struct supervise *s);

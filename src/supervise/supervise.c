@@ -185,6 +185,25 @@ static int spawn(struct supervise *s, struct airlock_error *err)
 	return rc;
 }
 
+/* The sandbox made in advance ended before it was the first process, without a word: a mount changed in the moment it was
+ * taken, or somebody killed it. Nothing has run, so a new one may. */
+bool supervise_start_again(struct supervise *s)
+{
+	if (!s->result.was_prepared || s->timed_out || s->hard_killed || s->result.error.code)
+		return false;
+	siginfo_t info;
+	if (!s->spawned_dead)
+		(void)waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED);
+	base_closep(&s->spawned_fd);
+	s->watched_fd[ON_SPAWNED] = -EBADF;
+	s->spec.prepared = NULL;
+	int rc = spawn(s, &s->result.error);
+	s->spawned_dead = s->spawned_fd < 0;
+	if (rc < 0)
+		s->result.exit_code = 125;
+	return rc == 0;
+}
+
 static struct supervise *allocate(const struct supervise_spec *spec)
 {
 	struct supervise *s = calloc(1, sizeof *s);
@@ -221,6 +240,7 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 		return rc;
 	}
 	s->phase = PHASE_SETUP;
+	s->spec.prepared = NULL; /* borrowed until here */
 	s->spawned_dead = s->spawned_fd < 0; /* already gone, where the caller ignores SIGCHLD */
 	if (spec->plan->timeout_ms.value != TEXT_NONE)
 		s->timeout_at_us = s->started_us + spec->plan->timeout_ms.value * 1000;
