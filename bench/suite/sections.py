@@ -47,14 +47,14 @@ def measure(bench, section, things, failures, rounds, seconds, reference, column
 # ---- start-up, rate, memory: a sandbox around next to nothing
 
 def start_up(bench):
-    """/bin/true in a new sandbox, from a new process (cold) and asked of a server that runs already (warm)."""
+    """/bin/true in a new sandbox, from a new process (cold) and asked of a server that made it in advance (warm)."""
     project = bench.project("small")
     os.chdir(project)
     things, failures = things_for(["/bin/true"], project, bench.contenders, REFERENCE, 5)
     server = Server(bench.airlock, project)
     try:
         server.call()
-        things["airlock-warm"] = Thing(server.call)
+        things["airlock-warm"] = Thing(server.call_warm)
         measure(bench, "start-up", things, failures, 200, 75, REFERENCE)
     finally:
         server.end()
@@ -204,7 +204,7 @@ def call(bench):
     project = bench.project("small")
     os.chdir(project)
     airlock = str(bench.airlock)
-    server = Server(airlock, project)
+    server, cold = Server(airlock, project), Server(airlock, project, "--config", str(bench.cold_config()))
 
     def handshake():
         Server(airlock, project).end()
@@ -212,8 +212,9 @@ def call(bench):
         "airlock --version": Thing(lambda: run([airlock, "--version"])),
         "airlock run -c true": Thing(lambda: run([airlock, "run", "-c", "true"])),
         "airlock mcp, handshake, end": Thing(handshake),
-        "run_command true": Thing(server.call),
-        "run_command true, 8 at once": Thing(lambda: server.call(CALLS_AT_ONCE)),
+        "run_command true": Thing(cold.call),
+        "run_command true, warm": Thing(server.call_warm),
+        "run_command true, 8 at once": Thing(lambda: cold.call(CALLS_AT_ONCE)),
     }
     try:
         series, failures = interleave(things, bench.rounds(100), bench.seconds(25))
@@ -226,6 +227,7 @@ def call(bench):
             bench.results.add("memory", "", "airlock mcp", Series({0: megabytes}), "MB")
     finally:
         server.end()
+        cold.end()
 
 
 def files(bench):
