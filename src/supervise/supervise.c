@@ -240,7 +240,7 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 		return rc;
 	}
 	s->phase = PHASE_SETUP;
-	s->spec.prepared = NULL; /* borrowed until here */
+	s->spec.prepared = NULL;	     /* borrowed until here */
 	s->spawned_dead = s->spawned_fd < 0; /* already gone, where the caller ignores SIGCHLD */
 	if (spec->plan->timeout_ms.value != TEXT_NONE)
 		s->timeout_at_us = s->started_us + spec->plan->timeout_ms.value * 1000;
