@@ -72,8 +72,11 @@ run_program() {
 	RAW_STDOUT=$BATS_TEST_TMPDIR/stdout RAW_STDERR=$BATS_TEST_TMPDIR/stderr
 	status=0
 	"$@" >"$RAW_STDOUT" 2>"$RAW_STDERR" || status=$?
-	stdout=$(tr -d '\0' <"$RAW_STDOUT")
-	stderr=$(tr -d '\0' <"$RAW_STDERR")
+	# Without starting a program: this runs thousands of times. Bash leaves NULs out, with a warning.
+	{
+		stdout=$(<"$RAW_STDOUT")
+		stderr=$(<"$RAW_STDERR")
+	} 2>/dev/null
 }
 
 # each_backend FUNCTION: calls it once for every backend under test, with AIRLOCK_BACKEND set
@@ -236,7 +239,16 @@ assert_no_process() {
 # json_get KEY...: that value of the JSON object on stdout; list positions are numbers. Strings come bare, everything
 # else as JSON (null, true, 7, ["a"]).
 json_get() {
-	python3 -c '
+	# Mostly it is a word or a number, and jq starts ten times as fast as python.
+	local status=0
+	jq -r --args 'reduce $ARGS.positional[] as $key (.;
+			if type == "array" and ($key | tonumber) < length then .[$key | tonumber]
+			elif type == "object" and has($key) then .[$key]
+			else error("no " + $key) end) |
+		if type == "string" then . elif type == "array" or type == "object" then halt_error(99) else tojson end' \
+		"$@" <"$RAW_STDOUT" 2>/dev/null || status=$?
+	[ "$status" -ne 0 ] || return 0
+	python3 -I -S -c '
 import json, sys
 value = json.load(open(sys.argv[1], encoding="utf-8"))
 for key in sys.argv[2:]:

@@ -40,7 +40,13 @@ show_changes() {
 
 # change_of PATH KEY: that value of the change of a path, of the JSON on stdout (of `run` or `changes`); "none": no change
 change_of() {
-	python3 -c '
+	if ! grep -q path_base64 "$RAW_STDOUT"; then
+		jq -r --arg path "$1" --arg key "$2" '[(.files // .changes.files)[] | select(.path == $path)] |
+			if length == 0 then "none" elif .[0] | has($key) then .[0][$key] else error("no " + $key) end |
+			if type == "string" then . else tojson end' "$RAW_STDOUT"
+		return
+	fi
+	python3 -I -S -c '
 import base64, json, os, sys
 found = json.load(open(sys.argv[1], encoding="utf-8"))
 files = found["files"] if "files" in found else found["changes"]["files"]
@@ -73,11 +79,7 @@ assert_no_change() {
 
 # change_list: KIND PATH of every change on stdout's JSON, in its order
 change_list() {
-	python3 -c '
-import json, sys
-found = json.load(open(sys.argv[1], encoding="utf-8"))
-for one in found["files"] if "files" in found else found["changes"]["files"]:
-    print(one["kind"], one["path"])' "$RAW_STDOUT"
+	jq -r '(.files // .changes.files)[] | "\(.kind) \(.path)"' "$RAW_STDOUT"
 }
 
 # assert_changes "KIND PATH"...: exactly these, in this order
