@@ -303,5 +303,32 @@ def the_file_api(place):
     assert result["changes"]["state"] == "direct" and (place.project / "made").exists(), result
 
 
+def memory_around(process):
+    """What airlock and its helpers hold while the command, which is the last of them, runs: kB of their own."""
+    total, waiting = 0, [process]
+    while waiting:
+        parent = waiting.pop()
+        children = [int(word) for task in Path(f"/proc/{parent}/task").iterdir()
+                    for word in (task / "children").read_text().split()]
+        waiting += children
+        if children:
+            rollup = Path(f"/proc/{parent}/smaps_rollup").read_text()
+            total += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_"))
+    return total
+
+
+@test
+def a_sandbox_costs_less_than_ten_megabytes(place):
+    with subprocess.Popen([program(), "run", "--", "sh", "-c", "echo ready; read x"], cwd=place.project, env=place.env,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        try:
+            held = memory_around(process.pid)
+        except PermissionError:  # the first process inside cannot be looked into by anybody
+            held = int(re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())[1])
+        process.stdin.close()
+        assert process.wait() == 1 and 0 < held < 10 * 1024, held
+
+
 if __name__ == "__main__":
     sys.exit(main())
