@@ -35,6 +35,15 @@ static int number_of(const struct invocation *inv, const char *name, int64_t fal
 	return 0;
 }
 
+/* How many at most: a number ≥ 1, or 0 when the option was not given. */
+static int max_of(const struct invocation *inv, int64_t *ret, struct airlock_error *err)
+{
+	int rc = number_of(inv, "max", 0, ret, err);
+	if (rc == 0 && *ret == 0 && value_of(inv, "max"))
+		return output_fail(err, AIRLOCK_ERR_USAGE, "max", "--max must be at least 1");
+	return rc;
+}
+
 static int open_place(const struct invocation *inv, struct airlock_place **ret, struct airlock_error *err)
 {
 	return airlock_place_open(inv->settings, value_of(inv, "run"), ret, err);
@@ -118,7 +127,7 @@ int cmd_fs_glob(const struct invocation *inv, struct airlock_error *err)
 	struct airlock_place *place = NULL;
 	struct airlock_files *r = NULL;
 	int64_t max = 0;
-	int rc = number_of(inv, "max", 0, &max, err);
+	int rc = max_of(inv, &max, err);
 	if (rc >= 0)
 		rc = open_place(inv, &place, err);
 	if (rc >= 0)
@@ -131,7 +140,7 @@ int cmd_fs_grep(const struct invocation *inv, struct airlock_error *err)
 	struct airlock_place *place = NULL;
 	struct airlock_files *r = NULL;
 	int64_t max = 0;
-	int rc = number_of(inv, "max", 0, &max, err);
+	int rc = max_of(inv, &max, err);
 	if (rc >= 0)
 		rc = open_place(inv, &place, err);
 	if (rc >= 0)

@@ -36,9 +36,14 @@ static int led_away(const char *path, struct airlock_error *err)
 			  "%s leads out of the place: a symbolic link on the way names something outside", path);
 }
 
+static int is_empty(const char *op, struct airlock_error *err)
+{
+	return base_error(err, AIRLOCK_ERR_INVALID, op, "", "the path is empty");
+}
+
 int files_resolve_target(const struct files_place *p, const char *path, struct files_at *at, struct airlock_error *err)
 {
-	int rc = files_resolve(p, path, 0, at, err);
+	int rc = !*path ? is_empty("write", err) : files_resolve(p, path, 0, at, err);
 	if (rc == 0)
 		rc = check_mount(p, at, path, err);
 	if (rc < 0)
@@ -54,7 +59,7 @@ int files_resolve_target(const struct files_place *p, const char *path, struct f
 
 int files_resolve_removal(const struct files_place *p, const char *path, struct files_at *at, struct airlock_error *err)
 {
-	int rc = files_find(p, path, FILES_NO_FOLLOW, at, err);
+	int rc = !*path ? is_empty("delete", err) : files_find(p, path, FILES_NO_FOLLOW, at, err);
 	if (rc == 0)
 		rc = check_mount(p, at, path, err);
 	if (rc < 0 || strcmp(at->name, ".") != 0)
@@ -121,7 +126,7 @@ static bool is_unchanged(int dir_fd, const char *name, const struct stat *like)
 {
 	struct stat now;
 	if (fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) < 0)
-		return !like && errno == ENOENT;
+		return !like && (errno == ENOENT || errno == ENAMETOOLONG); /* which the caller is about to be told */
 	return like && now.st_dev == like->st_dev && now.st_ino == like->st_ino && now.st_size == like->st_size &&
 	       now.st_mtim.tv_sec == like->st_mtim.tv_sec && now.st_mtim.tv_nsec == like->st_mtim.tv_nsec;
 }

@@ -295,6 +295,12 @@ def the_file_api(place):
     for name in ("out", "../x", "/../x"):
         refuse(place, "blocked", 125, "fs", "--workspace", ".", "read", name, "--json")
     refuse(place, "not_found", 1, "fs", "--workspace", ".", "read", "nonesuch", "--json")
+    for where in (["--workspace", "."], []):
+        said = refuse(place, "invalid", 125, "fs", *where, "write", "d/" + "x" * 300, "--json", stdin=b"x")["error"]["message"]
+        assert "File name too long" in said, said
+        said = refuse(place, "invalid", 125, "fs", *where, "write", "", "--json", stdin=b"x")["error"]["message"]
+        assert said == "the path is empty", said
+    refuse(place, "usage", 2, "fs", "--workspace", ".", "grep", "two", "--max", "0", "--json")
     fs("delete", "/d", shape={"path": str})
     assert not (place.project / "d").exists()
     refuse(place, "not_found", 1, "fs", "--workspace", ".", "delete", "d", "--json")
