@@ -55,7 +55,7 @@ def start_up(bench):
     try:
         server.call()
         things["airlock-warm"] = Thing(server.call_warm)
-        measure(bench, "start-up", things, failures, 200, 75, REFERENCE)
+        measure(bench, "start-up", things, failures, 200, 60, REFERENCE)
     finally:
         server.end()
 
@@ -80,7 +80,7 @@ def rate(bench):
             things[contender.key] = Thing(
                 lambda contender=contender, seconds=1.2 if is_slow else 0.5, workers=workers:
                 rate_of(bench, contender, project, workers, bench.seconds(seconds, least=0.2)), every=5 if is_slow else 1)
-        series, more = interleave(things, bench.rounds(5, least=1), is_warm=True)
+        series, more = interleave(things, bench.rounds(4, least=1), is_warm=True)
         bench.results.add_all("rate", str(workers), series, REFERENCE, "per second")
         bench.results.note("rate", {**failures, **{key: f"{workers} at once in one project: {why}" for key, why in more.items()}})
 
@@ -157,7 +157,7 @@ def cycle(bench):
         worlds.make_git_dir(bench.git_dir(project), project)
     things = {(column, key): thing for column, (files, changes, manner) in columns.items()
               for key, thing in cycle_things(bench, projects[files], changes, manner).items()}
-    series, failures = interleave(things, bench.rounds(40), bench.seconds(90))
+    series, failures = interleave(things, bench.rounds(40), bench.seconds(80))
     for column in columns:
         bench.results.add_all("cycle", column, {key: values for (at, key), values in series.items() if at == column}, ALONE)
     small = series.get(("100/10", "airlock"))
