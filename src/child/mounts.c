@@ -142,7 +142,8 @@ int mounts_overlay(int lower_fd, const char *upper, const char *work)
 	mounts_check(CHILD_OP_OPTION, mounts_set_string(fs, "source", "airlock"));
 	mounts_check(CHILD_OP_OPTION, raw_call5(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, "userxattr", 0, 0));
 	/* Otherwise each file that is copied up waits for the disk. Nothing relies on that: apply syncs what it takes, and a
-	 * layer is never mounted a second time, which this would forbid. Known since 5.10. */
+	 * layer is mounted a second time only when it is empty and the kernel's directory, with its mark of this, is gone.
+	 * Known since 5.10. */
 	(void)raw_call5(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, "volatile", 0, 0);
 	set_directory(fs, "lowerdir+", "lowerdir", lower_fd);
 	set_directory(fs, "upperdir", 0, upper_fd);
