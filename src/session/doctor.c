@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_ROWS 16
 #define LITTLE_SPACE (INT64_C(256) << 20)
@@ -268,23 +270,51 @@ static void describe_state(const struct exam *x, const char *tried, struct buf *
 	buf_adds(ret, " free");
 }
 
+/* The directory on the way from home to the state directory that belongs to somebody else; NULL: none does. Mostly it is
+ * root's: airlock was started with sudo and the user's HOME. */
+static char *find_foreign(const struct exam *x, bool *ret_is_root)
+{
+	_cleanup_free_ char *path = strdup(x->in->state_dir);
+	struct stat st;
+	while (path && x->in->home && path_is_beneath(path, x->in->home) && strcmp(path, x->in->home) != 0) {
+		if (stat(path, &st) == 0) {
+			*ret_is_root = st.st_uid == 0;
+			return st.st_uid != geteuid() ? TAKE_PTR(path) : NULL;
+		}
+		*strrchr(path, '/') = '\0';
+	}
+	return NULL;
+}
+
+static void describe_state_fix(const struct exam *x, bool is_writable, struct buf *ret)
+{
+	bool is_root = false;
+	_cleanup_free_ char *foreign = find_foreign(x, &is_root);
+	if (is_writable)
+		buf_adds(ret, "as its owner: `chmod 700` on it, or let XDG_STATE_HOME name a directory of your own");
+	else if (foreign)
+		buf_printf(ret, "%s belongs to %s (airlock was run with sudo?); as root: `chown -R %u %s`", foreign,
+			   is_root ? "root" : "somebody else", (unsigned)geteuid(), foreign);
+	else
+		buf_adds(ret, "let XDG_STATE_HOME name a directory you can write, on a local file system");
+}
+
 static void add_state_dir(struct exam *x)
 {
 	struct airlock_error err = {0};
 	struct sys_probe p;
-	_cleanup_buf_ struct buf detail = BUF_INIT;
+	_cleanup_buf_ struct buf detail = BUF_INIT, fix = BUF_INIT;
 	sys_probe_writable(x->in->state_dir, &p);
 	bool good = p.works && fs_check_private(x->in->state_dir, &err) == 0;
 	describe_state(x, p.works && !good ? err.message : p.detail, &detail);
+	describe_state_fix(x, p.works && !good, &fix);
 	const char *worry =
 		good ? worry_about_state(&x->state_fs) : "nothing can be run, because nothing can be recorded";
 	add_row(x, "state directory",
 		!good	 ? GRADE_FAILED
 		: *worry ? GRADE_DEGRADED
 			 : GRADE_OK,
-		buf_str(&detail), worry,
-		p.works && !good ? "as its owner: `chmod 700` on it, or let XDG_STATE_HOME name a directory of your own"
-				 : "let XDG_STATE_HOME name a directory you can write, on a local file system");
+		buf_str(&detail), worry, buf_str(&fix));
 }
 
 /* The remembered verdict goes first: a person who has just repaired something asks the doctor before the next run. */
@@ -374,6 +404,7 @@ int airlock_doctor_examine(const struct airlock_settings *s, struct airlock_doct
 		return rc;
 	struct doctor_inputs in = {
 		.state_dir = host.state_dir,
+		.home = host.home,
 		.path_env = host.path_env,
 		.flatpak_id = settings_getenv(s, "FLATPAK_ID"),
 	};

@@ -100,6 +100,19 @@ static void warn_of_owner(struct airlock_job *job)
 		  job->project->dir);
 }
 
+/* What root writes there its owner cannot use: airlock without sudo would fail from then on. */
+static void warn_of_home(struct airlock_job *job)
+{
+	struct stat st;
+	if (geteuid() != 0 || stat(job->host.home, &st) < 0 || st.st_uid == 0 ||
+	    !path_is_beneath(job->host.state_dir, job->host.home))
+		return;
+	strs_addf(&job->warnings,
+		  "you are root, but HOME is %s, which is somebody else's: what airlock keeps there will be root's; "
+		  "sudo -H sets root's own",
+		  job->host.home);
+}
+
 static int open_project(struct airlock_job *job, const char *dir, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs secrets = STRS_INIT;
@@ -118,6 +131,8 @@ static int open_project(struct airlock_job *job, const char *dir, struct airlock
 		strs_add_all(&job->warnings, &job->project->notes);
 	if (rc == 0)
 		warn_of_owner(job);
+	if (rc == 0)
+		warn_of_home(job);
 	return rc;
 }
 

@@ -69,6 +69,27 @@ without_namespaces() {
 	assert_row failed 'state directory' XDG_STATE_HOME
 }
 
+@test "a state directory of root's: the user is told to take it over; root was warned" {
+	[ "$(id -u)" -eq 0 ] || skip "needs: root"
+	local place as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	place=$(mktemp -d /var/tmp/airlock-sudo.XXXXXX)
+	mkdir -p "$place/home/p/.git"
+	chown -R 65534:65534 "$place"
+	chmod 755 "$place"
+	cp -L "$AIRLOCK" "$place/airlock"
+	cd "$place/home/p" || return
+	export HOME=$place/home
+	unset XDG_STATE_HOME XDG_DATA_HOME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR
+	run_program "$place/airlock" run -- true </dev/null
+	assert_status 0
+	assert_stderr_contains 'sudo -H'
+	run_program "${as_nobody[@]}" "$place/airlock" run -- true </dev/null
+	assert_status 125
+	assert_stderr_contains "chown -R 65534 $HOME/.local"
+	chmod -R u+rwx "$place"
+	rm -rf "$place"
+}
+
 @test "doctor escapes the name of the state directory" {
 	XDG_STATE_HOME=$HOME/$'a\033[31m\nb' run_airlock doctor
 	assert_status 0
