@@ -8,7 +8,7 @@ DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 BARE ?= /var/tmp/airlock-deb-test
 
-.PHONY: all deps demo check unit abi clang asan asan-build coverage install deb deb-test bench bench-publish conformance fuzz format lint clean help
+.PHONY: all deps demo check unit threads abi clang asan asan-build coverage install deb deb-test bench bench-publish conformance fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -25,6 +25,9 @@ check: ## every test, as continuous integration runs them
 
 unit: all ## only the unit tests
 	meson test -C $(BUILD) --print-errorlogs
+
+threads: all ## 1,000 sandboxes from a program with 8 busy threads (the unit tests make 200)
+	AIRLOCK_TEST_SANDBOXES=1000 $(BUILD)/tests/unit/test_threads
 
 abi: all ## the shared library held against the last release's interface
 	tools/abi $(BUILD)

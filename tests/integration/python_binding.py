@@ -102,6 +102,29 @@ def commands(ws):
 
 
 @test
+def warm_up(ws):
+    """the sandbox of the next command is made in advance, used once, and ended with its owner"""
+    with Sandbox(project=ws) as box:
+        assert not box.execute("true").usage["warm_start"]
+        for _ in range(5):  # a mount that somebody makes on this machine spoils it
+            assert box.warm_up()
+            result = box.execute("echo x >made; echo $$")
+            assert result.stdout == "2\n"
+            if result.usage["warm_start"]:
+                break
+        assert result.usage["warm_start"], result.usage
+        assert (ws / "made").read_text() == "x\n"
+        assert not box.execute("true").usage["warm_start"]
+        box.warm_up()
+    assert not Sandbox(workspace=ws).warm_up()
+    try:
+        left = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        left = None
+    assert left is None, left
+
+
+@test
 def a_project(ws):
     """changes, diff, apply, discard and undo"""
     (ws / ".git").mkdir()

@@ -49,6 +49,8 @@ class Sandbox:
         self._environ = dict(os.environ if environ is None else environ)
         self._lock = threading.Lock()
         self._place: c.c_void_p | None = None
+        self._warm: c.c_void_p | None = None
+        self._warm_lock = threading.Lock()
         self.workspace = os.fspath(workspace) if workspace is not None else None
         for name, value in {"workspace": workspace, "project": project, **options}.items():
             self._add(name, value)
@@ -108,10 +110,34 @@ class Sandbox:
         finally:
             c.lib.airlock_job_free(job)
 
-    @staticmethod
-    def _run(job: c.c_void_p) -> ExecuteResult:
+    def warm_up(self) -> bool:
+        """Makes the sandbox of the next command while there is nothing else to do, and does not wait until it is there.
+
+        It is used once, and only when a new one would be the same; then execute() is quicker. False: there is nothing to make
+        (a workspace, another backend than native, warm_start = false in the configuration).
+        """
+        job = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_settings_set_command", settings, b":")
+            c.call("airlock_job_prepare", settings, c.byref(job))
+        try:
+            with self._warm_lock:
+                if self._warm is None:
+                    self._warm = c.lib.airlock_warm_new()
+                if not self._warm:
+                    raise MemoryError
+                return c.call("airlock_warm_prepare", self._warm, job) == 1
+        finally:
+            c.lib.airlock_job_free(job)
+
+    def _run(self, job: c.c_void_p) -> ExecuteResult:
         run = c.c_void_p()
-        c.call("airlock_run_start", job, None, c.byref(run))
+        if self._warm is None:
+            c.call("airlock_run_start", job, None, c.byref(run))
+        else:
+            with self._warm_lock:
+                c.lib.airlock_job_use_warm(job, self._warm)
+                c.call("airlock_run_start", job, None, c.byref(run))
         try:
             while c.lib.airlock_run_dispatch(run, _SLICE_MS) > 0:
                 pass
@@ -171,11 +197,14 @@ class Sandbox:
     # Files
 
     def close(self) -> None:
-        """Gives back what the file calls keep open; the next one opens it again."""
+        """Gives back what the file calls keep open, and what warm_up() made; the next call opens it again."""
         with self._lock:
             if self._place is not None:
                 c.lib.airlock_place_free(self._place)
             self._place = None
+        with self._warm_lock:
+            c.lib.airlock_warm_free(self._warm)
+            self._warm = None
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -186,6 +215,8 @@ class Sandbox:
     def __del__(self):
         if getattr(self, "_place", None) is not None:
             c.lib.airlock_place_free(self._place)
+        if getattr(self, "_warm", None) is not None:
+            c.lib.airlock_warm_free(self._warm)
 
     @contextmanager
     def _call(self, name: str, *arguments):
