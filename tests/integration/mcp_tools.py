@@ -269,5 +269,44 @@ def the_servers_options_hold_for_every_call(place):
         assert result["isError"] and text_of(result).startswith("ERROR: "), result
 
 
+@test
+def what_was_blocked_is_explained(place):
+    home = place.home.resolve()
+    (home / ".ssh").mkdir()
+    (home / ".ssh/id").write_text("key\n")
+    (home / "other").mkdir()
+    tries = "cat ~/.ssh/id; echo x >~/other/new; python3 -I -S -c 'import socket; socket.socket().connect((\"192.0.2.1\", 443))'"
+    with Client(place) as client:
+        client.initialize()
+        for _ in range(2):  # the second may find its sandbox made already
+            result = client.run(f"{{ {tries}; }} 2>/dev/null; true")
+            assert text_of(result) == (
+                "No output received from command\n"
+                f"Blocked by the sandbox: open {home}/.ssh/id (hidden: built-in: moderate); "
+                f"to allow: a person starts airlock with --ro {home}/.ssh/id\n"
+                f"Blocked by the sandbox: write to {home}/other/new (read-only: built-in: moderate); "
+                f"to allow: \"allow_write\": [\"{home}/other\"]\n"
+                "Blocked by the sandbox: connect to 192.0.2.1:443 (network off: built-in: moderate); "
+                "to allow: \"network\": true\n"), text_of(result)
+            denials = result["structuredContent"]["denials"]
+            assert [(d["op"], d["rule"], d["count"]) for d in denials] == [
+                ("open", "hidden", 1), ("write", "read-only", 1), ("connect", "network off", 1)], denials
+        assert client.run("cat ../nothing; true")["structuredContent"]["denials"] == []
+
+
+@test
+def explaining_can_be_switched_off(place):
+    with Client(place, "--no-explain-denials") as client:
+        client.initialize()
+        result = client.run("echo x >/etc/x; true")
+        assert result["structuredContent"]["denials"] is None and "Blocked" not in text_of(result), result
+    config = place.home / ".config/airlock/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[sandbox]\nexplain_denials = false\n")
+    with Client(place) as client:
+        client.initialize()
+        assert client.run("echo x >/etc/x; true")["structuredContent"]["denials"] is None
+
+
 if __name__ == "__main__":
     sys.exit(main())
