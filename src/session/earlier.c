@@ -66,9 +66,16 @@ int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)
 	e->record = e->dir ? path_join(e->dir, "changes") : NULL;
 	if (!e->record)
 		return base_oom(err);
-	int rc = change_set_load(e->record, &e->set, err);
-	if (rc == AIRLOCK_ERR_NOT_FOUND && err)
-		base_hint(err, "run %s has not ended yet, or airlock was killed before it did", run);
+	struct airlock_error why = {0};
+	int rc = change_set_load(e->record, &e->set, &why);
+	if (rc == AIRLOCK_ERR_NOT_FOUND)
+		return history_is_alive(e->dir)
+			       ? base_error(err, rc, "run", run, "run %s has not ended yet", run)
+			       : base_error(err, rc, "run", run,
+					    "run %s has no changes to decide about: airlock was killed before it ended",
+					    run);
+	if (rc < 0 && err)
+		*err = why;
 	return rc;
 }
 
