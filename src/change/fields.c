@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "change/fields.h"
 
+#include "change/names.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -180,4 +182,26 @@ int fields_take_string(struct fields *f, char **ret)
 	}
 	rc = rc < 0 ? rc : unescape(w, len, ret);
 	return rc == -EINVAL ? expected(f, "a string") : rc;
+}
+
+/* ── What is known of an entry: seven fields ── */
+
+void fields_add_stat(struct buf *b, const struct change_stat *s)
+{
+	buf_printf(b, " %s %o %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, change_type_name(s->type),
+		   s->mode, s->size, s->inode, s->links, s->mtime_ns, s->ctime_ns);
+}
+
+int fields_take_stat(struct fields *f, struct change_stat *ret)
+{
+	unsigned type = 0;
+	int rc = fields_take_name(f, change_type_names, "a type", &type);
+	rc = rc < 0 ? rc : fields_take_mode(f, &ret->mode);
+	rc = rc < 0 ? rc : fields_take_number(f, &ret->size);
+	rc = rc < 0 ? rc : fields_take_number(f, &ret->inode);
+	rc = rc < 0 ? rc : fields_take_number(f, &ret->links);
+	rc = rc < 0 ? rc : fields_take_signed(f, &ret->mtime_ns);
+	rc = rc < 0 ? rc : fields_take_signed(f, &ret->ctime_ns);
+	ret->type = (enum change_type)type;
+	return rc;
 }

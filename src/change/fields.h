@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "change/change.h"
 
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct fields {
 };
 
 void fields_add_string(struct buf *b, const char *s); /* with a space before it */
+void fields_add_stat(struct buf *b, const struct change_stat *s);
 
 struct fields fields_of(const char *line, size_t len);
 int fields_take_literal(struct fields *f, const char *word);
@@ -30,4 +32,5 @@ int fields_take_signed(struct fields *f, int64_t *ret);
 int fields_take_mode(struct fields *f, uint32_t *ret);			   /* octal, at most 7777 */
 int fields_take_string(struct fields *f, char **ret);			   /* NULL for "-"; else the caller's */
 int fields_take_word(struct fields *f, const char **ret, size_t *ret_len); /* as it is written; borrowed */
-int fields_end(struct fields *f);					   /* nothing is left */
+int fields_take_stat(struct fields *f, struct change_stat *ret);
+int fields_end(struct fields *f); /* nothing is left */

@@ -159,19 +159,13 @@ void journal_add_head(struct journal *j, const struct apply_tx *tx)
 	end_part(j, "ready");
 }
 
-static void add_stat(struct buf *b, const struct change_stat *s)
-{
-	buf_printf(b, " %s %o %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, change_type_name(s->type),
-		   s->mode, s->size, s->inode, s->links, s->mtime_ns, s->ctime_ns);
-}
-
 static void add_op(struct buf *b, const struct apply_op *op)
 {
 	buf_printf(b, "op %s %zu %zu ", step_names[op->step], op->root, op->change);
 	add_flags(b, "rfu", (bool[]){op->from, op->foreign, op->full});
 	buf_printf(b, " %" PRIu64 " %" PRIu64, op->slot, op->staged);
-	add_stat(b, &op->old);
-	add_stat(b, &op->want);
+	fields_add_stat(b, &op->old);
+	fields_add_stat(b, &op->want);
 	fields_add_string(b, op->path);
 	buf_addc(b, '\n');
 }

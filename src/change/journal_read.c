@@ -64,20 +64,6 @@ static int take_flags(struct fields *f, const char *letters, bool *flags)
 	return rc;
 }
 
-static int take_stat(struct fields *f, struct change_stat *ret)
-{
-	unsigned type = 0;
-	int rc = fields_take_name(f, change_type_names, "a type", &type);
-	rc = rc < 0 ? rc : fields_take_mode(f, &ret->mode);
-	rc = rc < 0 ? rc : fields_take_number(f, &ret->size);
-	rc = rc < 0 ? rc : fields_take_number(f, &ret->inode);
-	rc = rc < 0 ? rc : fields_take_number(f, &ret->links);
-	rc = rc < 0 ? rc : fields_take_signed(f, &ret->mtime_ns);
-	rc = rc < 0 ? rc : fields_take_signed(f, &ret->ctime_ns);
-	ret->type = (enum change_type)type;
-	return rc;
-}
-
 static int take_root(struct reader *r, struct fields *f)
 {
 	_cleanup_free_ char *path = NULL, *upper = NULL;
@@ -133,8 +119,8 @@ static int take_op(struct reader *r, struct fields *f)
 	rc = rc < 0 ? rc : take_flags(f, "rfu", flags);
 	rc = rc < 0 ? rc : fields_take_number(f, &op.slot);
 	rc = rc < 0 ? rc : fields_take_number(f, &op.staged);
-	rc = rc < 0 ? rc : take_stat(f, &op.old);
-	rc = rc < 0 ? rc : take_stat(f, &op.want);
+	rc = rc < 0 ? rc : fields_take_stat(f, &op.old);
+	rc = rc < 0 ? rc : fields_take_stat(f, &op.want);
 	rc = rc < 0 ? rc : fields_take_string(f, &op.path);
 	if (rc < 0 || root >= r->tx->n_roots || !is_inside(op.path)) {
 		free(op.path);

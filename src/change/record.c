@@ -59,12 +59,6 @@ static void add_flags(struct buf *b, const struct change *c)
 		buf_addc(b, '-');
 }
 
-static void add_stat(struct buf *b, const struct change_stat *s)
-{
-	buf_printf(b, " %s %o %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, change_type_name(s->type),
-		   s->mode, s->size, s->inode, s->links, s->mtime_ns, s->ctime_ns);
-}
-
 static void add_change(struct buf *b, const struct change *c)
 {
 	buf_printf(b, "change %zu %s %s %s %s ", c->root, change_kind_name(c->kind), change_type_name(c->type),
@@ -73,8 +67,8 @@ static void add_change(struct buf *b, const struct change *c)
 	fields_add_string(b, c->path);
 	fields_add_string(b, c->from);
 	fields_add_string(b, c->reason);
-	add_stat(b, &c->before);
-	add_stat(b, &c->after);
+	fields_add_stat(b, &c->before);
+	fields_add_stat(b, &c->after);
 	buf_addc(b, '\n');
 }
 
@@ -234,20 +228,6 @@ static int read_root(struct reader *r, struct fields *f, struct airlock_error *e
 	return rc < 0 ? base_oom(err) : 0;
 }
 
-static int take_stat(struct fields *f, struct change_stat *ret)
-{
-	unsigned type = 0;
-	int rc = fields_take_name(f, change_type_names, "a type", &type);
-	rc = rc < 0 ? rc : fields_take_mode(f, &ret->mode);
-	rc = rc < 0 ? rc : fields_take_number(f, &ret->size);
-	rc = rc < 0 ? rc : fields_take_number(f, &ret->inode);
-	rc = rc < 0 ? rc : fields_take_number(f, &ret->links);
-	rc = rc < 0 ? rc : fields_take_signed(f, &ret->mtime_ns);
-	rc = rc < 0 ? rc : fields_take_signed(f, &ret->ctime_ns);
-	ret->type = (enum change_type)type;
-	return rc;
-}
-
 static int take_words(struct fields *f, struct change *c)
 {
 	unsigned kind = 0, type = 0, verdict = 0, state = 0;
@@ -323,8 +303,8 @@ static int read_change(struct reader *r, struct fields *f, struct airlock_error 
 	rc = rc < 0 ? rc : take_words(f, c);
 	rc = rc < 0 ? rc : take_flags(f, c);
 	rc = rc < 0 ? rc : take_strings(f, c);
-	rc = rc < 0 ? rc : take_stat(f, &c->before);
-	rc = rc < 0 ? rc : take_stat(f, &c->after);
+	rc = rc < 0 ? rc : fields_take_stat(f, &c->before);
+	rc = rc < 0 ? rc : fields_take_stat(f, &c->after);
 	rc = rc < 0 ? rc : fields_end(f);
 	if (rc < 0)
 		return verdict_on(r, rc, f, err);

@@ -24,6 +24,12 @@ def without_content(tree, patterns):
     return {path: entry._replace(content=b"", size=0) if is_ignored(path) else entry for path, entry in tree.items()}
 
 
+def without_freshness(tree):
+    """Git touches an object that it would write again, and whether it would depends on which second it is."""
+    return {path: entry._replace(mtime=0) if fnmatch.fnmatchcase(os.fsdecode(path), "*.git/objects/??/*") else entry
+            for path, entry in tree.items()}
+
+
 def main(verb, first, second, *ignored):
     if verb == "save":
         with open(second, "wb") as file:
@@ -32,6 +38,8 @@ def main(verb, first, second, *ignored):
     with open(first, "rb") as file:
         wanted = without_content(pickle.load(file), ignored)
     found = without_content(trees.look(second), ignored)
+    if verb == "alike":
+        wanted, found = without_freshness(wanted), without_freshness(found)
     faults = trees.differences(wanted, found, exact_times=verb == "same")
     print("\n".join(faults))
     return 1 if faults else 0
