@@ -287,7 +287,7 @@ assert_in_force() {
 
 @test "many warnings are a few lines" {
 	local i
-	for i in $(seq 20); do ln -s /usr/share link.$i; done
+	for i in $(seq 20); do ln -s /usr/share "link.$i"; done
 	run_airlock run -- true
 	assert_status 0
 	[ "$(wc -l <"$RAW_STDERR")" -eq 6 ] || fail "expected 6 lines"
