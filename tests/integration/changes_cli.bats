@@ -912,7 +912,7 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 }
 
 @test "ask: standard output has only the command's" {
-	TERM=xterm run_program python3 "$BATS_TEST_DIRNAME/../at_terminal.py" "$MENU" i "$MENU" a -- \
+	NO_COLOR=1 TERM=xterm run_program python3 "$BATS_TEST_DIRNAME/../at_terminal.py" "$MENU" i "$MENU" a -- \
 		sh -c "'$AIRLOCK' run --changes ask -c 'echo out; echo x >new' >'$BATS_TEST_TMPDIR/out'"
 	assert_status 0
 	assert_file "$BATS_TEST_TMPDIR/out" out
