@@ -119,8 +119,11 @@ README_COLUMNS = (("start-up", "start-up", "", "ratio", " ×"), ("build", "build
 
 
 def cell(results, key, section, column, field, unit):
+    """Empty where it was not tried, and said where it failed."""
     value = results.value(section, column, key, field)
-    return "" if value is None else number(value, field) + unit
+    if value is not None:
+        return number(value, field) + unit
+    return "fails" if any((note["section"], note["contender"]) == (section, key) for note in results.data["notes"]) else ""
 
 
 def does_not(results, key):
