@@ -164,6 +164,17 @@ static void add_seccomp(struct exam *x)
 		"use a kernel built with CONFIG_SECCOMP_FILTER");
 }
 
+static void add_listener(struct exam *x)
+{
+	struct sys_probe p;
+	sys_probe_listener(&p);
+	add_row(x, "explained denials", p.works ? GRADE_OK : GRADE_DEGRADED, p.detail,
+		"results cannot say what the sandbox refused, and a directory that was there before a run cannot be "
+		"renamed by it with rename(2)",
+		p.errnum == EBUSY ? "run airlock outside of the sandbox that listens to its calls"
+				  : "use Linux 5.19 or newer");
+}
+
 /* As the supervisor does it: processes of an ordinary user are counted by rlimit in the sandbox's own user namespace,
  * which never binds root; memory without a group is watched. */
 static void add_cgroups(struct exam *x)
@@ -338,6 +349,7 @@ static void add_rows(struct exam *x)
 	add_bwrap(x);
 	add_landlock(x);
 	add_seccomp(x);
+	add_listener(x);
 	add_cgroups(x);
 	add_procfs(x);
 	add_netns(x);

@@ -181,6 +181,29 @@ void sys_probe_seccomp(struct sys_probe *ret)
 	probe_conclude(ret, &r, "installed a filter; it refused what it should");
 }
 
+static int try_listener(const void *arg, struct probe_report *r)
+{
+	long rc = raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (rc == 0)
+		rc = raw_call3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
+			       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, arg);
+	return rc < 0 ? probe_stop(r, "seccomp(SECCOMP_FILTER_FLAG_NEW_LISTENER)", rc) : 0;
+}
+
+void sys_probe_listener(struct sys_probe *ret)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {.len = AL_ARRAY_LEN(code), .filter = code};
+	struct probe_report r;
+	probe_try(0, try_listener, &prog, &r);
+	probe_conclude(ret, &r, "calls can be listened to");
+}
+
 /* Single calls. In a child, because a filter that knows none of them may kill instead of refusing. */
 static int try_pidfd_open(const void *arg, struct probe_report *r)
 {

@@ -30,6 +30,7 @@ void sys_probe_netns(struct sys_probe *ret);   /* and its loopback brought up */
 /* ── Kernel features ── */
 void sys_probe_landlock(struct sys_probe *ret, int *ret_abi); /* a ruleset in force; ABI version, 0 when none */
 void sys_probe_seccomp(struct sys_probe *ret);		      /* a filter in force */
+void sys_probe_listener(struct sys_probe *ret);		      /* being told of calls before they are made */
 void sys_probe_pidfd_open(struct sys_probe *ret);
 void sys_probe_close_range(struct sys_probe *ret);
 void sys_probe_openat2(struct sys_probe *ret);

@@ -317,6 +317,34 @@ timed_out() {
 	assert_json '[]' denials
 }
 
+# As a kernel does that has no such listeners: seccomp(2) with that flag is EINVAL.
+without_listeners() {
+	run_program python3 -I -S - "$AIRLOCK" "$@" <<-'END'
+		import ctypes, errno, os, struct, sys
+		number = {"x86_64": 317, "aarch64": 277}[os.uname().machine]
+		code = [(0x20, 0, 0, 0), (0x15, 0, 3, number), (0x20, 0, 0, 24), (0x45, 0, 1, 8),
+		        (0x06, 0, 0, 0x00050000 | errno.EINVAL), (0x06, 0, 0, 0x7fff0000)]
+		buffer = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in code))
+		program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code), ctypes.addressof(buffer)))
+		libc = ctypes.CDLL(None, use_errno=True)
+		assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+		os.execv(sys.argv[1], sys.argv[1:])
+	END
+}
+@test "an older kernel: the run goes on, and says so when it was asked" {
+	without_listeners run --json --explain-denials -c 'cat file; cat ~/.ssh/id_ed25519'
+	assert_status 1
+	assert_json original stdout
+	assert_json null denials
+	assert_json 'this kernel cannot do it: Linux 5.19 or newer is needed' denials_note
+	without_listeners run --explain-denials -c true
+	assert_stderr 'airlock: what was refused could not be observed: this kernel cannot do it: Linux 5.19 or newer is needed'
+	without_listeners run -c true
+	assert_stderr ''
+	without_listeners doctor --json
+	python3 -c 'import json, sys; row, = [c for c in json.load(open(sys.argv[1]))["checks"] if c["name"] == "explained denials"]; assert row["status"] == "degraded", row' "$RAW_STDOUT"
+}
+
 @test "where it cannot be had the run goes on and says so" {
 	# Inside an observed sandbox the kernel lets nobody else observe.
 	run_airlock run --explain-denials --profile permissive --yes --discard --env XDG_STATE_HOME=/tmp/s --env XDG_DATA_HOME=/tmp/d \

@@ -61,6 +61,7 @@ static const char *examine_here(const char *dir)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		EXPECT(row(names[i]));
 	EXPECT(is("seccomp", "ok"));
+	EXPECT(row("explained denials"));
 	EXPECT(strstr(row("state directory")->detail, in_dir(dir, "a/state")));
 	EXPECT(!is("state directory", "failed"));
 	EXPECT(!is("bubblewrap", "degraded"));
