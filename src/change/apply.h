@@ -33,6 +33,10 @@ int apply_execute(const struct apply_request *request, struct strs *notes, struc
 int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *notes,
 		  struct airlock_error *err);
 
+/* The same; ret_runs (may be NULL): the ids of the runs whose record has changed by it. */
+int apply_recover_runs(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *ret_runs,
+		       struct strs *notes, struct airlock_error *err);
+
 /* The changes at or beneath the paths (relative to the first root, or absolute in any) and the parent directories they need;
  * all of them when paths is NULL.
  * AIRLOCK_ERR_NOT_FOUND: a path without a change. The result has set->n entries and is the caller's to free. */

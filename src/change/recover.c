@@ -119,8 +119,8 @@ static int resume(struct apply_tx *tx, struct journal *j, enum journal_part part
 }
 
 /* 1: done. 0: somebody else's. */
-static int recover_one(const char *dir, const char *name, const char *runs_dir, struct strs *notes,
-		       struct airlock_error *err)
+static int recover_one(const char *dir, const char *name, const char *runs_dir, struct strs *ret_runs,
+		       struct strs *notes, struct airlock_error *err)
 {
 	_cleanup_tx_ struct apply_tx tx = APPLY_TX_INIT;
 	_cleanup_journal_ struct journal j = JOURNAL_INIT;
@@ -136,12 +136,14 @@ static int recover_one(const char *dir, const char *name, const char *runs_dir, 
 	rc = journal_read(&j, &tx, &part, &started, err);
 	if (rc == 0)
 		rc = part == JOURNAL_TORN ? journal_remove(&j, err) : resume(&tx, &j, part, started, runs_dir, err);
+	if (rc == 0 && part != JOURNAL_TORN && ret_runs)
+		strs_add(ret_runs, tx.run);
 	return rc < 0 ? rc : 1;
 }
 
 /* One that cannot be finished must not keep the others, nor every command of the user, from going on. */
-int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *notes,
-		  struct airlock_error *err)
+int apply_recover_runs(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *ret_runs,
+		       struct strs *notes, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
 	size_t n = 0;
@@ -150,7 +152,7 @@ int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_rec
 		return rc;
 	for (size_t i = 0; i < names.n; i++) {
 		struct airlock_error why = {0};
-		rc = recover_one(journal_dir, names.v[i], runs_dir, notes, &why);
+		rc = recover_one(journal_dir, names.v[i], runs_dir, ret_runs, notes, &why);
 		n += rc > 0;
 		if (rc < 0)
 			apply_note(notes, "the interrupted apply %s cannot be finished now: %s", names.v[i],
@@ -158,7 +160,13 @@ int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_rec
 	}
 	if (ret_recovered)
 		*ret_recovered = n;
-	return notes->failed ? base_oom(err) : 0;
+	return notes->failed || (ret_runs && ret_runs->failed) ? base_oom(err) : 0;
+}
+
+int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *notes,
+		  struct airlock_error *err)
+{
+	return apply_recover_runs(journal_dir, runs_dir, ret_recovered, NULL, notes, err);
 }
 
 /* ── Others' ── */

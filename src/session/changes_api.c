@@ -4,6 +4,7 @@
 #include "session/backups.h"
 #include "session/copies.h"
 #include "session/history.h"
+#include "session/recovery.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -281,12 +282,8 @@ int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **
 	struct buf out = BUF_INIT;
 	_cleanup_strs_ struct strs notes = STRS_INIT;
 	int rc = host_init(s, &e.host, err);
-	if (rc == 0) {
-		e.runs = path_join(e.host.state_dir, "runs");
-		e.journal = layers_journal_dir(&e.host);
-		rc = e.runs && e.journal ? apply_recover(e.journal, e.runs, ret_count, &notes, err) : base_oom(err);
-		rc = rc < 0 ? rc : copies_recover(&e.host, ret_count, &notes, err);
-	}
+	if (rc == 0)
+		rc = recovery_run(&e.host, ret_count, &notes, err);
 	for (size_t i = 0; i < notes.n; i++)
 		buf_printf(&out, "%s\n", notes.v[i]);
 	earlier_done(&e);

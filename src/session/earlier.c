@@ -6,6 +6,7 @@
 #include "change/apply.h"
 #include "session/copies.h"
 #include "session/history_read.h"
+#include "session/recovery.h"
 #include "store/runs.h"
 #include "store/store.h"
 
@@ -156,8 +157,7 @@ int earlier_init(struct earlier *e, const struct airlock_settings *s, struct air
 		return base_oom(err);
 	_cleanup_strs_ struct strs notes = STRS_INIT;
 	size_t count = 0;
-	rc = apply_recover(e->journal, e->runs, NULL, &notes, err);
-	return rc < 0 ? rc : copies_recover(&e->host, &count, &notes, err);
+	return recovery_run(&e->host, &count, &notes, err);
 }
 
 /* A run that was refused has a row in the log and nothing else: it changed nothing. */

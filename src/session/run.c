@@ -12,6 +12,7 @@
 #include "session/history.h"
 #include "session/run_id.h"
 #include "session/warm.h"
+#include "session/recovery.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -43,14 +44,11 @@ static int claim_run_dir(struct airlock_run *run, const struct host *host, struc
 	return rc < 0 ? rc : hold_run_dir(run, err);
 }
 
-/* An apply that was interrupted is finished or reverted before anything else happens to the project. */
 static int recover_first(const struct host *host, struct airlock_error *err)
 {
-	_cleanup_free_ char *journal = layers_journal_dir(host), *runs = path_join(host->state_dir, "runs");
 	_cleanup_strs_ struct strs notes = STRS_INIT;
 	size_t count = 0;
-	int rc = journal && runs ? apply_recover(journal, runs, NULL, &notes, err) : base_oom(err);
-	return rc < 0 ? rc : copies_recover(host, &count, &notes, err);
+	return recovery_run(host, &count, &notes, err);
 }
 
 int run_begin(struct airlock_run *run, struct airlock_error *err)

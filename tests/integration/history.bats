@@ -231,3 +231,19 @@ json() {
 	python3 -I -c 'import json,sys; [json.loads(l) for l in open(sys.argv[1])]' "$audit"
 	[ "$(stat -c %a "$audit")" = 600 ]
 }
+
+@test "the log follows an apply that was killed and recovered" {
+	"$AIRLOCK" run --hold -c 'mkdir many; cd many; seq 1500 | split -l 1 -a 4' 2>/dev/null
+	"$AIRLOCK" apply last >/dev/null &
+	local pid=$!
+	while kill -0 "$pid" 2>/dev/null && [ ! -d many ]; do :; done
+	kill -9 "$pid" 2>/dev/null || true
+	wait "$pid" || true
+	run_airlock recover
+	run_airlock changes last --json
+	assert_json applied state
+	run_airlock log -n 1 --json
+	[ "$(json 'd["runs"][0]["changes"]')" = "{'state': 'applied', 'count': 1501}" ] || fail "expected: applied"
+	run_airlock log --verify
+	assert_status 0
+}
