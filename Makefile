@@ -8,7 +8,7 @@ DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 BARE ?= /var/tmp/airlock-deb-test
 
-.PHONY: all deps demo check unit threads abi clang asan asan-build coverage install deb deb-test bench bench-publish conformance fuzz format lint clean help
+.PHONY: all faults endurance deps demo check unit threads abi clang asan asan-build coverage install deb deb-test bench bench-publish conformance fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -73,6 +73,12 @@ conformance: all ## airlock mcp with the official clients, the inspector and the
 fuzz: $(BUILD)-fuzz/build.ninja ## run each libFuzzer target for $(FUZZ_SECONDS) seconds
 	ninja -C $(BUILD)-fuzz
 	tools/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+faults: all ## make every system call and allocation of a run fail, one at a time, and look at what is left (hours)
+	tests/faults/walk.py $(BUILD)
+
+endurance: all ## ten thousand runs in a row: nothing grows, nothing is left
+	tools/endurance $(BUILD)
 
 format: ## lay out the C files as .clang-format says
 	tools/lint --fix

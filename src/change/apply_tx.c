@@ -78,8 +78,9 @@ static int open_live(struct apply_root *r, int64_t oldest_ns, struct airlock_err
 		r->live_fd = open(r->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->live_fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", r->path);
-	if (r->live_fd < 0 || fstat(r->live_fd, &st) < 0 || st.st_ino != r->inode ||
-	    (st.st_dev != r->device && !restarted_since(oldest_ns)))
+	if (r->live_fd >= 0 && fstat(r->live_fd, &st) < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "fstat", r->path);
+	if (r->live_fd < 0 || st.st_ino != r->inode || (st.st_dev != r->device && !restarted_since(oldest_ns)))
 		return base_error(err, AIRLOCK_ERR_CONFLICT, "open", r->path,
 				  "%s is not the directory any more that the command ran in", r->path);
 	return 0;

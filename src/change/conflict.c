@@ -62,7 +62,14 @@ struct check {
 	int dir_fd; /* -EBADF: not there, and need not be */
 	const char *dir_reason;
 	bool failed; /* out of memory */
+	int errnum;  /* the machine could not say: that is an error, and nobody else's doing */
 };
+
+static void note_error(struct check *k, int errnum)
+{
+	if (k->errnum == 0 && !base_is_absent(errnum) && errnum != EXDEV)
+		k->errnum = errnum;
+}
 
 /* ── The directory a path is in ── */
 
@@ -81,14 +88,16 @@ static bool is_made_by_run(const struct check *k, const char *path)
 
 /* A directory that the run knew: the one it recorded, or one that is older than the run. Where the file system does not
  * tell when it was made, nobody can say. */
-static bool is_the_same_directory(const struct check *k, int fd, const char *path)
+static bool is_the_same_directory(struct check *k, int fd, const char *path)
 {
 	struct statx stx;
 	const struct change *c = change_set_find(k->set, k->root, path);
 	if (is_made_by_run(k, path))
 		return true;
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MODE | STATX_BTIME, &stx) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MODE | STATX_BTIME, &stx) < 0) {
+		note_error(k, errno);
 		return false;
+	}
 	if (c) {
 		struct change_stat live = {
 			.type = CHANGE_DIRECTORY, .inode = stx.stx_ino, .mode = stx.stx_mode & 07777u};
@@ -98,8 +107,9 @@ static bool is_the_same_directory(const struct check *k, int fd, const char *pat
 	       returns_has_made(k->returns, stx.stx_ino, nanoseconds(&stx.stx_btime));
 }
 
-static const char *why_not_opened(const struct check *k, int rc, const char *path)
+static const char *why_not_opened(struct check *k, int rc, const char *path)
 {
+	note_error(k, -rc);
 	if (is_made_by_run(k, path) && (rc == -ENOENT || rc == -ENOTDIR || rc == -ELOOP))
 		return NULL;
 	return rc == -ENOENT ? above_deleted : rc == -EACCES ? unreadable : above_replaced;
@@ -137,6 +147,8 @@ static void look_at_dir(struct check *k, const char *path)
 	k->failed |= k->dir.failed;
 	k->known = !k->dir.failed;
 	k->dir_fd = k->known ? fs_open_beneath(k->live, "", O_PATH | O_DIRECTORY) : -EBADF;
+	if (k->known && k->dir_fd < 0)
+		note_error(k, -k->dir_fd);
 	for (size_t start = 0; k->dir_fd >= 0 && start < len;) {
 		size_t n = start + strcspn(k->dir.data + start, "/");
 		if (!descend(k, k->dir.data, start, n))
@@ -157,8 +169,10 @@ static const char *look(struct check *k, const char *path, struct change_stat *r
 		return k->dir_reason == above_deleted ? NULL : k->dir_reason;
 	if (fstatat(k->dir_fd, path_basename(path), &st, AT_SYMLINK_NOFOLLOW) == 0)
 		*ret = change_stat_of(&st);
-	else if (errno != ENOENT)
+	else if (errno != ENOENT) {
+		note_error(k, errno);
 		return unreadable;
+	}
 	if (k->tx && ret->type == CHANGE_DIRECTORY)
 		ret->mode = dirs_mode(k->tx, k->root, path, ret->mode);
 	return NULL;
@@ -409,6 +423,8 @@ static const char *open_root(struct check *k, size_t root)
 	k->root = root;
 	k->live = open(r->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	k->layer = open(r->upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (k->live < 0 || k->layer < 0)
+		note_error(k, errno);
 	if (k->live < 0 || fstat(k->live, &st) < 0 || st.st_dev != r->device || st.st_ino != r->inode)
 		return root_replaced;
 	k->tells_birth = tells_birth(k->live);
@@ -427,6 +443,8 @@ static int check_all(struct check *k)
 			continue;
 		conflict_forget(c);
 		const char *reason = root_reason ? root_reason : judge(k, c);
+		if (k->errnum)
+			return -k->errnum;
 		if (!reason || (!root_reason && is_done(k, c)))
 			continue;
 		if (conflict_mark(c, reason) < 0)
@@ -451,5 +469,7 @@ int conflict_check(struct change_set *set, const struct apply_tx *tx, struct air
 	moved_done(&k.moved);
 	buf_done(&k.dir);
 	compare_done(&k.compare);
+	if (k.errnum && k.errnum != ENOMEM)
+		return base_errno(err, AIRLOCK_ERR_IO, k.errnum, "look at", set->roots[k.root].path);
 	return n < 0 || k.failed ? base_oom(err) : n;
 }

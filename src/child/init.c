@@ -76,10 +76,21 @@ void *memcpy(void *d, const void *s, size_t n)
 	return d;
 }
 
+/* Who cannot be heard would be waited for: the end of the socket is heard in any case. */
+static void send_or_end(const struct child_message *m)
+{
+	long n;
+	do
+		n = r_write(CHILD_FD_CONTROL, m, sizeof *m);
+	while (n == -EINTR);
+	if (n < 0)
+		r_exit(1);
+}
+
 static void tell(uint32_t type, int32_t a, int32_t b)
 {
 	struct child_message m = {.type = type, .a = a, .b = b};
-	(void)r_write(CHILD_FD_CONTROL, &m, sizeof m);
+	send_or_end(&m);
 }
 
 __attribute__((noreturn)) static void give_up(int stage, long errnum)
@@ -386,7 +397,7 @@ static void report_end(int status)
 	struct child_message m = {.type = CHILD_EXITED, .a = status};
 	m.cpu_us = (ru.user_s + ru.system_s) * 1000000 + ru.user_us + ru.system_us;
 	m.max_rss_kb = ru.max_rss_kb;
-	(void)r_write(CHILD_FD_CONTROL, &m, sizeof m);
+	send_or_end(&m);
 }
 
 /* Everything that can be waited for. Returns 1 when the command itself was among it. */

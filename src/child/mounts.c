@@ -154,10 +154,15 @@ int mounts_overlay(int lower_fd, const char *upper, const char *work)
 	return mount;
 }
 
+long mounts_try_attach(int mount_fd, int place_fd)
+{
+	return raw_call5(__NR_move_mount, mount_fd, "", place_fd, "",
+			 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
 void mounts_attach(int mount_fd, int place_fd)
 {
-	mounts_check(CHILD_OP_MOUNT, raw_call5(__NR_move_mount, mount_fd, "", place_fd, "",
-					       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+	mounts_check(CHILD_OP_MOUNT, mounts_try_attach(mount_fd, place_fd));
 }
 
 long mounts_restrict(int mount_fd, unsigned attributes, int with_everything_below)

@@ -42,5 +42,6 @@ long mounts_set_string(int fs_fd, const char *key, const char *value);
 
 int mounts_open_directory(enum child_op op, const char *path);
 void mounts_attach(int mount_fd, int place_fd);
+long mounts_try_attach(int mount_fd, int place_fd); /* -ENOENT: the place was replaced meanwhile */
 /* attributes: MOUNT_ATTR_…, added to what is set. */
 long mounts_restrict(int mount_fd, unsigned attributes, int with_everything_below);

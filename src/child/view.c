@@ -122,13 +122,18 @@ static int place_for(char *path, int mount)
 	return (int)mounts_check(CHILD_OP_PLACE, find(path, 0));
 }
 
-/* Takes the mount. */
+/* Takes the mount. A file that is to be hidden may be replaced by the host between the look and the mount: passwd(1) and
+ * many others write a new one and rename it. Then it is the new one that counts. */
 static void put(int mount, char *path, const struct child_identity *place_is)
 {
-	int place = place_for(path, mount);
-	check_same(CHILD_OP_PLACE, place, place_is);
-	mounts_attach(mount, place);
-	(void)r_close(place);
+	long rc = -ENOENT;
+	for (int tries = 0; tries < 100 && rc == -ENOENT; tries++) {
+		int place = place_for(path, mount);
+		check_same(CHILD_OP_PLACE, place, place_is);
+		rc = mounts_try_attach(mount, place);
+		(void)r_close(place);
+	}
+	mounts_check(CHILD_OP_MOUNT, rc);
 	(void)r_close(mount);
 }
 

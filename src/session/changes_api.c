@@ -241,9 +241,15 @@ static int find_last_applied(struct earlier *e, struct airlock_error *err)
 	if (rc < 0)
 		return rc;
 	const char *undone = NULL;
-	earlier_list(e, &runs);
+	rc = earlier_list(e, &runs, err);
+	if (rc < 0)
+		return rc;
 	for (size_t i = runs.n; i > 0; i--) {
-		if (earlier_load(e, runs.v[i - 1], NULL) < 0 || !has_root(e->set, project))
+		struct airlock_error why = {0};
+		rc = earlier_load(e, runs.v[i - 1], &why);
+		if (earlier_is_unknown(rc)) /* it may be the one that is meant */
+			return base_pass(err, &why);
+		if (rc < 0 || !has_root(e->set, project))
 			continue;
 		if (has_applied(e->set))
 			return 0;

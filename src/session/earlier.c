@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 
 void earlier_done(struct earlier *e)
@@ -25,15 +26,19 @@ void earlier_done(struct earlier *e)
 
 /* ── Finding a run ── */
 
-void earlier_list(const struct earlier *e, struct strs *ret)
+int earlier_list(const struct earlier *e, struct strs *ret, struct airlock_error *err)
 {
 	DIR *dir = opendir(e->runs);
-	for (struct dirent *d; dir && (d = readdir(dir));)
+	if (!dir)
+		return errno == ENOENT ? 0 : base_errno(err, AIRLOCK_ERR_IO, errno, "open", e->runs);
+	errno = 0;
+	for (struct dirent *d; (d = readdir(dir)); errno = 0)
 		if (d->d_name[0] != '.')
 			strs_add(ret, d->d_name);
-	if (dir)
-		(void)closedir(dir);
+	int rc = errno ? base_errno(err, AIRLOCK_ERR_IO, errno, "read", e->runs) : ret->failed ? base_oom(err) : 0;
+	(void)closedir(dir);
 	strs_sort(ret);
+	return rc;
 }
 
 static int find_by_prefix(const struct strs *runs, const char *name, const char **ret, struct airlock_error *err)
@@ -80,6 +85,11 @@ int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)
 	return rc;
 }
 
+bool earlier_is_unknown(int rc)
+{
+	return rc == AIRLOCK_ERR_IO || rc == AIRLOCK_ERR_INTERNAL;
+}
+
 /* ── The last one ── */
 
 int earlier_project(const struct earlier *e, char **ret, struct airlock_error *err)
@@ -107,7 +117,9 @@ static int find_last(struct earlier *e, char **ret, struct airlock_error *err)
 	_cleanup_free_ char *project = NULL;
 	const char *any = NULL, *killed = NULL, *here = NULL;
 	int detected = earlier_project(e, &project, NULL);
-	earlier_list(e, &runs);
+	int listed = earlier_list(e, &runs, err);
+	if (listed < 0)
+		return listed;
 	for (size_t i = runs.n; i > 0 && !here; i--) {
 		const char *run = runs.v[i - 1];
 		struct airlock_error why = {0};
@@ -116,6 +128,8 @@ static int find_last(struct earlier *e, char **ret, struct airlock_error *err)
 			killed = killed || history_is_alive(e->dir) ? killed : run;
 			continue;
 		}
+		if (earlier_is_unknown(rc))
+			return base_pass(err, &why);
 		any = any ? any : run;
 		if (detected < 0 || (rc == 0 && is_of_project(e->set, project)))
 			here = run;
@@ -131,8 +145,9 @@ static int find_by_name(const struct earlier *e, const char *name, char **ret, s
 {
 	_cleanup_strs_ struct strs runs = STRS_INIT;
 	const char *found = NULL;
-	earlier_list(e, &runs);
-	int rc = find_by_prefix(&runs, name, &found, err);
+	int rc = earlier_list(e, &runs, err);
+	if (rc == 0)
+		rc = find_by_prefix(&runs, name, &found, err);
 	if (rc < 0)
 		return rc;
 	*ret = strdup(found);

@@ -20,10 +20,12 @@ int earlier_open(struct earlier *e, const struct airlock_settings *s, const char
 int earlier_init(struct earlier *e, const struct airlock_settings *s, struct airlock_error *err);
 /* Loads a run by its full id into e, replacing the one before. */
 int earlier_load(struct earlier *e, const char *run, struct airlock_error *err);
+/* Such an error of a load does not say what the run is: a later try may. */
+bool earlier_is_unknown(int rc);
 /* The full id of "last", an id or a unique prefix of one; the caller's. */
 int earlier_find(struct earlier *e, const char *name, char **ret, struct airlock_error *err);
 /* The project the caller is in or names. Owned by the caller. */
 int earlier_project(const struct earlier *e, char **ret, struct airlock_error *err);
 /* Names of all runs, oldest first. */
-void earlier_list(const struct earlier *e, struct strs *ret);
+int earlier_list(const struct earlier *e, struct strs *ret, struct airlock_error *err);
 void earlier_done(struct earlier *e);

@@ -17,6 +17,7 @@
 #include "store/audit.h"
 #include "store/runs.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,6 +68,21 @@ static bool is_thrown_away(struct gc *g, int runs_fd, const char *run)
 	return true;
 }
 
+/* Killed between its record and its last clean-up. */
+static bool has_leftovers(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	return dir && has_entry(runs_fd, run, "work") && has_entry(runs_fd, run, "changes") && !history_is_alive(dir);
+}
+
+static void sweep_work(struct gc *g, int runs_fd, const char *run)
+{
+	strs_add(&g->layers, run);
+	_cleanup_close_ int fd = g->dry_run ? -EBADF : fs_open_dir_at(runs_fd, run, O_RDONLY);
+	if (fd >= 0)
+		remove_tree(g, fd, "work");
+}
+
 static void sweep_layers(struct gc *g, int runs_fd, const char *run)
 {
 	static const char *const parts[] = {"upper", "work", "before", "copy", "origins", "capture"};
@@ -76,6 +92,21 @@ static void sweep_layers(struct gc *g, int runs_fd, const char *run)
 	_cleanup_close_ int fd = fs_open_dir_at(runs_fd, run, O_RDONLY);
 	for (size_t i = 0; fd >= 0 && i < AL_ARRAY_LEN(parts); i++)
 		remove_tree(g, fd, parts[i]);
+}
+
+/* What a file of ours is called until it is whole (fs_write_private_file). Too small to be told. */
+static void sweep_unfinished(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	int fd = dir && !g->dry_run && !history_is_alive(dir) ? fs_open_dir_at(runs_fd, run, O_RDONLY) : -EBADF;
+	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+	for (struct dirent *e; entries && (e = readdir(entries));)
+		if (strncmp(e->d_name, ".airlock-", strlen(".airlock-")) == 0)
+			(void)unlinkat(fd, e->d_name, 0);
+	if (entries)
+		(void)closedir(entries);
+	else
+		base_closep(&fd);
 }
 
 /* ── Old runs ── */
@@ -147,14 +178,17 @@ static void clean_runs(struct gc *g)
 		return;
 	}
 	if (runs_fd >= 0)
-		earlier_list(&g->e, &runs);
+		(void)earlier_list(&g->e, &runs, g->err);
 	for (size_t i = 0; i < runs.n; i++) {
 		const char *run = runs.v[i];
 		bool old = limited && history_time_of_id(run) > 0 && strcmp(run, before) < 0;
+		sweep_unfinished(g, runs_fd, run);
 		if (old && may_go(g, runs_fd, run))
 			remove_run(g, runs_fd, run);
 		else if (is_crashed(g, runs_fd, run) || is_thrown_away(g, runs_fd, run))
 			sweep_layers(g, runs_fd, run);
+		else if (has_leftovers(g, runs_fd, run))
+			sweep_work(g, runs_fd, run);
 	}
 	if (limited)
 		remove_rows(g, before, runs_fd);

@@ -283,7 +283,9 @@ static int add_unknown(const struct earlier *e, const char *project, int64_t lim
 	_cleanup_strs_ struct strs dirs = STRS_INIT;
 	size_t known = l->n;
 	bool full = limit >= 0 && known == (size_t)limit;
-	earlier_list(e, &dirs);
+	int listed = earlier_list(e, &dirs, err);
+	if (listed < 0)
+		return listed;
 	for (size_t i = dirs.n; i > 0; i--) {
 		struct store_run run = {0};
 		const char *id = dirs.v[i - 1];

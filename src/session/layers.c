@@ -290,6 +290,16 @@ static const char *unfinished(const struct supervise_result *r)
 	return NULL;
 }
 
+/* Half a list would be half a truth, and applied, a state nobody has seen. */
+static void forget_half(struct session_layers *c, const char *run_dir)
+{
+	change_set_free(c->set);
+	c->set = NULL;
+	strs_addf(&c->notes,
+		  "what the command changed could not be read (%s): nothing is applied, and it is all in %s/upper",
+		  c->error.message, run_dir);
+}
+
 /* Returns more than 0 when the record has been saved, too. */
 static int decide(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
 		  const struct supervise_result *result)
@@ -297,6 +307,10 @@ static int decide(struct session_layers *c, const struct airlock_job *job, const
 	struct gate_rules rules = {.hold = &job->config->gate_hold, .allow = &job->config->gate_allow};
 	enum policy_changes mode = job->config->policy.changes;
 	int rc = change_scan(c->set, &c->notes, &c->error);
+	if (rc < 0 && !c->by_copy) {
+		forget_half(c, run_dir);
+		return rc;
+	}
 	if (rc == 0)
 		rc = gate_judge(c->set, &rules, &c->error);
 	if (c->by_copy) {
@@ -390,7 +404,7 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 	bool saved = decide(c, job, run_dir, result) > 0;
 	if (c->unsettled)
 		return;
-	saved = saved || save_record(c, job, run_dir);
+	saved = saved || (c->set && save_record(c, job, run_dir));
 	remove_leftovers(job->host.state_dir, run_dir, saved && c->set->n == 0 && c->error.code == 0);
 }
 
