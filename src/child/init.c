@@ -38,6 +38,7 @@
 #include <linux/wait.h>
 
 #define WATCH_INTERVAL_MS 10
+#define BLIND_MAX 3 /* one look may fail for want of memory */
 #define CLOCK_MONOTONIC_ID 1
 
 struct state {
@@ -49,6 +50,7 @@ struct state {
 	int notify_socket[2]; /* the command's child hands its listener (notify.h) over here; -1: none */
 	int notify_fd;	      /* the listener, or -1 */
 	struct observer observer;
+	unsigned blind;	   /* looks in a row that saw nobody */
 	unsigned reported; /* bits of enum child_limit already told */
 };
 
@@ -472,7 +474,8 @@ static void look_at_limits(struct state *st, int gone)
 	struct watch_totals t = watch_measure(st->is_pid1 ? 0 : (int)r_getpid(), st->job->watch_memory);
 	/* Somebody must be there, if only the command. It may have taken our eyes: prlimit(2) needs nothing but our uid. When it
 	 * has just ended everybody else ends with us; asking the kernel to kill all makes it look at every process there is. */
-	if (t.processes == 0 && !gone)
+	st->blind = t.processes == 0 && !gone ? st->blind + 1 : 0;
+	if (st->blind >= BLIND_MAX)
 		signal_all(st, SIGKILL);
 	if (st->job->watch_processes != CHILD_NONE && t.processes + gone >= st->job->watch_processes)
 		report_limit(st, CHILD_LIMIT_PROCESSES);

@@ -14,11 +14,11 @@ import walk  # noqa: E402
 
 # Scenario, what goes wrong, how many cases of it.
 SAMPLES = (
-    ("run", ("errors",), 24),
-    ("run", ("kill", "short"), 8),
-    ("run", ("allocations",), 10),
-    ("apply", ("errors", "kill"), 8),
-    ("undo", ("errors", "kill"), 8),
+    ("run", ("errors",), 20),
+    ("run", ("kill", "short"), 6),
+    ("run", ("allocations",), 8),
+    ("apply", ("errors", "kill"), 6),
+    ("undo", ("errors", "kill"), 6),
 )
 
 
