@@ -38,6 +38,8 @@ namespace Airlock {
 		public int set_environ ([CCode (array_length = false, array_null_terminated = true, type = "char *const *")] string[] envp, out Error err);
 		[CCode (cname = "airlock_settings_set")]
 		public int set (string name, string value, string origin, out Error err);
+		[CCode (cname = "airlock_settings_explain_by_default")]
+		public void explain_by_default ();
 		[CCode (cname = "airlock_settings_set_command")]
 		public int set_command (string command, out Error err);
 		[CCode (cname = "airlock_settings_set_argv")]
@@ -73,6 +75,8 @@ namespace Airlock {
 		public unowned string result_text ();
 		[CCode (cname = "airlock_run_changes_text")]
 		public unowned string changes_text ();
+		[CCode (cname = "airlock_run_denial")]
+		public unowned string? denial (size_t i);
 		public unowned string changes_state { [CCode (cname = "airlock_run_changes_state")] get; }
 	}
 }

@@ -68,6 +68,7 @@ class ExecuteResult:
     usage: dict[str, Any]
     changes: Changes
     error: dict[str, Any] | None
+    denials: list[dict[str, Any]] | None = None  # with the option explain_denials: what the sandbox refused, and why
 
     @property
     def output(self) -> str:
@@ -95,6 +96,7 @@ class ExecuteResult:
             usage=value["usage"],
             changes=Changes.from_json(value["changes"], value["run"]),
             error=value["error"],
+            denials=value.get("denials"),
         )
 
 
