@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ask.h"
 #include "json_read.h"
@@ -103,6 +104,15 @@ static void say_conflict(const char *run, const struct change_list *l, size_t co
 	output_say("%s", s.text);
 }
 
+/* A person at a terminal gets one short line; whoever reads it elsewhere gets what can be run. */
+static void add_ways(struct sentence *s, const char *run)
+{
+	if (isatty(STDERR_FILENO))
+		add(s, ": airlock review %s; or diff, apply, discard", run);
+	else
+		add(s, ": airlock diff %s, airlock apply %s, airlock discard %s", run, run, run);
+}
+
 static void say_states(const char *run, const struct change_list *l, const char *text)
 {
 	struct sentence s = {.len = 0};
@@ -123,7 +133,7 @@ static void say_states(const char *run, const struct change_list *l, const char 
 	if (held == 1 && applied > 0)
 		add_held_path(&s, run, l, text);
 	else if (held > 0)
-		add(&s, ": airlock diff %s, airlock apply %s, airlock discard %s", run, run, run);
+		add_ways(&s, run);
 	output_say("%s", s.text);
 }
 

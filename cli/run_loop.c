@@ -31,6 +31,8 @@
 /* …but closer than this they are one, told twice: timeout(1) signals the child and then its group. */
 #define SAME_MS 100
 
+#define PATIENCE_MS 700 /* most commands are gone by then */
+
 #define WARNINGS_MAX 5
 
 struct loop {
@@ -38,6 +40,7 @@ struct loop {
 	struct progress progress;
 	int signal_fd;
 	int64_t interrupted_ms; /* 0: not yet */
+	int64_t remind_ms;	/* when to say something about it; 0: never */
 };
 
 static int64_t now_ms(void)
@@ -73,7 +76,27 @@ static void interrupt(struct loop *l, int signal)
 	if (l->interrupted_ms != 0 && since < INSIST_MS)
 		signal = SIGKILL;
 	l->interrupted_ms = now;
+	l->remind_ms = signal == SIGINT && isatty(STDERR_FILENO) ? now + PATIENCE_MS : 0;
 	(void)airlock_run_signal(l->run, signal);
+}
+
+/* Whoever pressed Ctrl-C and sees nothing happen should know that the command was told, and what else can be done. */
+static void remind(struct loop *l)
+{
+	if (l->remind_ms == 0 || now_ms() < l->remind_ms || !terminal_is_ours(STDERR_FILENO))
+		return;
+	l->remind_ms = 0;
+	progress_erase(&l->progress);
+	output_say("the command was interrupted and goes on; Ctrl-C twice within two seconds kills it");
+}
+
+static int wait_ms(const struct loop *l)
+{
+	int64_t left = l->remind_ms - now_ms();
+	int progress = progress_wait_ms(&l->progress);
+	if (l->remind_ms == 0 || (progress >= 0 && left > progress))
+		return progress;
+	return left > 0 ? (int)left : 0;
 }
 
 static void handle_signals(struct loop *l)
@@ -104,7 +127,8 @@ static void loop_until_over(struct loop *l)
 	struct pollfd fds[] = {{.fd = airlock_run_fd(l->run), .events = POLLIN},
 			       {.fd = l->signal_fd, .events = POLLIN}};
 	while (dispatch(l) > 0) {
-		int n = poll(fds, 2, progress_wait_ms(&l->progress));
+		int n = poll(fds, 2, wait_ms(l));
+		remind(l);
 		progress_update(&l->progress, l->run, n == 0);
 		if (n > 0 && fds[1].revents)
 			handle_signals(l);

@@ -819,7 +819,7 @@ EACH='\[y\]es  \[n\]o  \[d\]iff  \[q\]uit: $'
 	for keys in h '\r' '\x03' '\x04'; do
 		at_lines "$MENU" "$keys" -- run --changes ask -c 'echo x >new'
 		assert_status 0
-		assert_stdout_contains '1 change held: airlock diff'
+		assert_stdout_contains '1 change held: airlock review 20'
 		assert_absent new
 	done
 }

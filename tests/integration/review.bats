@@ -127,7 +127,7 @@ $(cat)" "$AIRLOCK" "$@" </dev/null
 		for key in "h", "q", "\x03", "\x04":
 		    with ask("echo x >new") as terminal:
 		        press(terminal, key)
-		        terminal.expect("1 change held: airlock diff")
+		        terminal.expect("1 change held: airlock review 20")
 		        check(terminal.wait() == 0, terminal)
 		        left(terminal)
 		terminal = ask("echo x >new")

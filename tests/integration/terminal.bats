@@ -137,6 +137,18 @@ ask_for_network() {
 	[ "$(mode)" = "$before" ]
 }
 
+@test "Ctrl-C that the command ignores: it is told how to kill it, and twice does" {
+	type_line "airlock run -c 'trap \"\" INT; echo go-on; while :; do sleep 0.1; done'; echo status \$?"
+	wait_for '^go-on$'
+	press C-c
+	wait_for 'goes on; Ctrl-C twice within two seconds kills it'
+	sleep 2
+	press C-c
+	sleep 0.3
+	press C-c
+	wait_for '^status 137$'
+}
+
 @test "without a terminal the answer is no, and says which option grants it" {
 	run_program setsid -w "$AIRLOCK" run --network -- true </dev/null
 	assert_status 125
