@@ -204,6 +204,23 @@ def what_fails_inside_is_told_as_ever(place):
 
 
 @test
+def what_fails_while_it_is_finished_names_what_was_done(place):
+    assert place.airlock("run", "--", "true").returncode == 0  # that this machine can is remembered
+    fault = ("strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pivot_root", "-e", "inject=pivot_root:error=EPERM")
+    with Client(place, through=fault) as client:
+        client.initialize()
+        for _ in range(TRIES):
+            ready(client)
+            data = client.run("true")["structuredContent"]
+            assert data["status"] == "error" and data["exit_code"] == 125, data
+            assert data["error"]["code"] == "init_failed" and data["error"]["op"] == "change the root", data
+            assert "Operation not permitted" in data["error"]["message"], data
+            if data["usage"]["warm_start"]:
+                return
+        raise AssertionError(data)
+
+
+@test
 def it_is_switched_off_in_the_configuration(place):
     file = configure(place, "[sandbox]\nwarm_start = false\n")
     with server(place) as client:

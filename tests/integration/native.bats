@@ -66,6 +66,22 @@ without_calls() {
 	assert_json bubblewrap isolation backend
 }
 
+@test "a kernel without options that can be repeated is enough" {
+	command -v strace >/dev/null || skip "needs: strace"
+	local log=$BATS_TEST_TMPDIR/log child n
+	run_program strace -f -qq -o "$log" -e trace=fsconfig "$AIRLOCK" run --backend native -- true
+	run_program strace -f -qq -o "$log" -e trace=fsconfig "$AIRLOCK" run --backend native -- true # the probe is behind us
+	assert_status 0
+	child=$(awk '/"lowerdir\+"/ { print $1 }' "$log")
+	n=$(awk -v child="$child" '$1 == child { n++ } /"lowerdir\+"/ { print n }' "$log")
+	[ -n "$n" ] || skip "needs: a kernel that knows lowerdir+"
+	run_program strace -f -qq -o "$log" -e trace=fsconfig -e inject=fsconfig:error=EINVAL:when="$n" \
+		"$AIRLOCK" run --backend native -c 'echo one >new'
+	assert_status 0
+	grep -q '"lowerdir",' "$log" || fail "expected the older option"
+	assert_file new one
+}
+
 # in_covered_proc COMMAND...: where the kernel lets nobody mount a fresh /proc, as in many containers
 in_covered_proc() {
 	# Another one in full view, as of a chroot, makes the kernel content.
