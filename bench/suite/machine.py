@@ -22,6 +22,7 @@ from pathlib import Path
 
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MNT_DETACH = 0x20000, 0x4000, 1 << 18, 2
 PR_SET_DUMPABLE = 4
+USER_PREFIX = "airlock-bench-"
 HYBRID = "/sys/fs/cgroup/unified"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -115,7 +116,7 @@ def end_all_of(uid):
 
 @contextlib.contextmanager
 def user_for_it(top):
-    name = f"airlock-bench-{os.getpid()}"
+    name = f"{USER_PREFIX}{os.getpid()}"
     home = top / "home"
     subprocess.run(["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", home, "--shell", "/bin/sh", name],
                    check=True)
@@ -176,10 +177,24 @@ def as_user(work, top):
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def remove_stale(parent):
+    """Directories and users of runs that were killed before they could clean up. Both have the process in their names."""
+    for path in parent.glob("airlock-bench.*"):
+        owner = path.name.split(".")[1]
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            shutil.rmtree(path, ignore_errors=True)
+    for user in pwd.getpwall() if os.getuid() == 0 else ():
+        owner = user.pw_name.removeprefix(USER_PREFIX)
+        if owner != user.pw_name and not Path("/proc", owner).exists():
+            subprocess.run(["userdel", "--force", user.pw_name], stderr=subprocess.DEVNULL)
+
+
 @contextlib.contextmanager
 def stage(airlock):
     """A directory that every user can read, with a copy of what was built. Not in /tmp: sandboxes have their own."""
-    top = Path(tempfile.mkdtemp(prefix="airlock-bench.", dir="/var/lib" if os.getuid() == 0 else Path.home()))
+    parent = Path("/var/lib" if os.getuid() == 0 else Path.home())
+    remove_stale(parent)
+    top = Path(tempfile.mkdtemp(prefix=f"airlock-bench.{os.getpid()}.", dir=parent))
     try:
         top.chmod(0o755)
         (top / "home").mkdir(mode=0o700)

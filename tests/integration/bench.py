@@ -5,6 +5,7 @@
     bench.py BUILD
 """
 import json
+import os
 import random
 import re
 import subprocess
@@ -207,6 +208,18 @@ def memory_is_of_those_around_the_command_or_unknown():
     finally:
         subprocess.run(["pkill", "-P", str(child.pid)])
         child.wait()
+
+
+@test
+def what_a_killed_run_left_behind_goes():
+    with tempfile.TemporaryDirectory() as place:
+        ended = subprocess.Popen(["/bin/true"])
+        ended.wait()
+        names = {f"airlock-bench.{ended.pid}.x": False, f"airlock-bench.{os.getpid()}.x": True, "airlock-bench.other": True}
+        for name in names:
+            Path(place, name, "home").mkdir(parents=True)
+        machine.remove_stale(Path(place))
+        yield from expect("still there", {name: Path(place, name).exists() for name in names}, names)
 
 
 # ---- results, tables, chart
