@@ -53,6 +53,23 @@ namespace Airlock {
 		public static int prepare (Settings settings, out Job job, out Error err);
 		[CCode (cname = "airlock_job_explain")]
 		public unowned string explain ();
+		[CCode (cname = "airlock_job_use_warm")]
+		public void use_warm (Warm? warm);
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_warm", free_function = "airlock_warm_free")]
+	public class Warm {
+		[CCode (cname = "airlock_warm_new")]
+		public Warm ();
+		[CCode (cname = "airlock_warm_prepare")]
+		public int prepare (Job job, out Error err);
+		[CCode (cname = "airlock_warm_drop")]
+		public void drop ();
+		[CCode (cname = "airlock_warm_fd")]
+		public int fd ();
+		[CCode (cname = "airlock_warm_dispatch")]
+		public int dispatch ();
 	}
 
 	[Compact]
