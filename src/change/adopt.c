@@ -196,7 +196,8 @@ static int layer_parent(int upper, const char *path, const char **ret_name)
 		part = strndup(path, (size_t)(slash - path));
 		if (!part)
 			return -ENOMEM;
-		if (mkdirat(fd, part, 0700) < 0 && errno != EEXIST)
+		bool made = mkdirat(fd, part, 0700) == 0; /* less where a default ACL above says so */
+		if (made ? fchmodat(fd, part, 0700, 0) < 0 : errno != EEXIST)
 			return -errno;
 		int next = fs_open_dir_at(fd, part, O_PATH);
 		if (next < 0)

@@ -71,13 +71,34 @@ static int remove_others(int fd, const struct buf *keep)
 	return rc;
 }
 
+static int copy_listed(int from_fd, int to_fd, const struct buf *names)
+{
+	int rc = 0;
+	for (size_t at = 0; rc == 0 && at < names->len; at += strlen(names->data + at) + 1)
+		if (is_carried(names->data + at))
+			rc = ignore_unsupported(copy_xattr(from_fd, to_fd, names->data + at));
+	return rc;
+}
+
+/* Attributes of user.* are read with the permission to read the entry, at every call: its owner opens it up meanwhile. */
+static int copy_from_closed(int from_fd, int to_fd, const struct buf *names)
+{
+	struct stat st;
+	if (fstat(from_fd, &st) < 0)
+		return -errno;
+	if ((st.st_mode & 0400) || chmod(proc_path(from_fd).text, (st.st_mode & 07777) | 0400) < 0)
+		return -EACCES;
+	int rc = copy_listed(from_fd, to_fd, names);
+	return chmod(proc_path(from_fd).text, st.st_mode & 07777) < 0 ? -errno : rc;
+}
+
 int transfer_xattrs(int from_fd, int to_fd)
 {
 	_cleanup_buf_ struct buf names = BUF_INIT;
 	int rc = xattrs_list(from_fd, NULL, &names);
-	for (size_t at = 0; rc == 0 && at < names.len; at += strlen(names.data + at) + 1)
-		if (is_carried(names.data + at))
-			rc = ignore_unsupported(copy_xattr(from_fd, to_fd, names.data + at));
+	rc = rc < 0 ? rc : copy_listed(from_fd, to_fd, &names);
+	if (rc == -EACCES)
+		rc = copy_from_closed(from_fd, to_fd, &names);
 	return rc < 0 ? rc : remove_others(to_fd, &names);
 }
 
@@ -221,6 +242,9 @@ static int copy_directory(struct transfer_place from, struct transfer_place to, 
 {
 	_cleanup_close_ int in = openat(from.dirfd, from.name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0 || mkdirat(to.dirfd, to.name, 0700) < 0)
+		return -errno;
+	/* The default ACL of the directory above may have taken our own rights away. */
+	if (fchmodat(to.dirfd, to.name, 0700, 0) < 0)
 		return -errno;
 	_cleanup_close_ int out = openat(to.dirfd, to.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (out < 0)

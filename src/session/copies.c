@@ -120,7 +120,7 @@ static int copy_roots(struct session_layers *c, const struct config *config, str
 			struct copy_size size = {.bytes = c->origins.bytes, .entries = c->origins.n};
 			base_error_clear(err);
 			rc = too_large(config, r->path, &size, err);
-		} else if (rc == AIRLOCK_ERR_UNAVAILABLE)
+		} else if (rc < 0)
 			base_hint(err,
 				  "changes can only be found by comparing with a copy here; --changes direct lets the "
 				  "command write straight to the project");
@@ -147,7 +147,7 @@ static int write_down(struct session_layers *c, const struct host *host, const c
 
 static void remove_copies(const char *run_dir)
 {
-	static const char *const parts[] = {"copy", "origins", "capture"};
+	static const char *const parts[] = {"copy", "origins", "capture", "work"};
 	_cleanup_close_ int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	for (size_t i = 0; fd >= 0 && i < AL_ARRAY_LEN(parts); i++)
 		(void)fs_remove_tree_at(fd, parts[i], NULL, NULL);
@@ -155,11 +155,10 @@ static void remove_copies(const char *run_dir)
 
 static void remove_run(const char *run_dir)
 {
-	static const char *const parts[] = {"upper", "work"};
 	remove_copies(run_dir);
 	_cleanup_close_ int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	for (size_t i = 0; fd >= 0 && i < AL_ARRAY_LEN(parts); i++)
-		(void)fs_remove_tree_at(fd, parts[i], NULL, NULL);
+	if (fd >= 0)
+		(void)fs_remove_tree_at(fd, "upper", NULL, NULL);
 }
 
 static void note_outside(struct session_layers *c)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 
-#define REASON "held: airlock was killed while the command ran"
+#define REASON "held: the run was interrupted"
 
 bool copies_is_pending(const struct host *host, const char *run)
 {

@@ -179,7 +179,7 @@ assert_settled() {
 	assert_settled
 	show_changes last
 	assert_json held state
-	assert_change file 'reason=held: airlock was killed while the command ran'
+	assert_change file 'reason=held: the run was interrupted'
 	run_airlock apply last
 	assert_status 0
 	assert_file file $'original\nmore'
