@@ -61,10 +61,14 @@ static void draw(int signal)
 		waiting.is_shown = true;
 }
 
+/* Asked once: a run begins and ends waiting for every piece of output. */
 static bool has_person(void)
 {
+	static enum { UNKNOWN, NO, YES } answer;
 	const char *term = getenv("TERM");
-	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+	if (answer == UNKNOWN)
+		answer = term && *term && strcmp(term, "dumb") != 0 && isatty(STDERR_FILENO) ? YES : NO;
+	return answer == YES;
 }
 
 static void set_timer(time_t seconds)
