@@ -123,11 +123,12 @@ int airlock_run_fd(const struct airlock_run *run)
 	return supervise_fd(run->supervise);
 }
 
-/* Not of what people do with a key or a closed pipe: they know. */
+/* Not of what people do with a key, a closed pipe or a signal of their own: they know. */
 static void note_signal(struct airlock_run *run)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
-	if (r->status != SUPERVISE_SIGNALED || r->signal == SIGINT || r->signal == SIGPIPE)
+	bool is_known = r->signal == SIGINT || r->signal == SIGPIPE || r->signal == run->passed_on;
+	if (r->status != SUPERVISE_SIGNALED || is_known)
 		return;
 	const char *name = sigabbrev_np(r->signal), *limit = r->limit_hit ? r->limit_hit : "";
 	const char *why = strcmp(limit, "memory") == 0	? ": it used more memory than it may"
@@ -159,6 +160,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 
 int airlock_run_signal(struct airlock_run *run, int signal)
 {
+	run->passed_on = signal;
 	supervise_signal(run->supervise, signal);
 	return 0;
 }

@@ -15,6 +15,7 @@ struct airlock_run {
 	struct mount_points mount_points; /* of a workspace */
 	struct monitor *monitor;	  /* NULL until somebody asks for progress */
 	bool finished;			  /* the changes have been looked at */
+	int passed_on;			  /* the last signal of the caller */
 	char id[48];
 	char *dir;
 	int lock_fd;	     /* of dir, locked while the run is alive: what gc must leave alone */
