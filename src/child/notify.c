@@ -158,6 +158,8 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 		rename_answer(&request, &answer);
 	else
 		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	while (r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == -EINTR)
-		;
+	/* Who is not answered waits for ever; -ENOENT says that nobody waits any more. */
+	long rc = -EINTR;
+	for (int tries = 0; rc < 0 && rc != -ENOENT && tries < 100; tries++)
+		rc = r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
