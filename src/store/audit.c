@@ -29,6 +29,8 @@ static int read_at(int fd, off_t at, size_t len, struct buf *out)
 	char chunk[4096];
 	while (len > 0) {
 		ssize_t n = pread(fd, chunk, AL_MIN(len, sizeof chunk), at);
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n < 0)
 			return -errno;
 		if (n == 0)
@@ -163,10 +165,12 @@ static int write_line(int fd, const struct buf *line, off_t size)
 	return -errnum;
 }
 
-static bool ends_whole(int fd, off_t size)
+/* Does the file end with a whole line? -errno when that cannot be told: a line too many would look like tampering. */
+static int ends_whole(int fd, off_t size)
 {
-	char last = '\n';
-	return size == 0 || (pread(fd, &last, 1, size - 1) == 1 && last == '\n');
+	_cleanup_buf_ struct buf last = BUF_INIT;
+	int rc = size == 0 ? 0 : read_at(fd, size - 1, 1, &last);
+	return rc < 0 ? rc : size == 0 || strcmp(buf_str(&last), "\n") == 0;
 }
 
 static int remember_end(struct store *store, int64_t number, const char *hash, struct airlock_error *err)
@@ -185,7 +189,10 @@ static int append(int fd, const struct end *end, const char *members, struct sto
 {
 	_cleanup_buf_ struct buf line = BUF_INIT;
 	char hash[65];
-	size_t skip = ends_whole(fd, end->size) ? 0 : 1; /* a power cut left half a line: it stays, and tells so */
+	int whole = ends_whole(fd, end->size);
+	if (whole < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, whole, "read", AUDIT_FILE);
+	size_t skip = whole ? 0 : 1; /* a power cut left half a line: it stays, and tells so */
 	if (skip)
 		buf_addc(&line, '\n');
 	buf_printf(&line, "{\"number\":%" PRId64 ",\"previous\":\"%s\",%s}", end->number + 1, end->hash, members);
