@@ -92,13 +92,15 @@ static void explain_mount(const struct supervise *s, const struct child_message 
 {
 	const struct plan *plan = s->spec.plan;
 	const char *what = child_op_name((enum child_op)m->op), *why = strerrordesc_np(m->b);
-	bool in_plan = (enum child_stage)m->a == CHILD_STAGE_PLAN, is_layer = !in_plan;
+	bool in_plan = (enum child_stage)m->a == CHILD_STAGE_PLAN, is_layer = false;
 	const char *path = "";
 	if (in_plan && m->subject < plan->n_mounts) {
 		path = plan->mounts[m->subject].target;
 		is_layer = plan->mounts[m->subject].kind == PLAN_LAYER;
-	} else if (!in_plan && m->subject < s->spec.n_layers)
+	} else if (!in_plan && m->subject < s->spec.n_layers) { /* what comes after the layers is about none of them */
 		path = s->spec.layers[m->subject].root;
+		is_layer = true;
+	}
 	if (is_layer) {
 		explain_layer(s, path, what, why, err);
 		return;
