@@ -48,6 +48,8 @@ int stage_make_dirs(struct apply_tx *tx, struct airlock_error *err)
 		struct apply_root *r = &tx->roots[i];
 		if (r->copy && mkdirat(r->live_fd, stage_name(tx).text, 0700) < 0)
 			return apply_error(err, -errno, "mkdirat", tx, i, stage_name(tx).text);
+		if (r->copy && fchmodat(r->live_fd, stage_name(tx).text, 0700, 0) < 0) /* a default ACL of the root */
+			return apply_error(err, -errno, "chmod", tx, i, stage_name(tx).text);
 		int rc = open_stage(tx, r);
 		if (rc < 0)
 			return apply_error(err, rc, "open", tx, i, stage_name(tx).text);

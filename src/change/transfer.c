@@ -71,13 +71,22 @@ static int remove_others(int fd, const struct buf *keep)
 	return rc;
 }
 
-static int copy_listed(int from_fd, int to_fd, const struct buf *names)
+static int copy_kind(int from_fd, int to_fd, const struct buf *names, bool acls)
 {
 	int rc = 0;
-	for (size_t at = 0; rc == 0 && at < names->len; at += strlen(names->data + at) + 1)
-		if (is_carried(names->data + at))
+	for (size_t at = 0; rc == 0 && at < names->len; at += strlen(names->data + at) + 1) {
+		bool is_acl = strncmp(names->data + at, "system.", 7) == 0;
+		if (is_carried(names->data + at) && is_acl == acls)
 			rc = ignore_unsupported(copy_xattr(from_fd, to_fd, names->data + at));
+	}
 	return rc;
+}
+
+/* ACLs last: they may take away the permission to write the others. */
+static int copy_listed(int from_fd, int to_fd, const struct buf *names)
+{
+	int rc = copy_kind(from_fd, to_fd, names, false);
+	return rc < 0 ? rc : copy_kind(from_fd, to_fd, names, true);
 }
 
 /* Attributes of user.* are read with the permission to read the entry, at every call: its owner opens it up meanwhile. */
@@ -214,7 +223,8 @@ static int copy_file(struct transfer_place from, struct transfer_place to, const
 	_cleanup_close_ int out = openat(to.dirfd, to.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out < 0)
 		return -errno;
-	int rc = fill(in, out, st->st_size, &how->shared);
+	/* A default ACL above may have taken our own rights away, which attributes need. */
+	int rc = fchmod(out, 0600) < 0 ? -errno : fill(in, out, st->st_size, &how->shared);
 	rc = rc < 0 ? rc : transfer_xattrs(in, out);
 	rc = rc < 0 ? rc : set_owner(to, st);
 	if (rc == 0 && fchmod(out, st->st_mode & 07777) < 0)
