@@ -113,31 +113,31 @@ without_namespaces() {
 }
 
 @test "without user namespaces a run is refused with the same cause" {
-	without_namespaces run --json -- true
+	without_namespaces run --json --backend native -- true
 	assert_refused unavailable
 	[[ $(json_get error message) == *user.max_user_namespaces=0* ]] || fail "expected the setting"
 	[[ $(json_get error hint) == *'sysctl -w'* ]] || fail "expected the way out"
 }
 
 @test "a run that fails because of the machine is followed by what doctor finds, once" {
-	without_namespaces run -- true
+	without_namespaces run --backend native -- true
 	assert_status 125
 	assert_stderr_contains 'airlock doctor has looked at this machine:'
 	assert_stderr_contains '  user namespaces: '
 	assert_stderr_contains '    fix: as root: `sysctl -w user.max_user_namespaces'
 	[ "$(grep -c 'fix: as root: `sysctl -w' "$RAW_STDERR")" -eq 1 ] || fail "the same fix twice"
 	refute_stderr_contains 'Landlock:'
-	without_namespaces run -- true
+	without_namespaces run --backend native -- true
 	assert_status 125
 	refute_stderr_contains 'has looked at this machine'
 	assert_stderr_contains '`airlock doctor` says more'
 	touch -d '2 days ago' "$XDG_STATE_HOME/airlock/doctor.told"
-	without_namespaces run -- true
+	without_namespaces run --backend native -- true
 	assert_stderr_contains 'has looked at this machine'
 }
 
 @test "with --json a run that fails because of the machine only names doctor" {
-	without_namespaces run --json -- true
+	without_namespaces run --json --backend native -- true
 	assert_refused unavailable
 	[[ $(json_get error hint) == *'airlock doctor'* ]] || fail "expected the doctor's name"
 	assert_stderr ''
