@@ -127,7 +127,8 @@ int airlock_run_fd(const struct airlock_run *run)
 static void note_signal(struct airlock_run *run)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
-	bool is_known = r->signal == SIGINT || r->signal == SIGPIPE || r->signal == run->passed_on;
+	bool is_own = r->signal == run->passed_on && r->signal != SIGKILL; /* which two Ctrl-C stand for */
+	bool is_known = r->signal == SIGINT || r->signal == SIGPIPE || is_own;
 	if (r->status != SUPERVISE_SIGNALED || is_known)
 		return;
 	const char *name = sigabbrev_np(r->signal), *limit = r->limit_hit ? r->limit_hit : "";
