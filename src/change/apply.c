@@ -349,14 +349,16 @@ static bool is_locked_out(int rc, const struct airlock_error *err)
 static int plan(const struct apply_request *request, struct apply_tx *tx, struct unlock *unlock, struct manner *manner,
 		struct airlock_error *err)
 {
+	bool unlocking = manner->unlock;
+	manner->unlock = false; /* each is tried once, whatever fails in it */
 	int rc = open_all(tx, request, manner->copy, err);
-	if (rc == 0 && manner->unlock)
+	if (rc == 0 && unlocking)
 		rc = unlock_dirs(unlock, tx, request, err);
 	if (rc < 0)
 		return rc;
 	rc = check(request, tx, err);
 	rc = rc < 0 ? rc : ops_plan(tx, request->set, request->selected, err);
-	manner->unlock = !manner->unlock && is_locked_out(rc, err);
+	manner->unlock = !unlocking && is_locked_out(rc, err);
 	return rc;
 }
 
