@@ -87,10 +87,11 @@ for p in json.load(open(sys.argv[1]))["permissions"]: print(p["decision"], p["sc
 	assert_absent started
 }
 
-# Nothing that could capture changes is to be had here: no further user namespace.
+# No sandbox of any kind is to be had here: no further user namespace, and no Landlock.
 where_nothing_is_available() {
 	run_program unshare --user --map-root-user setsid -w \
-		sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh "$AIRLOCK" "$@" </dev/null
+		sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh \
+		python3 -I -S "$BATS_TEST_DIRNAME/../without_calls.py" landlock_create_ruleset "$AIRLOCK" "$@" </dev/null
 }
 
 @test "nothing available: refused by default, and --yes does not help" {
