@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "change/apply.h"
 #include "session/copies.h"
+#include "session/history.h"
 #include "session/history_read.h"
 #include "session/recovery.h"
 #include "store/runs.h"
@@ -13,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 void earlier_done(struct earlier *e)
 {
@@ -62,6 +64,23 @@ static int find_by_prefix(const struct strs *runs, const char *name, const char 
 	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", name, "there is no run \"%s\"", name);
 }
 
+/* Why a run has no record of its changes. */
+static int without_record(const char *dir, const char *run, struct airlock_error *err)
+{
+	const int code = AIRLOCK_ERR_NOT_FOUND;
+	_cleanup_free_ char *ended = path_join(dir, HISTORY_FILE);
+	if (!ended)
+		return base_oom(err);
+	if (history_is_alive(dir))
+		return base_error(err, code, "run", run, "run %s has not ended yet", run);
+	if (access(ended, F_OK) == 0)
+		return base_error(err, code, "run", run,
+				  "run %s has no changes to decide about: they could not be read, and are in %s/upper",
+				  run, dir);
+	return base_error(err, code, "run", run,
+			  "run %s has no changes to decide about: airlock was killed before it ended", run);
+}
+
 int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)
 {
 	base_freep(&e->dir);
@@ -75,11 +94,7 @@ int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)
 	struct airlock_error why = {0};
 	int rc = change_set_load(e->record, &e->set, &why);
 	if (rc == AIRLOCK_ERR_NOT_FOUND)
-		return history_is_alive(e->dir)
-			       ? base_error(err, rc, "run", run, "run %s has not ended yet", run)
-			       : base_error(err, rc, "run", run,
-					    "run %s has no changes to decide about: airlock was killed before it ended",
-					    run);
+		return without_record(e->dir, run, err);
 	if (rc < 0 && err)
 		*err = why;
 	return rc;

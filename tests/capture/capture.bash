@@ -93,6 +93,13 @@ assert_changes() {
 # meanwhile LINE FUNCTION [OPTION...]: runs the shell line inside; once it is done, calls FUNCTION outside; only then the
 # command ends. Sets $RUN; the run's own words are in $BATS_TEST_TMPDIR/meanwhile.out and .err.
 meanwhile() {
+	started_meanwhile "$@"
+	show_changes last
+	RUN=$(json_get run)
+}
+
+# The same without a look at the changes.
+started_meanwhile() {
 	local line=$1 function=$2 out=$BATS_TEST_TMPDIR/meanwhile.out pid
 	shift 2
 	rm -f "$BATS_TEST_TMPDIR/go" "$out" # else an earlier "ready" counts
@@ -107,6 +114,4 @@ echo ready; read -r go" <"$BATS_TEST_TMPDIR/go" >"$out" 2>"$BATS_TEST_TMPDIR/mea
 	wait "$pid"
 	exec 9>&-
 	RAN=(meanwhile "$line") status=0 stdout=$(cat "$out") stderr=$(cat "$BATS_TEST_TMPDIR/meanwhile.err")
-	show_changes last
-	RUN=$(json_get run)
 }

@@ -241,8 +241,14 @@ i3_root() {
 		mkdir "$PROJECT"
 		echo theirs >"$PROJECT/one"
 	}
-	meanwhile 'echo ours >one' replaced
+	started_meanwhile 'echo ours >one' replaced
 	cd "$PROJECT" || return
+	assert_stderr_contains 'is another directory than when the command began'
+	assert_stderr_contains 'nothing is applied'
+	run_airlock changes last
+	assert_status 1
+	assert_stderr_contains 'could not be read, and are in'
+	[ "$(cat "$XDG_STATE_HOME"/airlock/runs/*/upper/overlay1/one)" = ours ] || fail "what it wrote is lost"
 	assert_file "$PROJECT/one" theirs
 	assert_file "$HOME/moved/one" one
 	[ "$(ls -A "$PROJECT")" = one ] || fail "something came into the new project"
