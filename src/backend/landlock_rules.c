@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "backend/landlock_rules.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <dirent.h>
@@ -19,16 +20,7 @@ void landlock_rules_done(struct landlock_rules *r)
 
 static void add(struct landlock_rules *r, const char *path, bool write, bool device)
 {
-	if (r->n == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 64;
-		struct landlock_rule *v = reallocarray(r->v, cap, sizeof *v);
-		r->failed |= !v;
-		if (!v)
-			return;
-		r->v = v;
-		r->cap = cap;
-	}
-	char *copy = strdup(path);
+	char *copy = ARRAY_ROOM(r->v, r->n, r->cap, 64) ? strdup(path) : NULL;
 	r->failed |= !copy;
 	if (copy)
 		r->v[r->n++] = (struct landlock_rule){copy, write, device};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/buf.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -99,17 +101,8 @@ const char *buf_str(const struct buf *b)
 
 void strs_take(struct strs *l, char *s)
 {
-	if (!s)
+	if (!s || (!l->failed && !ARRAY_ROOM(l->v, l->n + 1, l->cap, 8)))
 		l->failed = true;
-	if (!l->failed && l->n + 1 >= l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 8;
-		char **v = realloc(l->v, cap * sizeof *v);
-		if (v) {
-			l->v = v;
-			l->cap = cap;
-		} else
-			l->failed = true;
-	}
 	if (l->failed) {
 		free(s);
 		return;

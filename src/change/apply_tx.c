@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "change/apply_tx.h"
 
+#include "base/array.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "fs/beneath.h"
@@ -124,39 +125,24 @@ int apply_tx_open(struct apply_tx *tx, const char *run_dir, int64_t oldest_ns, s
 
 /* ── Lists ── */
 
-static void *grow(void *v, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return v;
-	size_t bigger = *cap ? *cap * 2 : 16;
-	void *p = reallocarray(v, bigger, size);
-	if (p)
-		*cap = bigger;
-	return p;
-}
-
 struct apply_op *apply_tx_add_op(struct apply_tx *tx, const struct apply_op *op)
 {
-	struct apply_op *v = op->path ? grow(tx->ops, tx->n_ops, &tx->cap_ops, sizeof *v) : NULL;
-	if (!v) {
+	if (!op->path || !ARRAY_ROOM(tx->ops, tx->n_ops, tx->cap_ops, 16)) {
 		free(op->path);
 		return NULL;
 	}
-	tx->ops = v;
-	v[tx->n_ops] = *op;
-	return &v[tx->n_ops++];
+	tx->ops[tx->n_ops] = *op;
+	return &tx->ops[tx->n_ops++];
 }
 
 struct apply_dir *apply_tx_add_dir(struct apply_tx *tx, const struct apply_dir *d)
 {
-	struct apply_dir *v = d->path ? grow(tx->dirs, tx->n_dirs, &tx->cap_dirs, sizeof *v) : NULL;
-	if (!v) {
+	if (!d->path || !ARRAY_ROOM(tx->dirs, tx->n_dirs, tx->cap_dirs, 16)) {
 		free(d->path);
 		return NULL;
 	}
-	tx->dirs = v;
-	v[tx->n_dirs] = *d;
-	return &v[tx->n_dirs++];
+	tx->dirs[tx->n_dirs] = *d;
+	return &tx->dirs[tx->n_dirs++];
 }
 
 void apply_note(struct strs *notes, const char *fmt, ...)

@@ -3,6 +3,7 @@
  * only the user's: an earlier run may have been there. Where the file system can, the bytes are shared. */
 #include "change/copy.h"
 
+#include "base/array.h"
 #include "base/text.h"
 #include "change/transfer.h"
 #include "fs/beneath.h"
@@ -58,14 +59,8 @@ void copy_true_mode(const struct copy_origins *o, struct stat *st)
 
 static int add_origin(struct copy_origins *o, const struct stat *copy, const struct stat *from)
 {
-	if (o->n == o->cap) {
-		size_t cap = o->cap ? o->cap * 2 : 256;
-		struct copy_origin *v = reallocarray(o->v, cap, sizeof *v);
-		if (!v)
-			return -ENOMEM;
-		o->v = v;
-		o->cap = cap;
-	}
+	if (!ARRAY_ROOM(o->v, o->n, o->cap, 256))
+		return -ENOMEM;
 	o->v[o->n++] = (struct copy_origin){.inode = copy->st_ino,
 					    .from_inode = from->st_ino,
 					    .from_ctime_ns = change_stat_of(from).ctime_ns,
@@ -210,14 +205,8 @@ static int check_limits(struct copying *c)
 
 static int push(struct copying *c, const struct stat *st)
 {
-	if (c->depth == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 32;
-		struct stat *v = reallocarray(c->stack, cap, sizeof *v);
-		if (!v)
-			return -ENOMEM;
-		c->stack = v;
-		c->cap = cap;
-	}
+	if (!ARRAY_ROOM(c->stack, c->depth, c->cap, 32))
+		return -ENOMEM;
 	c->stack[c->depth++] = *st;
 	return 0;
 }

@@ -3,6 +3,7 @@
  * point makes a line that was cut short tell so. */
 #include "change/returns.h"
 
+#include "base/array.h"
 #include "change/fields.h"
 #include "fs/fs.h"
 
@@ -25,14 +26,8 @@ void returns_done(struct returns *r)
 
 int returns_add(struct returns *r, const struct returned *one)
 {
-	if (r->n == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 16;
-		struct returned *v = reallocarray(r->v, cap, sizeof *v);
-		if (!v)
-			return -ENOMEM;
-		r->v = v;
-		r->cap = cap;
-	}
+	if (!ARRAY_ROOM(r->v, r->n, r->cap, 16))
+		return -ENOMEM;
 	r->v[r->n++] = *one;
 	return 0;
 }

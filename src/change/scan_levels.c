@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "change/scan_parts.h"
 
+#include "base/array.h"
 #include "fs/beneath.h"
 
 #include <fcntl.h>
@@ -17,22 +18,9 @@ void scan_true_mode(const struct scan *s, struct stat *st)
 		copy_true_mode(s->set->origins, st);
 }
 
-static bool grow(struct scan *s)
-{
-	if (s->depth < s->cap)
-		return true;
-	size_t cap = s->cap ? s->cap * 2 : 16;
-	struct scan_level *v = reallocarray(s->levels, cap, sizeof *v);
-	if (!v)
-		return false;
-	s->levels = v;
-	s->cap = cap;
-	return true;
-}
-
 int scan_push(struct scan *s, const struct scan_level *l)
 {
-	if (!grow(s)) {
+	if (!ARRAY_ROOM(s->levels, s->depth, s->cap, 16)) {
 		if (l->live_fd >= 0)
 			(void)close(l->live_fd);
 		return -ENOMEM;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "change/change.h"
 
+#include "base/array.h"
 #include "base/path.h"
 #include "change/names.h"
 
@@ -114,22 +115,9 @@ int change_set_add_root(struct change_set *set, const char *path, const char *up
 	return 0;
 }
 
-static bool grow(struct change_set *set)
-{
-	if (set->n < set->cap)
-		return true;
-	size_t cap = set->cap ? set->cap * 2 : 16;
-	struct change *v = reallocarray(set->v, cap, sizeof *v);
-	if (!v)
-		return false;
-	set->v = v;
-	set->cap = cap;
-	return true;
-}
-
 struct change *change_set_take(struct change_set *set, size_t root, char *path)
 {
-	if (!path || !grow(set)) {
+	if (!path || !ARRAY_ROOM(set->v, set->n, set->cap, 16)) {
 		free(path);
 		return NULL;
 	}

@@ -2,6 +2,8 @@
 /* The rows of `config show`: every value in force and every value left out, each with who said so. */
 #include "config/merge.h"
 
+#include "base/array.h"
+
 #include <string.h>
 
 #define WARN_KEYS 8 /* how many a sentence names */
@@ -13,23 +15,10 @@ static void row_done(struct config_value *row)
 	base_freep(&row->source);
 }
 
-static int reserve(struct merge *m, struct airlock_error *err)
-{
-	if (m->c->n_values < m->cap_values)
-		return 0;
-	size_t cap = m->cap_values ? m->cap_values * 2 : 64;
-	struct config_value *rows = realloc(m->c->values, cap * sizeof *rows);
-	if (!rows)
-		return base_oom(err);
-	m->c->values = rows;
-	m->cap_values = cap;
-	return 0;
-}
-
 int values_add(struct merge *m, const char *key, const char *value, const char *source, bool ignored,
 	       struct airlock_error *err)
 {
-	int rc = reserve(m, err);
+	int rc = ARRAY_ROOM(m->c->values, m->c->n_values, m->cap_values, 64) ? 0 : base_oom(err);
 	if (rc < 0)
 		return rc;
 	struct config_value row = {

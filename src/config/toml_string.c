@@ -4,6 +4,8 @@
  */
 #include "config/toml_internal.h"
 
+#include "base/array.h"
+
 #include <string.h>
 
 /* How the string being read is written. */
@@ -187,14 +189,8 @@ static int read_bare_key(struct toml_parser *ps, const char *what)
 
 static int push_key_part(struct toml_parser *ps, struct toml_place at)
 {
-	if (ps->key_n == ps->key_cap) {
-		size_t cap = ps->key_cap ? ps->key_cap * 2 : 8;
-		struct toml_key *grown = reallocarray(ps->key, cap, sizeof *grown);
-		if (!grown)
-			return base_oom(ps->err);
-		ps->key = grown;
-		ps->key_cap = cap;
-	}
+	if (!ARRAY_ROOM(ps->key, ps->key_n, ps->key_cap, 8))
+		return base_oom(ps->err);
 	char *s = toml_copy(ps->doc, buf_str(&ps->scratch), ps->scratch.len);
 	if (!s)
 		return base_oom(ps->err);

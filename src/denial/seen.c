@@ -2,6 +2,7 @@
 /* From what was observed to what was refused. */
 #include "denial/denial.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <stdlib.h>
@@ -79,14 +80,8 @@ static int advise(const struct denial_scene *scene, const struct denial_verdict 
 
 static struct denial *append(struct denials *l)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 16;
-		struct denial *v = reallocarray(l->v, cap, sizeof *v);
-		if (!v)
-			return NULL;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!ARRAY_ROOM(l->v, l->n, l->cap, 16))
+		return NULL;
 	l->v[l->n] = (struct denial){0};
 	return &l->v[l->n++];
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "files/result.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -45,19 +46,6 @@ void files_result_freep(struct airlock_files **r)
 
 /* ── Filling ── */
 
-static bool grow(struct airlock_files *r, void **v, size_t size)
-{
-	if (r->n < r->cap)
-		return true;
-	size_t cap = r->cap ? r->cap * 2 : 64;
-	void *grown = reallocarray(*v, cap, size);
-	if (grown) {
-		*v = grown;
-		r->cap = cap;
-	}
-	return grown != NULL;
-}
-
 static const char *type_name(mode_t mode)
 {
 	return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "directory" : S_ISLNK(mode) ? "symlink" : "other";
@@ -65,13 +53,11 @@ static const char *type_name(mode_t mode)
 
 void files_result_add_entry(struct airlock_files *r, char *path, const struct stat *st, bool is_dir)
 {
-	void *v = r->entries;
-	if (!path || !grow(r, &v, sizeof *r->entries)) {
+	if (!path || !ARRAY_ROOM(r->entries, r->n, r->cap, 64)) {
 		r->failed = true;
 		free(path);
 		return;
 	}
-	r->entries = v;
 	r->entries[r->n++] = (struct airlock_files_entry){
 		.path = path,
 		.type = type_name(st->st_mode),
@@ -84,16 +70,14 @@ void files_result_add_entry(struct airlock_files *r, char *path, const struct st
 void files_result_add_match(struct airlock_files *r, const char *path, int64_t line, const char *text, size_t size,
 			    bool cut)
 {
-	void *v = r->matches;
 	struct airlock_files_match m = {
 		.path = strdup(path), .line = line, .text = strndup(text, size), .text_size = size, .cut = cut};
-	if (!m.path || !m.text || !grow(r, &v, sizeof *r->matches)) {
+	if (!m.path || !m.text || !ARRAY_ROOM(r->matches, r->n, r->cap, 64)) {
 		r->failed = true;
 		free((char *)m.path);
 		free((char *)m.text);
 		return;
 	}
-	r->matches = v;
 	r->matches[r->n++] = m;
 }
 

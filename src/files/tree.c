@@ -3,6 +3,7 @@
  * simply not there any more. */
 #include "files/tree.h"
 
+#include "base/array.h"
 #include "base/path.h"
 #include "layer/open.h"
 #include "layer/upper.h"
@@ -91,13 +92,7 @@ void files_tree_done(struct files_tree *t)
 /* Takes relative. */
 static int push(struct files_tree *t, char *relative, const struct stat *st, bool in_upper, int depth)
 {
-	if (relative && t->n == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 64;
-		struct files_tree_item *v = reallocarray(t->stack, cap, sizeof *v);
-		t->stack = v ? v : t->stack;
-		t->cap = v ? cap : t->cap;
-	}
-	if (!relative || t->n == t->cap) {
+	if (!relative || !ARRAY_ROOM(t->stack, t->n, t->cap, 64)) {
 		free(relative);
 		return -ENOMEM;
 	}

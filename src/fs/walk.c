@@ -3,6 +3,8 @@
  * cannot confuse the reading, and the descriptor's position is not needed when a deep walk has to close it. */
 #include "fs/walk.h"
 
+#include "base/array.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -38,19 +40,6 @@ int fs_open_dir_at(int dirfd, const char *name, int flags)
 static struct fs_walk_level *top_of(const struct fs_walk *w)
 {
 	return &w->levels[w->depth - 1];
-}
-
-static int grow(struct fs_walk *w)
-{
-	if (w->depth < w->cap)
-		return 0;
-	size_t cap = w->cap ? w->cap * 2 : 16;
-	struct fs_walk_level *v = realloc(w->levels, cap * sizeof *v);
-	if (!v)
-		return -ENOMEM;
-	w->levels = v;
-	w->cap = cap;
-	return 0;
 }
 
 static bool is_dot(const char *name)
@@ -104,7 +93,7 @@ static int push(struct fs_walk *w, int new_fd)
 	_cleanup_close_ int fd = new_fd;
 	struct stat st;
 	size_t first = w->names.len;
-	int rc = fstat(fd, &st) < 0 ? -errno : grow(w);
+	int rc = fstat(fd, &st) < 0 ? -errno : ARRAY_ROOM(w->levels, w->depth, w->cap, 16) ? 0 : -ENOMEM;
 	if (rc == 0)
 		rc = read_entries(&w->names, fd);
 	if (rc < 0) {

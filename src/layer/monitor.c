@@ -6,6 +6,7 @@
  * in between is seen twice rather than not at all. Watches are kept in the order of their numbers, which only grow. */
 #include "layer/monitor.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
@@ -135,14 +136,8 @@ static int append_watch(struct monitor *m, int wd, size_t root, char *path)
 	close_gaps(m);
 	if (m->n_watches > 0 && m->watches[m->n_watches - 1].wd >= wd)
 		return -ENOSPC; /* the numbers have begun anew, after two thousand million directories */
-	if (m->n_watches == m->cap_watches) {
-		size_t cap = m->cap_watches ? m->cap_watches * 2 : 16;
-		struct watch *v = reallocarray(m->watches, cap, sizeof *v);
-		if (!v)
-			return -ENOMEM;
-		m->watches = v;
-		m->cap_watches = cap;
-	}
+	if (!ARRAY_ROOM(m->watches, m->n_watches, m->cap_watches, 16))
+		return -ENOMEM;
 	m->watches[m->n_watches++] = (struct watch){wd, root, path};
 	m->watch_bytes += strlen(path);
 	m->live_watches++;

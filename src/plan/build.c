@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/plan.h"
 
+#include "base/array.h"
 #include "base/path.h"
 #include "plan/environment.h"
 #include "plan/nodes.h"
@@ -12,14 +13,8 @@
 
 int plan_add_mount(struct plan *p, enum plan_mount_kind kind, const struct node *n, struct airlock_error *err)
 {
-	if (p->n_mounts == p->cap_mounts) {
-		size_t cap = p->cap_mounts ? p->cap_mounts * 2 : 64;
-		struct plan_mount *v = realloc(p->mounts, cap * sizeof *v);
-		if (!v)
-			return base_oom(err);
-		p->mounts = v;
-		p->cap_mounts = cap;
-	}
+	if (!ARRAY_ROOM(p->mounts, p->n_mounts, p->cap_mounts, 64))
+		return base_oom(err);
 	bool with_source = n->source && kind != PLAN_SEAL;
 	struct plan_mount m = {.kind = kind,
 			       .source = with_source ? strdup(n->source) : NULL,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/nodes.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <errno.h>
@@ -39,15 +40,8 @@ struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind k
 			 .size = size,
 			 .order = t->next_order++,
 			 .cover = NODES_NONE};
-	if (!n.path || !n.because || (source && !n.source))
+	if (!n.path || !n.because || (source && !n.source) || !ARRAY_ROOM(t->v, t->n, t->cap, 512))
 		t->failed = true;
-	if (!t->failed && t->n == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 512;
-		struct node *v = realloc(t->v, cap * sizeof *v);
-		t->failed = !v;
-		t->v = v ? v : t->v;
-		t->cap = v ? cap : t->cap;
-	}
 	if (t->failed) {
 		free_node(&n);
 		return NULL;

@@ -3,6 +3,7 @@
  * symlink is on the way nothing is copied. */
 #include "plan/nodes.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <errno.h>
@@ -24,14 +25,8 @@ static size_t dir_length(const char *path)
 /* Index of the directory, or NODES_NONE when memory is short. */
 static size_t add_known(struct nodes *t, const char *dir, size_t len, const struct place *at)
 {
-	if (t->n_known == t->cap_known) {
-		size_t cap = t->cap_known ? t->cap_known * 2 : 64;
-		struct known_dir *v = reallocarray(t->known, cap, sizeof *v);
-		if (!v)
-			return NODES_NONE;
-		t->known = v;
-		t->cap_known = cap;
-	}
+	if (!ARRAY_ROOM(t->known, t->n_known, t->cap_known, 64))
+		return NODES_NONE;
 	bool moved = strlen(at->real) != len || memcmp(at->real, dir, len) != 0;
 	struct known_dir d = {.path = strndup(dir, len),
 			      .len = len,

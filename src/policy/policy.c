@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/policy.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <inttypes.h>
@@ -23,25 +24,12 @@ void policy_done(struct policy *p)
 	*p = (struct policy)POLICY_INIT;
 }
 
-static int reserve_path(struct policy *p, struct airlock_error *err)
-{
-	if (p->n_paths < p->cap_paths)
-		return 0;
-	size_t cap = p->cap_paths ? p->cap_paths * 2 : 64;
-	struct policy_path *paths = realloc(p->paths, cap * sizeof *paths);
-	if (!paths)
-		return base_oom(err);
-	p->paths = paths;
-	p->cap_paths = cap;
-	return 0;
-}
-
 int policy_add_path(struct policy *p, enum policy_access access, const char *path, const char *origin,
 		    struct airlock_error *err)
 {
 	if (!path_is_normal(path))
 		return base_error(err, AIRLOCK_ERR_INVALID, "policy", path, "%s: not an absolute, normal path", path);
-	int rc = reserve_path(p, err);
+	int rc = ARRAY_ROOM(p->paths, p->n_paths, p->cap_paths, 64) ? 0 : base_oom(err);
 	if (rc < 0)
 		return rc;
 	_cleanup_free_ char *path_copy = strdup(path), *origin_copy = strdup(origin);

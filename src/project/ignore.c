@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "project/ignore.h"
 
+#include "base/array.h"
 #include "fs/beneath.h"
 
 #include <fcntl.h>
@@ -101,16 +102,10 @@ static bool match(const char *p, const char *t)
 
 static void push(struct ignore *ig, const struct ignore_rule *rule)
 {
-	if (ig->n == ig->cap) {
-		size_t cap = ig->cap ? ig->cap * 2 : 16;
-		struct ignore_rule *v = reallocarray(ig->v, cap, sizeof *v);
-		if (!v) {
-			ig->failed = true;
-			free(rule->pattern);
-			return;
-		}
-		ig->v = v;
-		ig->cap = cap;
+	if (!ARRAY_ROOM(ig->v, ig->n, ig->cap, 16)) {
+		ig->failed = true;
+		free(rule->pattern);
+		return;
 	}
 	ig->v[ig->n++] = *rule;
 }
@@ -176,15 +171,9 @@ static void add_file(struct ignore *ig, int dir_fd, const char *name, const char
 
 void ignore_enter(struct ignore *ig, int dir_fd, const char *path)
 {
-	if (ig->depth == ig->levels_cap) {
-		size_t cap = ig->levels_cap ? ig->levels_cap * 2 : 16;
-		size_t *levels = reallocarray(ig->levels, cap, sizeof *levels);
-		if (!levels) {
-			ig->failed = true;
-			return;
-		}
-		ig->levels = levels;
-		ig->levels_cap = cap;
+	if (!ARRAY_ROOM(ig->levels, ig->depth, ig->levels_cap, 16)) {
+		ig->failed = true;
+		return;
 	}
 	ig->levels[ig->depth++] = ig->n;
 	if (ig->depth == 1) /* the weakest: every .gitignore overrules it */

@@ -5,6 +5,7 @@
  * the order in which the file system names things. */
 #include "project/links.h"
 
+#include "base/array.h"
 #include "base/path.h"
 #include "fs/fs.h"
 #include "fs/inodes.h"
@@ -20,23 +21,10 @@
 #define MAX_TARGETS 256
 #define MAX_NOTES 32
 
-static bool grow(struct links *l)
-{
-	if (l->n < l->cap)
-		return true;
-	size_t cap = l->cap ? l->cap * 2 : 8;
-	struct link *v = realloc(l->v, cap * sizeof *v);
-	if (!v)
-		return false;
-	l->v = v;
-	l->cap = cap;
-	return true;
-}
-
 void links_add(struct links *l, const char *path, const char *target)
 {
 	struct link new = {.path = strdup(path), .target = strdup(target)};
-	if (!new.path || !new.target || !grow(l))
+	if (!new.path || !new.target || !ARRAY_ROOM(l->v, l->n, l->cap, 8))
 		l->failed = true;
 	if (!l->failed) {
 		l->v[l->n++] = new;

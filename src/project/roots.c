@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "project/roots.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <string.h>
@@ -86,23 +87,10 @@ static bool has(const struct roots *l, const char *path)
 	return false;
 }
 
-static bool grow(struct roots *l)
-{
-	if (l->n < l->cap)
-		return true;
-	size_t cap = l->cap ? l->cap * 2 : 4;
-	struct project_root *v = realloc(l->v, cap * sizeof *v);
-	if (!v)
-		return false;
-	l->v = v;
-	l->cap = cap;
-	return true;
-}
-
 void roots_add(struct roots *l, const char *path, char *because)
 {
 	char *copy = strdup(path);
-	if (!copy || !because || !grow(l))
+	if (!copy || !because || !ARRAY_ROOM(l->v, l->n, l->cap, 4))
 		l->failed = true;
 	if (l->failed || has(l, path)) {
 		free(copy);

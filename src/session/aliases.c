@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/aliases.h"
 
+#include "base/array.h"
 #include "base/path.h"
 #include "fs/fs.h"
 
@@ -67,14 +68,8 @@ static int add_line(struct mounts *m, const char *line)
 {
 	char *fields[3] = {NULL};
 	const char *p = line;
-	if (m->n == m->cap) {
-		size_t cap = m->cap ? m->cap * 2 : 64;
-		struct mount *v = reallocarray(m->v, cap, sizeof *v);
-		if (!v)
-			return -ENOMEM;
-		m->v = v;
-		m->cap = cap;
-	}
+	if (!ARRAY_ROOM(m->v, m->n, m->cap, 64))
+		return -ENOMEM;
 	for (int i = 0; i < 5; i++) {
 		size_t n = strcspn(p, " \n");
 		if (i >= 2)

@@ -2,6 +2,7 @@
 /* The scanner: walks the project's roots and compares with the records there are. */
 #include "session/records.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "fs/walk.h"
@@ -43,14 +44,8 @@ struct scan {
 static int remember(const struct store_file *f, void *data, struct airlock_error *err)
 {
 	struct scan *s = data;
-	if (s->n_known == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 1024;
-		struct known *v = reallocarray(s->known, cap, sizeof *v);
-		if (!v)
-			return base_oom(err);
-		s->known = v;
-		s->cap = cap;
-	}
+	if (!ARRAY_ROOM(s->known, s->n_known, s->cap, 1024))
+		return base_oom(err);
 	struct known k = {.path = strdup(f->path),
 			  .copy = *f->last_approved_copy_path ? strdup(f->last_approved_copy_path) : NULL,
 			  .id = f->id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/records_text.h"
 
+#include "base/array.h"
 #include "fs/beneath.h"
 #include "session/records_look.h"
 
@@ -25,14 +26,8 @@ void records_text_done(struct text_looks *l)
 /* Out of memory only means that the next list looks again. */
 static void keep(struct text_looks *l, const struct store_file *f, bool is_text)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 256;
-		struct text_look *v = reallocarray(l->v, cap, sizeof *v);
-		if (!v)
-			return;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!ARRAY_ROOM(l->v, l->n, l->cap, 256))
+		return;
 	l->v[l->n++] = (struct text_look){.id = f->id, .ctime = f->ctime, .is_text = is_text};
 }
 

@@ -2,6 +2,7 @@
 #include "session/settings.h"
 
 #include "airlock/history.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -66,14 +67,8 @@ static int unknown_option(const char *name, struct airlock_error *err)
 static int append(struct airlock_settings *s, const char *key, size_t key_len, const char *value, const char *origin,
 		  struct airlock_error *err)
 {
-	if (s->n_items == s->cap_items) {
-		size_t cap = s->cap_items ? s->cap_items * 2 : 16;
-		struct config_setting *items = realloc(s->items, cap * sizeof *items);
-		if (!items)
-			return base_oom(err);
-		s->items = items;
-		s->cap_items = cap;
-	}
+	if (!ARRAY_ROOM(s->items, s->n_items, s->cap_items, 16))
+		return base_oom(err);
 	struct config_setting item = {strndup(key, key_len), strdup(value), strdup(origin)};
 	s->items[s->n_items++] = item;
 	return item.key && item.value && item.origin ? 0 : base_oom(err);

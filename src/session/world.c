@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/world.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <dirent.h>
@@ -118,14 +119,8 @@ static bool add_entry(struct world_dir *d, const struct dirent *e)
 {
 	if (d->n == MAX_ENTRIES)
 		return false;
-	if (d->n == d->cap) {
-		size_t cap = d->cap ? d->cap * 2 : 64;
-		struct entry *v = reallocarray(d->entries, cap, sizeof *v);
-		if (!v)
-			return false;
-		d->entries = v;
-		d->cap = cap;
-	}
+	if (!ARRAY_ROOM(d->entries, d->n, d->cap, 64))
+		return false;
 	char *name = strdup(e->d_name);
 	if (!name)
 		return false;
@@ -190,14 +185,8 @@ static struct world_dir *find_dir(struct world *w, const char *path, size_t len)
 			return d;
 		}
 	}
-	if (w->n == w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 64;
-		struct world_dir *v = reallocarray(w->dirs, cap, sizeof *v);
-		if (!v)
-			return NULL;
-		w->dirs = v;
-		w->cap = cap;
-	}
+	if (!ARRAY_ROOM(w->dirs, w->n, w->cap, 64))
+		return NULL;
 	char *copy = strndup(path, len);
 	if (!copy)
 		return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store/runs.h"
 
+#include "base/array.h"
 #include "store/sql.h"
 
 #include <string.h>
@@ -85,14 +86,8 @@ int store_run_get(struct store *s, const char *id, struct store_run *ret, struct
 
 static int append(struct store_runs *l, struct sql *q, size_t *cap)
 {
-	if (l->n == *cap) {
-		size_t more = *cap ? *cap * 2 : 64;
-		struct store_run *v = reallocarray(l->v, more, sizeof *v);
-		if (!v)
-			return base_oom(q->err);
-		l->v = v;
-		*cap = more;
-	}
+	if (!ARRAY_ROOM(l->v, l->n, *cap, 64))
+		return base_oom(q->err);
 	l->v[l->n++] = read_row(q);
 	return q->rc;
 }

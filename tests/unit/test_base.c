@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tests.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -248,6 +249,27 @@ static void long_subjects_keep_both_ends(void **state)
 	assert_non_null(strstr(err.subject, "..."));
 }
 
+static void an_array_grows_or_stays_as_it_was(void **state)
+{
+	(void)state;
+	int *v = NULL;
+	size_t n = 0, cap = 0;
+	for (int i = 0; i < 100; i++) {
+		assert_true(ARRAY_ROOM(v, n, cap, 3));
+		v[n++] = i;
+	}
+	assert_int_equal(cap, 192);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(v[i], i);
+
+	const int *before = v;
+	size_t enormous = SIZE_MAX / 2 + 1;
+	assert_false(ARRAY_ROOM(v, enormous, enormous, 3)); /* doubled it would be 0 */
+	assert_ptr_equal(v, before);
+	assert_int_equal(enormous, SIZE_MAX / 2 + 1);
+	free(v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +287,7 @@ int main(void)
 		cmocka_unit_test(the_first_error_wins),
 		cmocka_unit_test(every_code_has_its_row),
 		cmocka_unit_test(long_subjects_keep_both_ends),
+		cmocka_unit_test(an_array_grows_or_stays_as_it_was),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
