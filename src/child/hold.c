@@ -10,53 +10,13 @@
 
 #include "child/job.h"
 #include "child/mounts.h"
+#include "child/pass.h"
 #include "child/raw_calls.h"
 
 #include <asm/poll.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/prctl.h>
-
-#define MSG_NOSIGNAL_FLAG 0x4000
-#define MSG_CMSG_CLOEXEC_FLAG 0x40000000
-#define SOL_SOCKET_LEVEL 1
-#define SCM_RIGHTS_TYPE 1
-
-/* One message and its descriptors, as the kernel lays struct msghdr and cmsghdr out on 64-bit machines. */
-struct parcel {
-	struct child_message m;
-	struct {
-		uint64_t len;
-		int level, type;
-		int fds[CHILD_TAKEN_FDS], pad;
-	} control;
-	struct {
-		void *base;
-		uint64_t len;
-	} iov;
-	struct {
-		void *name;
-		int namelen, pad;
-		void *iov;
-		uint64_t iovlen;
-		void *control;
-		uint64_t controllen;
-		int flags, pad2;
-	} msg;
-};
-
-static void pack(struct parcel *p, unsigned n_fds)
-{
-	p->control.len = 16 + n_fds * sizeof(int);
-	p->control.level = SOL_SOCKET_LEVEL;
-	p->control.type = SCM_RIGHTS_TYPE;
-	p->iov.base = &p->m;
-	p->iov.len = sizeof p->m;
-	p->msg.iov = &p->iov;
-	p->msg.iovlen = 1;
-	p->msg.control = &p->control;
-	p->msg.controllen = 16 + ((n_fds * sizeof(int) + 7) & ~7ul);
-}
 
 int hold_watch(void)
 {
@@ -65,10 +25,7 @@ int hold_watch(void)
 
 static void say_ready(int table)
 {
-	struct parcel p = {.m = {.type = CHILD_READY}};
-	pack(&p, 1);
-	p.control.fds[0] = table;
-	mounts_check(CHILD_OP_READ_JOB, raw_call3(__NR_sendmsg, CHILD_FD_CONTROL, &p.msg, MSG_NOSIGNAL_FLAG));
+	mounts_check(CHILD_OP_READ_JOB, pass_fd(CHILD_FD_CONTROL, CHILD_READY, table));
 	(void)r_close(table);
 }
 
@@ -95,16 +52,15 @@ int hold_until_taken(int watch)
 	say_ready(watch);
 	wait_for_message(own);
 	(void)r_close(own);
-	struct parcel p = {0};
-	pack(&p, CHILD_TAKEN_FDS);
-	long n = raw_call3(__NR_recvmsg, CHILD_FD_CONTROL, &p.msg, MSG_CMSG_CLOEXEC_FLAG);
-	if (n != (long)sizeof p.m || p.m.type != CHILD_TAKE || p.control.len != 16 + CHILD_TAKEN_FDS * sizeof(int))
+	struct child_message m;
+	int fds[CHILD_TAKEN_FDS];
+	if (pass_take(CHILD_FD_CONTROL, &m, fds, CHILD_TAKEN_FDS) != CHILD_TAKEN_FDS || m.type != CHILD_TAKE)
 		r_exit(0);
 	/* The launcher left nothing free below CHILD_FD_PLAN: none of them is in the way of another. */
 	for (int i = 0; i < 3; i++)
-		mounts_check(CHILD_OP_READ_JOB, r_dup3(p.control.fds[CHILD_TAKEN_STDIN + i], i, 0));
-	mounts_check(CHILD_OP_READ_JOB, r_dup3(p.control.fds[CHILD_TAKEN_JOB], CHILD_FD_JOB, 0));
+		mounts_check(CHILD_OP_READ_JOB, r_dup3(fds[CHILD_TAKEN_STDIN + i], i, 0));
+	mounts_check(CHILD_OP_READ_JOB, r_dup3(fds[CHILD_TAKEN_JOB], CHILD_FD_JOB, 0));
 	for (int i = 0; i < CHILD_TAKEN_PLAN; i++)
-		(void)r_close(p.control.fds[i]);
-	return p.control.fds[CHILD_TAKEN_PLAN];
+		(void)r_close(fds[i]);
+	return fds[CHILD_TAKEN_PLAN];
 }

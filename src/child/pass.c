@@ -7,15 +7,18 @@
 
 #define MSG_NOSIGNAL_FLAG 0x4000
 #define MSG_CMSG_CLOEXEC_FLAG 0x40000000
+#define SOL_SOCKET_LEVEL 1
 #define SCM_RIGHTS_TYPE 1
 
-/* One message with one descriptor, as the kernel lays struct msghdr and cmsghdr out on 64-bit machines. */
-struct fd_message {
+#define HEADER_SIZE 16 /* of struct cmsghdr */
+
+/* One message and its descriptors, as the kernel lays struct msghdr and cmsghdr out on 64-bit machines. */
+struct parcel {
 	struct child_message m;
 	struct {
 		uint64_t len;
 		int level, type;
-		int fd, pad;
+		int fds[PASS_MAX_FDS];
 	} control;
 	struct {
 		void *base;
@@ -32,35 +35,47 @@ struct fd_message {
 	} msg;
 };
 
-static void prepare_fd_message(struct fd_message *f)
+static void pack(struct parcel *p, unsigned n_fds)
 {
-	*f = (struct fd_message){.m = {0}};
-	f->control.len = 16 + sizeof(int);
-	f->control.level = 1; /* SOL_SOCKET */
-	f->control.type = SCM_RIGHTS_TYPE;
-	f->iov.base = &f->m;
-	f->iov.len = sizeof f->m;
-	f->msg.iov = &f->iov;
-	f->msg.iovlen = 1;
-	f->msg.control = &f->control;
-	f->msg.controllen = sizeof f->control;
+	p->control.len = HEADER_SIZE + n_fds * sizeof(int);
+	p->control.level = SOL_SOCKET_LEVEL;
+	p->control.type = SCM_RIGHTS_TYPE;
+	p->iov.base = &p->m;
+	p->iov.len = sizeof p->m;
+	p->msg.iov = &p->iov;
+	p->msg.iovlen = 1;
+	p->msg.control = &p->control;
+	p->msg.controllen = p->control.len; /* not rounded up: no room for one more than was asked for */
 }
 
 long pass_fd(int socket, uint32_t type, int fd)
 {
-	struct fd_message f;
-	prepare_fd_message(&f);
-	f.m.type = type;
-	f.control.fd = fd;
-	return raw_call3(__NR_sendmsg, socket, &f.msg, MSG_NOSIGNAL_FLAG);
+	struct parcel p = {.m = {.type = type}};
+	pack(&p, 1);
+	p.control.fds[0] = fd;
+	return raw_call3(__NR_sendmsg, socket, &p.msg, MSG_NOSIGNAL_FLAG);
+}
+
+int pass_take(int socket, struct child_message *ret, int *ret_fds, unsigned n)
+{
+	struct parcel p = {0};
+	pack(&p, n);
+	long size = raw_call3(__NR_recvmsg, socket, &p.msg, MSG_CMSG_CLOEXEC_FLAG);
+	if (size != (long)sizeof p.m)
+		return -1;
+	*ret = p.m;
+	/* Of a message without descriptors only controllen says so: the rest is what we wrote ourselves. */
+	unsigned came = p.msg.controllen < HEADER_SIZE ? 0 : (unsigned)((p.control.len - HEADER_SIZE) / sizeof(int));
+	for (unsigned i = 0; i < came; i++)
+		ret_fds[i] = p.control.fds[i];
+	return (int)came;
 }
 
 int pass_receive(int socket, int *ret_why)
 {
-	struct fd_message f;
-	prepare_fd_message(&f);
-	f.control.fd = -1;
-	long n = raw_call3(__NR_recvmsg, socket, &f.msg, MSG_CMSG_CLOEXEC_FLAG);
-	*ret_why = n != (long)sizeof f.m ? ESRCH : f.m.type == CHILD_FAILED ? f.m.b : EMFILE;
-	return n == (long)sizeof f.m && f.msg.controllen >= 16 + sizeof(int) ? f.control.fd : -1;
+	struct child_message m;
+	int fd;
+	int came = pass_take(socket, &m, &fd, 1);
+	*ret_why = came < 0 ? ESRCH : m.type == CHILD_FAILED ? m.b : EMFILE;
+	return came == 1 ? fd : -1;
 }
