@@ -36,22 +36,37 @@ static void decide(struct review *r, char *text)
 		review_lines(r, text);
 }
 
+/* 1: nothing waits. */
+static int decide_about(struct review *r, const char *run, struct airlock_error *err)
+{
+	struct change_list list = {0};
+	char *text = NULL;
+	int rc = change_list_load(r->settings, run, &list, err);
+	change_list_done(&r->list); /* not earlier: run may lie in it */
+	r->list = list;
+	r->goes_on = false;
+	if (rc >= 0 && change_list_count(&r->list, "held") + change_list_count(&r->list, "conflict") == 0)
+		rc = 1;
+	else if (rc >= 0)
+		rc = airlock_changes_show(r->settings, r->list.run, false, &text, err);
+	if (rc == 0)
+		decide(r, text);
+	airlock_free(text);
+	return rc;
+}
+
 int review(const struct airlock_settings *s, const char *run, struct airlock_error *err)
 {
 	struct review r = {.settings = s};
-	char *text = NULL;
-	int rc = change_list_load(s, run, &r.list, err);
-	if (rc >= 0 && change_list_count(&r.list, "held") + change_list_count(&r.list, "conflict") == 0)
-		rc = 1;
-	else if (rc >= 0)
-		rc = airlock_changes_show(s, r.list.run, false, &text, err);
-	if (rc == 0) {
-		decide(&r, text);
+	int rc = decide_about(&r, run, err);
+	bool was_shown = rc == 0;
+	while (rc == 0 && r.goes_on)
+		rc = decide_about(&r, r.list.run, err);
+	if (was_shown && rc >= 0) {
 		tell(&r);
 		*err = r.failure;
 		rc = r.failure.code;
 	}
-	airlock_free(text);
 	change_list_done(&r.list);
 	return rc;
 }

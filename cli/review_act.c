@@ -29,23 +29,50 @@ size_t review_beneath(const struct change_list *l, size_t at)
 	return n;
 }
 
-bool review_apply(struct review *r, const char *const *paths)
+static void apply(struct review *r, const char *const *paths, bool force)
 {
-	struct airlock_error err = {0};
 	size_t count = 0;
 	char *text = NULL;
-	int rc = decide_confirm(r->settings, r->list.run, paths, false, &err);
-	if (rc == AIRLOCK_ERR_DENIED)
-		return false;
-	if (rc >= 0) {
-		waiting_begin("applying");
-		rc = airlock_changes_apply(r->settings, r->list.run, paths, false, &count, &text, &err);
-		waiting_end();
-	}
-	if (rc < 0)
-		r->failure = err;
+	waiting_begin("applying");
+	(void)airlock_changes_apply(r->settings, r->list.run, paths, force, &count, &text, &r->failure);
+	waiting_end();
 	airlock_free(text);
+}
+
+/* False: declined. When it could not be asked, the failure says why and nothing is to be applied. */
+static bool confirm(struct review *r, const char *const *paths)
+{
+	struct airlock_error err = {0};
+	int rc = decide_confirm(r->settings, r->list.run, paths, false, &err);
+	if (rc < 0 && rc != AIRLOCK_ERR_DENIED)
+		r->failure = err;
+	return rc != AIRLOCK_ERR_DENIED;
+}
+
+bool review_apply(struct review *r, const char *const *paths)
+{
+	if (!confirm(r, paths))
+		return false;
+	if (r->failure.code >= 0)
+		apply(r, paths, false);
 	return true;
+}
+
+bool review_apply_anyway(struct review *r, size_t at)
+{
+	char *path = review_path(&r->list.v[at]);
+	const char *paths[] = {path, NULL};
+	bool settled = true;
+	if (!path)
+		(void)output_fail(&r->failure, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	else if (review_beneath(&r->list, at) > 0)
+		settled = confirm(r, paths);
+	if (settled && r->failure.code >= 0)
+		apply(r, paths, true);
+	r->goes_on = settled && r->failure.code >= 0;
+	r->cursor = at;
+	free(path);
+	return settled;
 }
 
 void review_discard(struct review *r, const char *const *paths)

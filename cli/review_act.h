@@ -10,6 +10,8 @@ struct review {
 	const struct airlock_settings *settings;
 	struct change_list list;
 	struct airlock_error failure; /* of applying or discarding; everything not applied is still held */
+	bool goes_on;		      /* one was applied, and others wait: they are to be loaded and shown again */
+	size_t cursor;		      /* where the list was then */
 };
 
 /* Root and path of a change; freed by the caller. */
@@ -20,6 +22,9 @@ size_t review_beneath(const struct change_list *l, size_t at);
 /* These paths, or all of them (NULL). Asks about the sensitive ones. False: that was declined, nothing is settled. */
 bool review_apply(struct review *r, const char *const *paths);
 void review_discard(struct review *r, const char *const *paths);
+/* This one, over what is there now, as `airlock apply --force` does. The person was asked; about sensitive ones in a
+ * directory they are asked here. False: declined. */
+bool review_apply_anyway(struct review *r, size_t at);
 
 /* The same for those that are chosen, one flag for each change. A directory brings everything beneath it, so it goes with
  * them when all of that is chosen; a new one also comes by itself with what is chosen in it. */

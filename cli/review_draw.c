@@ -151,22 +151,40 @@ static void draw_list(const struct drawing *d)
 	draw_empty(d, d->m->top + room - at);
 }
 
+/* The row is right above, with its path and the reason. */
+static void draw_question(const struct drawing *d)
+{
+	const struct review_row *row = &d->m->rows[d->m->cursor];
+	struct line l = begin(d);
+	char text[512];
+	size_t chosen = review_model_count(d->m), n = chosen ? chosen : d->m->n;
+	if (d->m->page == REVIEW_CONFIRM)
+		(void)snprintf(text, sizeof text, "Discard %s%zu %schange%s for good?", chosen || n == 1 ? "" : "all ",
+			       n, chosen ? "selected " : "", plural(n));
+	else if (row->beneath > 0)
+		(void)snprintf(text, sizeof text, "Apply it and %zu in it, over what is there now?", row->beneath);
+	else if (row->is_conflict)
+		(void)snprintf(text, sizeof text, "Apply it, over what is there now?");
+	else
+		(void)snprintf(text, sizeof text, "Apply it%s%s%s?", row->reason ? " all the same (" : "",
+			       row->reason ? row->reason : "", row->reason ? ")" : "");
+	style(&l, BOLD);
+	put(&l, text);
+	end(&l);
+}
+
 /* The whole of what a row may have had no room for. */
 static void draw_detail(const struct drawing *d)
 {
 	const struct review_row *row = &d->m->rows[d->m->cursor];
 	struct line l = begin(d);
-	char text[512] = "";
-	size_t chosen = review_model_count(d->m), n = chosen ? chosen : d->m->n;
-	if (d->m->page == REVIEW_CONFIRM)
-		(void)snprintf(text, sizeof text, "Discard %s%zu %schange%s for good?", chosen || n == 1 ? "" : "all ",
-			       n, chosen ? "selected " : "", plural(n));
-	else if (d->m->message)
-		(void)snprintf(text, sizeof text, "%s", d->m->message);
-	else if (row->reason)
-		(void)snprintf(text, sizeof text, "! %s", row->reason);
-	style(&l, d->m->page == REVIEW_CONFIRM ? BOLD : YELLOW);
-	put(&l, text);
+	style(&l, YELLOW);
+	if (d->m->message) {
+		put(&l, d->m->message);
+	} else if (row->reason) {
+		put(&l, "! ");
+		put(&l, row->reason);
+	}
 	end(&l);
 }
 
@@ -208,9 +226,15 @@ static void draw_hints(const struct drawing *d, const struct hint *hints)
 static const struct hint list_hints[] = {{"a", "apply all"}, {"s", "apply selected"}, {"x", "discard"}, {"h", "hold"},
 					 {"d", "diff"},	     {"space", "select"},     {"?", "help"},	{0}};
 static const struct hint confirm_hints[] = {{"y", "yes, discard"}, {"n", "no"}, {0}};
+static const struct hint anyway_hints[] = {{"y", "yes, apply"}, {"n", "no"}, {0}};
 static const struct hint diff_hints[] = {{"space", "next page"},   {"b", "back a page"}, {"n", "next change"},
 					 {"p", "previous change"}, {"q", "the list"},	 {0}};
 static const struct hint help_hints[] = {{"any key", "goes back"}, {0}};
+
+static const struct hint *hints_of(enum review_page page)
+{
+	return page == REVIEW_CONFIRM ? confirm_hints : page == REVIEW_CONFIRM_ANYWAY ? anyway_hints : list_hints;
+}
 
 /* ── the diff ── */
 
@@ -298,6 +322,7 @@ static const char *const help_lines[] = {
 	"",
 	"  a                  apply all",
 	"  s                  apply what is selected; the rest is held",
+	"  !                  apply this one, even over what is there now; asks once more",
 	"  x                  discard what is selected, or all; asks once more",
 	"  h, q, Ctrl-C       hold: nothing is done, nothing is lost",
 	"",
@@ -335,8 +360,11 @@ char *review_draw(const struct review_model *m)
 	} else {
 		draw_title(&d);
 		draw_list(&d);
-		draw_detail(&d);
-		draw_hints(&d, m->page == REVIEW_CONFIRM ? confirm_hints : list_hints);
+		if (m->page == REVIEW_LIST)
+			draw_detail(&d);
+		else
+			draw_question(&d);
+		draw_hints(&d, hints_of(m->page));
 	}
 	return fclose(d.out) == 0 ? text : NULL;
 }

@@ -39,7 +39,16 @@ static char *question_about(const struct change_item *c)
 	return inert;
 }
 
-/* 'y', 'n' (also Enter), 'q' or 0. */
+/* A yes would fail where somebody else has changed the file: there, force can be said, too. */
+static struct ask_keys keys_for(const struct change_item *c, const char *text)
+{
+	if (strcmp(c->state, "conflict") == 0)
+		return (struct ask_keys){text, "apply? [y]es  [n]o  [f]orce: over what is there now  [d]iff  [q]uit",
+					 "ynfdq"};
+	return (struct ask_keys){text, "apply? [y]es  [n]o  [d]iff  [q]uit", "yndq"};
+}
+
+/* 'y', 'f', 'n' (also Enter), 'q' or 0. */
 static int ask_about(const struct review *r, const struct change_item *c)
 {
 	char *text = question_about(c), *path = review_path(c);
@@ -47,7 +56,7 @@ static int ask_about(const struct review *r, const struct change_item *c)
 	int key = 0;
 	while (text && path) {
 		struct airlock_error err = {0};
-		const struct ask_keys ask = {text, "apply? [y]es  [n]o  [d]iff  [q]uit", "yndq"};
+		const struct ask_keys ask = keys_for(c, text);
 		key = ask_key(&ask, &err);
 		if (key != 'd')
 			break;
@@ -58,8 +67,12 @@ static int ask_about(const struct review *r, const struct change_item *c)
 	return key == '\n' ? 'n' : key > 0 ? key : 0;
 }
 
+struct choice {
+	bool *chosen, *forced; /* one each for every change */
+};
+
 /* Asks about every change that has none beneath it. False: broken off, nothing is to be done. */
-static bool ask_about_all(const struct review *r, bool *chosen)
+static bool ask_about_all(const struct review *r, const struct choice *c)
 {
 	for (size_t i = 0; i < r->list.n; i++) {
 		if (review_beneath(&r->list, i) > 0)
@@ -69,17 +82,30 @@ static bool ask_about_all(const struct review *r, bool *chosen)
 			return false;
 		if (key == 'q')
 			break;
-		chosen[i] = key == 'y';
+		c->chosen[i] = key == 'y';
+		c->forced[i] = key == 'f';
 	}
 	return true;
 }
 
+static bool apply(struct review *r, const struct choice *c)
+{
+	bool settled = review_apply_chosen(r, c->chosen);
+	for (size_t i = 0; settled && r->failure.code >= 0 && i < r->list.n; i++)
+		if (c->forced[i])
+			(void)review_apply_anyway(r, i);
+	r->goes_on = false; /* each was asked about */
+	return settled;
+}
+
 static bool choose(struct review *r)
 {
-	bool *chosen = calloc(r->list.n + 1, sizeof *chosen), settled = true;
-	if (chosen && ask_about_all(r, chosen))
-		settled = review_apply_chosen(r, chosen);
-	free(chosen);
+	struct choice c = {calloc(r->list.n + 1, sizeof *c.chosen), calloc(r->list.n + 1, sizeof *c.forced)};
+	bool settled = true;
+	if (c.chosen && c.forced && ask_about_all(r, &c))
+		settled = apply(r, &c);
+	free(c.chosen);
+	free(c.forced);
 	return settled;
 }
 

@@ -61,6 +61,7 @@ static bool make_rows(struct viewer *v)
 	v->model.rows = v->rows;
 	v->model.n = l->n;
 	v->model.run = l->run;
+	v->model.cursor = v->review->cursor < l->n ? v->review->cursor : l->n - 1;
 	return ok;
 }
 
@@ -130,6 +131,9 @@ static bool carry_out(struct viewer *v, enum review_action action)
 		break;
 	case REVIEW_APPLY_CHOSEN:
 		settled = review_apply_chosen(r, v->model.chosen);
+		break;
+	case REVIEW_APPLY_ANYWAY:
+		settled = review_apply_anyway(r, v->model.cursor);
 		break;
 	case REVIEW_DISCARD_CHOSEN:
 		review_discard_chosen(r, v->model.chosen);

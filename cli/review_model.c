@@ -166,6 +166,9 @@ static enum review_action press_in_list(struct review_model *m, int key)
 	case 'x':
 		m->page = REVIEW_CONFIRM;
 		return REVIEW_NOTHING;
+	case '!':
+		m->page = REVIEW_CONFIRM_ANYWAY;
+		return REVIEW_NOTHING;
 	case 'h':
 	case 'q':
 		return REVIEW_HOLD;
@@ -226,12 +229,24 @@ static enum review_action press_in_confirm(struct review_model *m, int key)
 	return REVIEW_NOTHING;
 }
 
+/* And only a clear yes overwrites anything. */
+static enum review_action press_in_confirm_anyway(struct review_model *m, int key)
+{
+	m->page = REVIEW_LIST;
+	if (key == 'y' || key == 'Y')
+		return REVIEW_APPLY_ANYWAY;
+	m->message = "nothing was applied";
+	return REVIEW_NOTHING;
+}
+
 bool review_model_is_decision(const struct review_model *m, int key)
 {
 	int letter = key < 128 ? tolower(key) : key;
 	if (m->page == REVIEW_CONFIRM)
 		return letter == 'y' || letter == 'x';
-	return m->page == REVIEW_LIST && (letter == 'a' || letter == 's' || letter == 'x');
+	if (m->page == REVIEW_CONFIRM_ANYWAY)
+		return letter == 'y';
+	return m->page == REVIEW_LIST && (letter == 'a' || letter == 's' || letter == 'x' || letter == '!');
 }
 
 enum review_action review_model_press(struct review_model *m, int key)
@@ -246,6 +261,8 @@ enum review_action review_model_press(struct review_model *m, int key)
 		return press_in_diff(m, key);
 	case REVIEW_CONFIRM:
 		return press_in_confirm(m, key);
+	case REVIEW_CONFIRM_ANYWAY:
+		return press_in_confirm_anyway(m, key);
 	case REVIEW_HELP:
 		m->page = REVIEW_LIST;
 		return REVIEW_NOTHING;

@@ -24,13 +24,14 @@ enum review_action {
 	REVIEW_SHOW_DIFF, /* of the row under the cursor: review_model_show follows */
 	REVIEW_APPLY_ALL,
 	REVIEW_APPLY_CHOSEN,
+	REVIEW_APPLY_ANYWAY, /* the row under the cursor, whatever speaks against it: that was asked */
 	REVIEW_DISCARD_ALL,
 	REVIEW_DISCARD_CHOSEN,
 	REVIEW_HOLD,
 	REVIEW_SUSPEND,
 };
 
-enum review_page { REVIEW_LIST, REVIEW_DIFF, REVIEW_HELP, REVIEW_CONFIRM };
+enum review_page { REVIEW_LIST, REVIEW_DIFF, REVIEW_HELP, REVIEW_CONFIRM, REVIEW_CONFIRM_ANYWAY };
 
 struct review_model {
 	const char *run;

@@ -367,6 +367,76 @@ $(cat)" "$AIRLOCK" "$@" </dev/null
 	assert_file file $'one\ntwo\nthree\ntheirs'
 }
 
+@test "review: ! applies one over what is there now, after a question, and the list goes on" {
+	"$AIRLOCK" run --hold -c 'echo ours >file; echo ours >other; echo x >new' 2>/dev/null
+	echo theirs >file
+	echo theirs >other
+	run_airlock apply last
+	assert_status 3
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "review"]) as terminal:
+		    terminal.expect("M! file  conflict")
+		    press(terminal, "!")
+		    terminal.expect("Apply it, over what is there now?")
+		    terminal.type("n")
+		    terminal.expect("nothing was applied")
+		    press(terminal, "jj")
+		    terminal.expect("> [ ] M! other  conflict")
+		    press(terminal, "!")
+		    terminal.expect("Apply it, over what is there now?")
+		    terminal.type("y")
+		    terminal.expect("2 changes, not applied yet")
+		    terminal.expect("> [ ] A! new")
+		    press(terminal, "q")
+		    terminal.expect("conflict: file (edited since the run began); 1 change applied")
+		    check(terminal.wait() == 0, terminal)
+		    left(terminal)
+	EOF_PYTHON
+	assert_file file theirs
+	assert_file other ours
+	assert_absent new
+	run_airlock undo
+	assert_status 0
+	assert_file other theirs
+}
+
+@test "review: ! applies a sensitive change with the one question, and ends when nothing waits" {
+	mkdir .git/hooks
+	at_terminal <<-'EOF_PYTHON'
+		with ask("echo 'exit 0' >.git/hooks/pre-push; chmod +x .git/hooks/pre-push") as terminal:
+		    press(terminal, "!")
+		    terminal.expect("Apply it all the same (runs outside the sandbox: git hook")
+		    terminal.type("y")
+		    terminal.expect("1 change applied")
+		    check(terminal.wait() == 0, terminal)
+		    check("[A]pply" not in terminal.screen, terminal)
+		    left(terminal)
+	EOF_PYTHON
+	assert_file .git/hooks/pre-push 'exit 0'
+}
+
+@test "review in lines: f is offered for a conflict, and applies over what is there now" {
+	"$AIRLOCK" run --hold -c 'echo ours >file; echo x >new' 2>/dev/null
+	echo theirs >file
+	run_airlock apply last
+	assert_status 3
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "review"], env={**os.environ, "NO_COLOR": "1"}) as terminal:
+		    terminal.expect("d[i]ff: ")
+		    terminal.answer("c")
+		    terminal.expect("modified file")
+		    terminal.expect("[f]orce: over what is there now  [d]iff  [q]uit: ")
+		    terminal.answer("f")
+		    terminal.expect("added new")
+		    terminal.expect("[n]o  [d]iff  [q]uit: ")
+		    terminal.answer("y")
+		    terminal.expect("2 changes applied")
+		    check(terminal.wait() == 0, terminal)
+	EOF_PYTHON
+	assert_file file ours
+	assert_file new x
+}
+
 @test "review without a terminal, without runs, or of no run says so" {
 	run_program setsid -w "$AIRLOCK" review </dev/null
 	assert_status 1

@@ -179,7 +179,8 @@ static void keys_that_decide(void **state)
 
 static void ctrl_c_and_the_end_of_input_hold_everywhere(void **state)
 {
-	static const enum review_page pages[] = {REVIEW_LIST, REVIEW_DIFF, REVIEW_HELP, REVIEW_CONFIRM};
+	static const enum review_page pages[] = {REVIEW_LIST, REVIEW_DIFF, REVIEW_HELP, REVIEW_CONFIRM,
+						 REVIEW_CONFIRM_ANYWAY};
 	(void)state;
 	for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
 		struct review_model m = model();
@@ -206,18 +207,37 @@ static void discarding_asks_once_more(void **state)
 	assert_int_equal(press(&m, " xy"), REVIEW_DISCARD_CHOSEN);
 }
 
+static void applying_anyway_asks_once_more(void **state)
+{
+	(void)state;
+	struct review_model m = model();
+	static const char no[] = "n jka\nhqsx!?";
+	for (const char *key = no; *key; key++) {
+		assert_int_equal(press(&m, "!"), REVIEW_NOTHING);
+		assert_int_equal(m.page, REVIEW_CONFIRM_ANYWAY);
+		assert_int_equal(review_model_press(&m, *key), REVIEW_NOTHING);
+		assert_int_equal(m.page, REVIEW_LIST);
+	}
+	assert_int_equal(press(&m, "!y"), REVIEW_APPLY_ANYWAY);
+	assert_int_equal(press(&m, " !Y"), REVIEW_APPLY_ANYWAY); /* whatever is selected */
+}
+
 static void only_decisions_must_be_pressed_alone(void **state)
 {
 	(void)state;
 	struct review_model m = model();
 	assert_true(review_model_is_decision(&m, 'a') && review_model_is_decision(&m, 'S') &&
-		    review_model_is_decision(&m, 'x'));
+		    review_model_is_decision(&m, 'x') && review_model_is_decision(&m, '!'));
 	assert_false(review_model_is_decision(&m, 'j') || review_model_is_decision(&m, KEY_DOWN) ||
 		     review_model_is_decision(&m, 'q') || review_model_is_decision(&m, ' '));
 	m.page = REVIEW_CONFIRM;
 	assert_true(review_model_is_decision(&m, 'y') && review_model_is_decision(&m, 'x'));
+	m.page = REVIEW_CONFIRM_ANYWAY;
+	assert_true(review_model_is_decision(&m, 'y'));
+	assert_false(review_model_is_decision(&m, 'x'));
 	m.page = REVIEW_DIFF;
-	assert_false(review_model_is_decision(&m, 'a') || review_model_is_decision(&m, 'x'));
+	assert_false(review_model_is_decision(&m, 'a') || review_model_is_decision(&m, 'x') ||
+		     review_model_is_decision(&m, '!'));
 }
 
 static void a_diff_scrolls_and_goes_back(void **state)
@@ -317,11 +337,23 @@ static void the_question_before_discarding(void **state)
 	assert_drawn("review-discard-one", &m);
 }
 
+static void the_question_before_applying_anyway(void **state)
+{
+	(void)state;
+	struct review_model m = model();
+	(void)press(&m, "!");
+	assert_drawn("review-anyway", &m);
+	(void)press(&m, "nj!");
+	assert_drawn("review-anyway-directory", &m);
+	(void)press(&m, "njjjj!");
+	assert_drawn("review-anyway-conflict", &m);
+}
+
 static void the_help(void **state)
 {
 	(void)state;
 	struct review_model m = model();
-	review_model_resize(&m, 18, 80);
+	review_model_resize(&m, 19, 80);
 	(void)press(&m, "?");
 	assert_drawn("review-help", &m);
 	assert_int_equal(press(&m, "a"), REVIEW_NOTHING);
@@ -356,11 +388,13 @@ int main(void)
 		cmocka_unit_test(keys_that_decide),
 		cmocka_unit_test(ctrl_c_and_the_end_of_input_hold_everywhere),
 		cmocka_unit_test(discarding_asks_once_more),
+		cmocka_unit_test(applying_anyway_asks_once_more),
 		cmocka_unit_test(only_decisions_must_be_pressed_alone),
 		cmocka_unit_test(a_diff_scrolls_and_goes_back),
 		cmocka_unit_test(the_list),
 		cmocka_unit_test(the_list_on_a_narrow_terminal),
 		cmocka_unit_test(the_question_before_discarding),
+		cmocka_unit_test(the_question_before_applying_anyway),
 		cmocka_unit_test(the_help),
 		cmocka_unit_test(the_diff),
 	};
