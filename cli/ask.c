@@ -31,16 +31,7 @@ struct answer {
 
 static void put(int fd, const char *s)
 {
-	size_t len = strlen(s);
-	while (len > 0) {
-		ssize_t n = write(fd, s, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		s += n;
-		len -= (size_t)n;
-	}
+	(void)output_write(fd, s, strlen(s));
 }
 
 /* Can a key be read? False on a signal, on timeout, and when the terminal is gone. */

@@ -39,18 +39,9 @@ static int read_input(char **ret, size_t *ret_len, struct airlock_error *err)
 /* Not through stdio: an answer that cannot be written must end with our status, not with that of a lost result. */
 static int write_answer(const char *text, struct airlock_error *err)
 {
-	size_t len = strlen(text);
-	while (len > 0) {
-		ssize_t n = write(STDOUT_FILENO, text, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return output_fail(err, AIRLOCK_ERR_IO, "standard output", "cannot write the answer: %s",
-					   strerror(errno));
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	if (output_write(STDOUT_FILENO, text, strlen(text)))
+		return 0;
+	return output_fail(err, AIRLOCK_ERR_IO, "standard output", "cannot write the answer: %s", strerror(errno));
 }
 
 static int answer(const struct agent *a, struct airlock_error *err)

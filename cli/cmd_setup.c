@@ -88,16 +88,7 @@ static int make_parents(const char *path, struct airlock_error *err)
 
 static int fill(int fd, const char *text, mode_t mode)
 {
-	for (size_t len = strlen(text); len > 0;) {
-		ssize_t n = write(fd, text, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		text += n;
-		len -= (size_t)n;
-	}
-	return fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -1 : 0;
+	return !output_write(fd, text, strlen(text)) || fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -1 : 0;
 }
 
 /* The old file or the new one, never a part of it. */

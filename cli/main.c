@@ -10,13 +10,17 @@
 #include "help.h"
 #include "output.h"
 
-/* A caller may start us with 0, 1 or 2 closed. The next file opened would land there, and be read as the command's input
- * or get airlock's messages written into it. */
-static void open_missing_descriptors(void)
+/* A caller may start us with 0, 1 or 2 closed: the next file opened would land there, and be read as the command's input
+ * or get airlock's messages written into it. Or with a pipe that does not wait, as npm does. */
+static void take_descriptors(void)
 {
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+	for (int fd = 0; fd <= 2; fd++) {
+		int flags = fcntl(fd, F_GETFL);
+		if (flags < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
 			_exit(125);
+		if (fd > 0 && flags >= 0 && flags & O_NONBLOCK)
+			output_wait(fd);
+	}
 }
 
 /* A reader that went away is an error of one write, not our death; and a caller who ignores SIGCHLD would have the kernel
@@ -64,7 +68,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	open_missing_descriptors();
+	take_descriptors();
 	set_signals();
 	return output_finish(dispatch(argc, argv));
 }

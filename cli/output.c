@@ -119,6 +119,42 @@ void output_path(const char *path)
 	airlock_free(inert);
 }
 
+bool output_write(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, text, len);
+		if (n < 0 && errno == EAGAIN) { /* somebody who has the same terminal made it so */
+			struct pollfd p = {.fd = fd, .events = POLLOUT};
+			(void)poll(&p, 1, -1);
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		text += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+static ssize_t write_whole(void *fd, const char *text, size_t len)
+{
+	return output_write(*(const int *)fd, text, len) ? (ssize_t)len : 0;
+}
+
+void output_wait(int fd)
+{
+	static int descriptors[] = {STDOUT_FILENO, STDERR_FILENO};
+	bool is_error = fd == STDERR_FILENO;
+	FILE *waiting = fopencookie(&descriptors[is_error], "w", (cookie_io_functions_t){.write = write_whole});
+	if (!waiting)
+		return;
+	if (is_error)
+		(void)setvbuf(waiting, NULL, _IONBF, 0);
+	*(is_error ? &stderr : &stdout) = waiting;
+}
+
 /* `airlock … | head` is no failure. Asked of the descriptor, because stdio may have met the error long before. */
 static bool reader_is_gone(void)
 {

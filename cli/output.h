@@ -32,6 +32,13 @@ void output_list(const char *text);
 /* A path of the user's on stdout: exact for a program that reads it, inert for a person at a terminal. */
 void output_path(const char *path);
 
+/* The whole text, past stdio, through signals and short counts; waits where the descriptor does not. False with errno. */
+bool output_write(int fd, const char *text, size_t len);
+
+/* From now on stdout or stderr waits for its reader though the descriptor does not: stdio would drop the rest. The flag
+ * itself is not ours to take away, whoever else has that pipe or terminal relies on it. */
+void output_wait(int fd);
+
 /* Writes everything out. A result that could not be written is a failure, unless the reader simply stopped reading. */
 int output_finish(int status);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pager.h"
 
+#include "output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -95,21 +97,6 @@ static bool fits_screen(const char *text, int fd)
 
 /* ── running it ── */
 
-static bool write_all(int fd, const char *text)
-{
-	size_t len = strlen(text);
-	while (len > 0) {
-		ssize_t n = write(fd, text, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return false;
-		text += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 /* We ignore SIGPIPE and, after a run, block the signals of a terminal; the pager must not inherit either. */
 static int spawn(const char *path, char *const *argv, int in, int out, pid_t *ret)
 {
@@ -161,7 +148,7 @@ static bool run_pager(const char *path, char *const *argv, const char *text, int
 	bool started = spawn(path, argv, ends[0], out, &pid) == 0;
 	(void)close(ends[0]);
 	if (started)
-		(void)write_all(ends[1], text); /* who quits early has seen enough */
+		(void)output_write(ends[1], text, strlen(text)); /* who quits early has seen enough */
 	(void)close(ends[1]);
 	if (started)
 		wait_for(pid);
@@ -187,5 +174,5 @@ void pager_show(const char *text, int fd, const char *const *roots)
 	(void)fflush(stdout);
 	if (can_page(fd) && !fits_screen(text, fd) && page(text, fd, roots))
 		return;
-	(void)write_all(fd, text);
+	(void)output_write(fd, text, strlen(text));
 }

@@ -26,19 +26,6 @@
 
 /* ── the terminal ── */
 
-static void put(int fd, const char *s, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, s, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		s += n;
-		len -= (size_t)n;
-	}
-}
-
 static struct screen_size size_of(int tty)
 {
 	struct winsize size = {0};
@@ -76,7 +63,7 @@ int screen_enter(struct screen *s, struct airlock_error *err)
 	s->n_bytes = 0;
 	if (rc < 0)
 		return rc;
-	put(s->tty, SHOW, strlen(SHOW));
+	(void)output_write(s->tty, SHOW, strlen(SHOW));
 	s->is_on = true;
 	return 0;
 }
@@ -85,7 +72,7 @@ int screen_enter(struct screen *s, struct airlock_error *err)
 void screen_leave(struct screen *s)
 {
 	if (s->is_on && terminal_is_ours(s->tty)) {
-		put(s->tty, HIDE, strlen(HIDE));
+		(void)output_write(s->tty, HIDE, strlen(HIDE));
 		(void)tcflush(s->tty, TCIFLUSH); /* what is typed after the decision is not for the shell either */
 	}
 	s->is_on = false;
@@ -155,7 +142,7 @@ void screen_draw(const struct screen *s, const char *frame)
 	put_lines(out, frame, screen_size(s).height);
 	(void)fputs(TO_END_OF_SCREEN, out);
 	if (fclose(out) == 0)
-		put(s->tty, text, size);
+		(void)output_write(s->tty, text, size);
 	free(text);
 }
 

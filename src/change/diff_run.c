@@ -3,6 +3,8 @@
  * contents, and it sees no name that somebody else made up. It has a deadline: lines can be made to take it for ever. */
 #include "change/diff_parts.h"
 
+#include "fs/io.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -48,13 +50,8 @@ static int open_copy(const struct buf *content)
 	_cleanup_close_ int fd = memfd_create("content", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	for (size_t done = 0; done < content->len;) {
-		ssize_t n = write(fd, content->data + done, content->len - done);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return TAKE_FD(fd);
+	int rc = fs_write_all(fd, content->data, content->len);
+	return rc < 0 ? rc : TAKE_FD(fd);
 }
 
 static int open_fds(const struct buf *before, const struct buf *after, int *fds, int *ret_output)

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "change/apply.h"
 #include "fs/beneath.h"
+#include "fs/io.h"
 #include "layer/open.h"
 #include "layer/upper.h"
 
@@ -105,19 +106,6 @@ struct diff_source diff_trees_source(struct diff_trees *trees)
 int diff_read(int fd, struct buf *ret)
 {
 	_cleanup_close_ int owned = fd;
-	char chunk[65536];
-	ssize_t n;
 	buf_reset(ret);
-	if (owned < 0)
-		return owned;
-	while ((n = read(owned, chunk, sizeof chunk)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (ret->len + (size_t)n > DIFF_MAX_CONTENT)
-			return -EFBIG;
-		buf_add(ret, chunk, (size_t)n);
-	}
-	return ret->failed ? -ENOMEM : 0;
+	return owned < 0 ? owned : fs_read_all(owned, DIFF_MAX_CONTENT, ret);
 }

@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "fs/beneath.h"
+#include "fs/io.h"
 #include "layer/open.h"
 #include "layer/upper.h"
 
@@ -110,24 +111,6 @@ bool gate_is_in_venv(struct gate *g, size_t root, const char *path)
 
 /* ── What is in it ── */
 
-/* The size was asked for by somebody who may have lied or gone on writing: what counts is what comes. */
-static int read_all(int fd, struct buf *ret)
-{
-	char chunk[16384];
-	for (;;) {
-		ssize_t n = read(fd, chunk, sizeof chunk);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return ret->failed ? -ENOMEM : 0;
-		if (ret->len + (size_t)n > GATE_MAX_CONTENT)
-			return -EFBIG;
-		buf_add(ret, chunk, (size_t)n);
-	}
-}
-
 int gate_open_parent_after(struct gate *g, const struct change *c, const char **ret_name)
 {
 	const struct gate_root *r = &g->roots[c->root];
@@ -143,7 +126,7 @@ static int read_in(int dirfd, const char *name, bool layer, struct buf *ret)
 	_cleanup_close_ int fd = (layer ? upper_open_file : open_regular_at)(dir, name);
 	if (fd < 0)
 		return fd == -EINVAL ? -ENOENT : fd;
-	return read_all(fd, ret);
+	return fs_read_all(fd, GATE_MAX_CONTENT, ret);
 }
 
 int gate_read_before(struct gate *g, size_t root, const char *path, struct buf *ret)

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "change/fields.h"
 #include "fs/fs.h"
+#include "fs/io.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -56,12 +57,8 @@ void returns_save(const struct returns *r, int run_fd)
 		openat(run_fd, FILE_NAME, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct stat st;
 	bool whole = fd >= 0 && fstat(fd, &st) == 0 && (st.st_size > 0 || fchmod(fd, 0600) == 0);
-	for (size_t at = 0; whole && at < b.len;) {
-		ssize_t n = write(fd, b.data + at, b.len - at);
-		if (n < 0 && errno != EINTR)
-			return;
-		at += n > 0 ? (size_t)n : 0;
-	}
+	if (whole)
+		(void)fs_write_all(fd, b.data, b.len);
 }
 
 static int take_line(struct returns *r, const char *line, size_t len)

@@ -2,6 +2,7 @@
 #include "config/config_file.h"
 
 #include "base/path.h"
+#include "fs/io.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -65,20 +66,12 @@ static int check_kind(int fd, const char *path, enum config_file_kind kind, stru
 
 static int read_all(int fd, const char *path, struct buf *out, struct airlock_error *err)
 {
-	char chunk[16384];
-	ssize_t n;
-	while ((n = read(fd, chunk, sizeof chunk)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return base_errno(err, AIRLOCK_ERR_IO, errno, "read", path);
-		buf_add(out, chunk, (size_t)n);
-		if (out->failed)
-			return base_oom(err);
-		if (out->len > CONFIG_FILE_MAX)
-			return base_error(err, AIRLOCK_ERR_LIMIT, "read", path,
-					  "%s is larger than 1 MiB, more than any configuration needs", path);
-	}
+	int rc = fs_read_all(fd, CONFIG_FILE_MAX, out);
+	if (rc == -EFBIG)
+		return base_error(err, AIRLOCK_ERR_LIMIT, "read", path,
+				  "%s is larger than 1 MiB, more than any configuration needs", path);
+	if (rc < 0)
+		return rc == -ENOMEM ? base_oom(err) : base_errno(err, AIRLOCK_ERR_IO, rc, "read", path);
 	return 0;
 }
 

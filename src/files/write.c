@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "files/tree.h"
 #include "fs/fs.h"
+#include "fs/io.h"
 #include "layer/upper.h"
 #include "layer/xattrs.h"
 
@@ -93,20 +94,6 @@ void files_make_alike(int dir_fd, const char *name, const struct stat *like, int
 	(void)fchmod(fd, like->st_mode & 01777);
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int create_beside(int dir_fd, char *name, size_t size)
 {
 	for (int tries = 0; tries < 100; tries++) {
@@ -137,7 +124,7 @@ int files_put(int dir_fd, const char *name, const void *content, size_t size, co
 	_cleanup_close_ int fd = create_beside(dir_fd, temporary, sizeof temporary);
 	if (fd < 0)
 		return fd;
-	int rc = write_all(fd, content, size);
+	int rc = fs_write_all(fd, content, size);
 	if (rc == 0 && like)
 		files_make_alike(dir_fd, name, like, fd);
 	/* Object stores upload on close, and say then whether it worked. */

@@ -2,6 +2,7 @@
 #include "fs/fs.h"
 
 #include "base/path.h"
+#include "fs/io.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -52,24 +53,12 @@ static int open_regular(const char *path, size_t max, struct airlock_error *err)
 	return TAKE_FD(fd);
 }
 
-/* Reads to the end whatever fstat said: the file may grow, and files of /proc claim to be empty. */
 static int read_to_end(int fd, const char *path, size_t max, struct buf *content, struct airlock_error *err)
 {
-	char chunk[16384];
-	for (;;) {
-		ssize_t n = read(fd, chunk, sizeof chunk);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return base_errno(err, AIRLOCK_ERR_IO, errno, "read", path);
-		if (n == 0)
-			return content->failed ? base_oom(err) : 0;
-		if ((size_t)n > max - content->len)
-			return too_large(err, path, max);
-		buf_add(content, chunk, (size_t)n);
-		if (content->failed)
-			return base_oom(err);
-	}
+	int rc = fs_read_all(fd, max, content);
+	if (rc == -EFBIG)
+		return too_large(err, path, max);
+	return rc == -ENOMEM ? base_oom(err) : rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "read", path) : 0;
 }
 
 int fs_read_file(const char *path, size_t max, struct buf *ret, struct airlock_error *err)
@@ -137,20 +126,6 @@ int fs_make_private_dir(const char *path, struct airlock_error *err)
 	return 0;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* 128 random bits: nobody can have put anything there before us, and no two writers meet. */
 static int make_temp_name(char out[64])
 {
@@ -166,7 +141,7 @@ static int fill_temp(int dirfd, const char *temp, const void *data, size_t len)
 	_cleanup_close_ int fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	int rc = write_all(fd, data, len);
+	int rc = fs_write_all(fd, data, len);
 	if (rc < 0)
 		return rc;
 	/* fchmod: the umask may have taken more than it should. */
@@ -216,7 +191,7 @@ int fs_write_private_file(const char *path, const void *data, size_t len, struct
 int fs_create_private_file(const char *path, const void *data, size_t len, struct airlock_error *err)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int rc = fd < 0 || fchmod(fd, 0600) < 0 ? -errno : write_all(fd, data, len);
+	int rc = fd < 0 || fchmod(fd, 0600) < 0 ? -errno : fs_write_all(fd, data, len);
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "write", path) : 0;
 }
 

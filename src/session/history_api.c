@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "fs/io.h"
 #include "session/history.h"
 #include "session/history_read.h"
 #include "store/audit.h"
@@ -505,14 +506,9 @@ static int copy_out(int from, int to, const char *name, struct airlock_error *er
 			continue;
 		if (n <= 0)
 			return n < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "read", name) : 0;
-		for (ssize_t at = 0, done; at < n; at += done) {
-			done = write(to, chunk + at, (size_t)(n - at));
-			if (done < 0 && errno == EPIPE)
-				return 0; /* the reader has seen enough */
-			if (done < 0 && errno != EINTR)
-				return base_errno(err, AIRLOCK_ERR_IO, errno, "write", "output");
-			done = done < 0 ? 0 : done;
-		}
+		int rc = fs_write_all(to, chunk, (size_t)n);
+		if (rc < 0) /* with EPIPE the reader has seen enough */
+			return rc == -EPIPE ? 0 : base_errno(err, AIRLOCK_ERR_IO, rc, "write", "output");
 	}
 }
 

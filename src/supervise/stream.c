@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "fs/fs.h"
+#include "fs/io.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -44,17 +45,8 @@ static void keep_on_disk(struct stream *s, const char *data, size_t len)
 {
 	if (s->file_fd < 0 && !s->file_failed)
 		open_file(s);
-	while (len > 0 && !s->file_failed) {
-		ssize_t n = write(s->file_fd, data, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			s->file_failed = true;
-			return;
-		}
-		data += n;
-		len -= (size_t)n;
-	}
+	if (!s->file_failed && fs_write_all(s->file_fd, data, len) < 0)
+		s->file_failed = true;
 }
 
 int stream_read(struct stream *s)

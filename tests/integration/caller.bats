@@ -36,6 +36,31 @@ assert_ends_with() {
 	assert_file "$BATS_TEST_TMPDIR/file" kept
 }
 
+# Everything arrives though the pipe is full and, as below npm, does not wait.
+@test "results are whole where the caller's descriptors do not wait" {
+	seq 60000 >big
+	python3 - "$AIRLOCK" <<-'EOF_PYTHON'
+		import os, subprocess, sys
+		def wholly(stream, *words):
+		    ours, theirs = os.pipe()
+		    os.set_blocking(theirs, False)
+		    before = os.write(theirs, bytes(61440))
+		    with subprocess.Popen([sys.argv[1], *words], **{stream: theirs}) as airlock:
+		        os.close(theirs)
+		        with open(ours, "rb") as reader:
+		            said = reader.read()[before:]
+		    assert airlock.returncode == 0, (words, airlock.returncode)
+		    return said
+		lines = b"".join(b"%d\n" % i for i in range(1, 60001))
+		assert wholly("stdout", "run", "--", "cat", "big") == lines
+		assert wholly("stdout", "output", "last") == lines
+		assert wholly("stdout", "fs", "--workspace", ".", "read", "big") == lines
+		assert wholly("stdout", "run", "--json", "--max-output", "1M", "--", "cat", "big").endswith(b"}\n")
+		said = wholly("stderr", "run", "--hold", "-c", "cat big >&2; echo 1 >new")
+		assert said.startswith(lines) and b"airlock: " in said[len(lines):], said[-200:]
+	EOF_PYTHON
+}
+
 @test "input is passed on with --json too" {
 	run_program "$AIRLOCK" run --json -- cat < <(printf 'one\ntwo\n')
 	assert_json $'one\ntwo' stdout
