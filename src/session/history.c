@@ -85,13 +85,15 @@ static void add_request(struct json *j, const struct airlock_run *run)
 	json_int(j, "uid", (int64_t)getuid());
 }
 
-static void add_failure(struct json *j, const struct airlock_run *run, const struct airlock_error *why)
+/* Of a run without a process, and so without output and isolation to tell of: it could not start, or the file API made
+ * a change. */
+static void add_no_process(struct json *j, const struct airlock_run *run, const struct airlock_error *why)
 {
 	json_string(j, "run", run->id);
-	json_string(j, "status", "error");
-	json_int(j, "exit_code", airlock_code_exit_status(why->code));
+	json_string(j, "status", why ? "error" : "exited");
+	json_int(j, "exit_code", why ? airlock_code_exit_status(why->code) : 0);
 	json_null(j, "signal");
-	json_ms(j, "duration_ms", 0);
+	json_ms(j, "duration_ms", why ? 0 : (store_now() - run->started_ns) / 1000);
 	json_int(j, "stdout_bytes", 0);
 	json_int(j, "stderr_bytes", 0);
 	json_bool(j, "truncated", false);
@@ -102,24 +104,6 @@ static void add_failure(struct json *j, const struct airlock_run *run, const str
 	json_error(j, "error", why);
 }
 
-/* A change by the file API: no process, no output, no isolation to tell of. */
-static void add_file_change(struct json *j, const struct airlock_run *run)
-{
-	json_string(j, "run", run->id);
-	json_string(j, "status", "exited");
-	json_int(j, "exit_code", 0);
-	json_null(j, "signal");
-	json_ms(j, "duration_ms", (store_now() - run->started_ns) / 1000);
-	json_int(j, "stdout_bytes", 0);
-	json_int(j, "stderr_bytes", 0);
-	json_bool(j, "truncated", false);
-	json_path(j, "working_dir", run->job->plan->cwd);
-	json_null(j, "isolation");
-	json_null(j, "usage");
-	json_null(j, "denials");
-	json_null(j, "error");
-}
-
 /* why: of a run that could not start, else NULL. Members of an object, without its braces. */
 static char *make_detail(const struct airlock_run *run, const struct airlock_error *why)
 {
@@ -127,10 +111,8 @@ static char *make_detail(const struct airlock_run *run, const struct airlock_err
 	struct json j = json_begin(&out, false);
 	json_open_object(&j, NULL);
 	add_request(&j, run);
-	if (why)
-		add_failure(&j, run, why);
-	else if (run->files_only)
-		add_file_change(&j, run);
+	if (why || run->files_only)
+		add_no_process(&j, run, why);
 	else
 		result_add_summary(run, &j);
 	add_policy(&j, run->job);

@@ -39,10 +39,10 @@ static const char *skip_string(const char *s)
 	return *s ? s + 1 : s;
 }
 
-/* Past the value that begins at s: to the comma after it, or the end. */
-static const char *skip_value(const char *s)
+/* Past the value that begins at s: to one of these characters after it, or the end. */
+static const char *skip_to(const char *s, const char *ends)
 {
-	for (int depth = 0; *s && (depth > 0 || *s != ',');) {
+	for (int depth = 0; *s && (depth > 0 || !strchr(ends, *s));) {
 		if (*s == '"') {
 			s = skip_string(s);
 			continue;
@@ -53,18 +53,16 @@ static const char *skip_value(const char *s)
 	return s;
 }
 
+/* Of members without their braces, as they are kept. */
+static const char *skip_value(const char *s)
+{
+	return skip_to(s, ",");
+}
+
 /* The same inside an array or object, whose end is an end too. */
 static const char *skip_item(const char *s)
 {
-	for (int depth = 0; *s && (depth > 0 || (*s != ',' && *s != ']' && *s != '}'));) {
-		if (*s == '"') {
-			s = skip_string(s);
-			continue;
-		}
-		depth += (*s == '{' || *s == '[') - (*s == '}' || *s == ']');
-		s++;
-	}
-	return s;
+	return skip_to(s, ",]}");
 }
 
 static const char *find_value(const char *members, const char *name)
