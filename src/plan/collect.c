@@ -168,8 +168,10 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 	}
 	for (size_t i = 0; i < in->n_roots; i++)
 		put_rule(t, in->world, POLICY_WRITE, in->roots[i].path, in->roots[i].because, notes);
+	t->first_own = t->next_order;
 	for (size_t i = 0; i < in->n_hidden; i++)
 		put_rule(t, in->world, POLICY_HIDE, in->hidden[i].path, in->hidden[i].because, notes);
+	t->end_own = t->next_order;
 	put_playground(t, in);
 	put_resolver(t, in);
 	if (in->policy->share_pid) /* a new /proc needs a new pid namespace */

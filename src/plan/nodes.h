@@ -35,6 +35,7 @@ struct nodes {
 	struct node *v;
 	size_t n, cap;
 	size_t next_order;
+	size_t first_own, end_own; /* orders of the nodes that hide what is airlock's own */
 	bool failed;
 	char *unseen; /* a path that could not be looked at: whether it must be hidden cannot be known then */
 	int errnum;   /* why */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A directory this full is not rebuilt only to guard the place of a secret that does not exist. */
+/* A directory this full is not rebuilt only to guard the place of a secret. */
 #define GUARD_MAX_ENTRIES 256
 
 static bool is_host_region(const struct node *cover)
@@ -64,7 +64,8 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 			strs_addf(notes, "%s cannot be mounted: %s cannot be read", for_node->path, dir);
 		return false;
 	}
-	buf_printf(&text, "%s needs a place there", for_node->path);
+	bool exists = for_node->looked && for_node->type != PLAN_MISSING;
+	buf_printf(&text, exists ? "%s is left out of it" : "%s needs a place there", for_node->path);
 	because = buf_take(&text);
 	if (!because || names.failed) {
 		t->failed = true;
@@ -78,14 +79,29 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 	return true;
 }
 
+/* Somebody on the host who removes a file that something is mounted over, or puts another in its place, as most programs do that
+ * save one, takes the mount away, too. An entry that a rebuilt directory never had cannot come back that way. Nobody replaces
+ * airlock's own. */
+static bool could_be_uncovered(const struct nodes *t, const struct node *n, const struct node *cover, const char *home)
+{
+	bool is_own = n->order >= t->first_own && n->order < t->end_own;
+	return n->kind == PLAN_EMPTY_DIR && cover->kind == PLAN_READ && !is_own && strcmp(n->path, home) != 0 &&
+	       path_is_beneath(n->path, home);
+}
+
 /* One node's mount point. Returns true when it can stay, false when it must go; *changed when the tree was rebuilt. */
 static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, const char *home, struct strs *notes,
 		     bool *changed)
 {
 	struct node *n = &t->v[i];
 	const struct node *cover = nodes_cover(t, i);
-	if (!is_host_region(cover) || nodes_type(t, n, w) != PLAN_MISSING)
+	if (!is_host_region(cover))
 		return true;
+	if (nodes_type(t, n, w) != PLAN_MISSING) {
+		_cleanup_free_ char *above = could_be_uncovered(t, n, cover, home) ? path_dirname(n->path) : NULL;
+		*changed = above && rebuild(t, w, n, above, notes);
+		return true;
+	}
 	/* A secret that does not exist may come into being while the command runs, but only the user's own ones. */
 	if (n->kind == PLAN_EMPTY_DIR && !path_is_beneath(n->path, home))
 		return false;

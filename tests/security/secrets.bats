@@ -138,6 +138,33 @@ comes_later() {
 	if grep -v '^cat: ' "$BATS_TEST_TMPDIR/out" | grep the-secret; then fail "it saw a secret that came later"; fi
 }
 
+# As a program saves a file: the new one is renamed over it, which takes away whatever is mounted there.
+@test "a secret that is replaced while the command runs stays hidden" {
+	each_backend each_hiding is_replaced
+}
+is_replaced() {
+	local play=$XDG_DATA_HOME/airlock/playground name hidden=(.docker/config.json .docker/run/x notes/diary)
+	rm -rf "$play" "$HOME/.docker" "$HOME/notes"
+	mkdir -p "$HOME/.docker/run" "$HOME/.docker/desktop" "$HOME/notes" # all that is hidden in .docker is there
+	echo old >"$HOME/notes/todo"
+	for name in "${hidden[@]}"; do echo "the-secret, old" >"$HOME/$name"; done
+	"$AIRLOCK" run --ro "$HOME/notes" --hide "$HOME/notes/diary" --timeout 30s -- sh -c '
+		touch ~/playground/ready
+		until [ -e ~/playground/go ]; do sleep 0.02; done
+		cat ~/.docker/config.json ~/.docker/run/x ~/notes/diary ~/notes/todo' >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
+	eventually test -e "$play/ready"
+	mv "$HOME/.docker/run" "$HOME/.docker/before"
+	mkdir "$HOME/.docker/run"
+	for name in "${hidden[@]}"; do
+		echo "the-secret, new" >"$HOME/new"
+		mv "$HOME/new" "$HOME/$name"
+	done
+	touch "$play/go"
+	wait $! || true
+	grep -q old "$BATS_TEST_TMPDIR/out" || fail "it saw nothing of notes: $(cat "$BATS_TEST_TMPDIR/out")"
+	if grep the-secret "$BATS_TEST_TMPDIR/out"; then fail "it saw a secret that was replaced"; fi
+}
+
 @test "a secret in a home that is the project stays hidden" {
 	make_secrets
 	each_backend each_hiding home_as_project

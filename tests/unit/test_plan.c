@@ -154,6 +154,40 @@ static void secrets_of_a_rebuilt_home_are_left_out(void **state)
 	plan_free(p);
 }
 
+/* A mount over it would go with the file once somebody on the host saves a new one. */
+static void a_hidden_file_below_home_is_left_out_of_its_directory(void **state)
+{
+	static const struct made_up fs[] = {
+		SYSTEM,
+		{"/home/u", PLAN_DIRECTORY},
+		{"/home/u/.local", PLAN_DIRECTORY},
+		{"/home/u/.local/state", PLAN_DIRECTORY},
+		{"/home/u/.local/state/airlock", PLAN_DIRECTORY},
+		{"/home/u/notes", PLAN_DIRECTORY},
+		{"/home/u/notes/diary", PLAN_FILE},
+		{"/home/u/notes/keys", PLAN_DIRECTORY},
+		{"/home/u/notes/todo", PLAN_FILE},
+		{"/home/u/p", PLAN_DIRECTORY},
+		{"/home/u/p/.env", PLAN_FILE},
+		{0},
+	};
+	static const struct policy_path hide[] = {{(char *)"/home/u/notes/diary", POLICY_HIDE, (char *)"--hide"},
+						  {(char *)"/home/u/notes/keys", POLICY_HIDE, (char *)"--hide"},
+						  {(char *)"/home/u/p/.env", POLICY_HIDE, (char *)"--hide"}};
+	struct plan *p =
+		build(&(struct setting){"permissive", fs, "/home/u", "/home/u/p", .rules = hide, .n_rules = 3});
+	assert_int_equal(mount_at(p, "/home/u/notes")->kind, PLAN_REBUILD);
+	assert_null(mount_at(p, "/home/u/notes/diary"));
+	assert_null(mount_at(p, "/home/u/notes/keys"));
+	assert_int_equal(mount_at(p, "/home/u/notes/todo")->kind, PLAN_READ);
+	/* Where the command writes, its directory must be the real one. */
+	assert_int_equal(mount_at(p, "/home/u/p/.env")->kind, PLAN_EMPTY_FILE);
+	/* Nobody replaces it. */
+	assert_null(mount_at(p, "/home/u/.local/state"));
+	assert_int_equal(mount_at(p, "/home/u/.local/state/airlock")->kind, PLAN_EMPTY_DIR);
+	plan_free(p);
+}
+
 static void the_later_rule_for_a_path_wins(void **state)
 {
 	static const struct policy_path show[] = {{(char *)"/home/u/.ssh", POLICY_READ, (char *)"--ro"}};
@@ -241,6 +275,7 @@ int main(void)
 		cmocka_unit_test(the_same_inputs_give_the_same_plan),
 		cmocka_unit_test(no_mount_point_is_missing_where_it_cannot_be_made),
 		cmocka_unit_test(secrets_of_a_rebuilt_home_are_left_out),
+		cmocka_unit_test(a_hidden_file_below_home_is_left_out_of_its_directory),
 		cmocka_unit_test(the_later_rule_for_a_path_wins),
 		cmocka_unit_test(a_hidden_path_in_the_project_that_does_not_exist_is_not_created),
 		cmocka_unit_test(a_link_to_a_hidden_directory_hides_what_it_leads_to),
