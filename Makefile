@@ -74,8 +74,10 @@ fuzz: $(BUILD)-fuzz/build.ninja ## run each libFuzzer target for $(FUZZ_SECONDS)
 	ninja -C $(BUILD)-fuzz
 	tools/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
 
-faults: all ## make every system call and allocation of a run fail, one at a time, and look at what is left (hours)
-	tests/faults/walk.py $(BUILD)
+faults: $(BUILD)-faults/build.ninja ## make every system call and allocation of a run fail, one at a time, and look at what is left (hours)
+	ninja -C $(BUILD)-faults
+	ln -sfn cli/airlock $(BUILD)-faults/airlock
+	tests/faults/walk.py $(BUILD)-faults --log $(BUILD)-faults/walk.log
 
 endurance: all ## ten thousand runs in a row: nothing grows, nothing is left
 	tools/endurance $(BUILD)
@@ -87,7 +89,7 @@ lint: ## layout of the C files, shellcheck, syntax of the Python files
 	tools/lint
 
 clean: ## remove every build directory
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-coverage $(BUILD)-fuzz $(BUILD)-deb
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-coverage $(BUILD)-fuzz $(BUILD)-faults $(BUILD)-deb
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -101,6 +103,10 @@ $(BUILD)-clang/build.ninja:
 
 $(BUILD)-asan/build.ninja:
 	meson setup -Doptimization=1 -Db_sanitize=address,undefined -Dc_args='-fno-sanitize-recover=all -g1' $(BUILD)-asan
+
+# The walker tells the places of calls apart by frame pointers.
+$(BUILD)-faults/build.ninja:
+	meson setup -Dc_args=-fno-omit-frame-pointer $(BUILD)-faults
 
 # Counters that are mapped from a file, not written at exit; without LLVM_PROFILE_FILE in the environment they go nowhere.
 $(BUILD)-coverage/build.ninja:

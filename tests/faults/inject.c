@@ -11,6 +11,8 @@
  *                   by two seconds, and "hang" when the program itself does not end
  *   --pass NAME     do not look at processes that have become this program, nor at those they start
  *   --seconds N     the time the program has (default 30)
+ *   A list says of each call: its name, the program, two arguments, and the place in the program it is made from, as a hash of
+ *   the return addresses on the stack. Those are found by frame pointers: the program must be built with them.
  *
  * By ptrace, not by a filter: airlock looks at the filters it runs under, and one process at a time can be chosen. */
 #include <elf.h>
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -33,6 +36,10 @@
 #define MAX_PROCESSES 64
 #define MAX_KINDS 512
 #define LEFT_GRACE_S 2
+#define MAX_CODE 32
+#define MAX_FRAMES 48
+#define MAX_STACK (8 << 20)
+#define MAX_WRAPPER_WORDS 64 /* between the stack pointer and the return address of the wrapper that makes the call */
 #define REFUSED 120 /* our own exit status: tracing is not to be had */
 
 /* As the kernel gives it; libc 2.36 names it differently from the kernel's own header. */
@@ -114,6 +121,84 @@ static void set_register(pid_t pid, enum target target, long value)
 #error "say here where this architecture keeps the number and the result of a call"
 #endif
 	(void)ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &iov);
+}
+
+/* ── The place a call is made from ── */
+
+struct range {
+	uint64_t from, to;
+};
+
+static size_t read_code(pid_t pid, struct range code[static MAX_CODE])
+{
+	char path[64], line[512];
+	size_t n = 0;
+	(void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && n < MAX_CODE && fgets(line, sizeof line, f)) {
+		unsigned long from, to;
+		char access[8];
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, access) == 3 && access[2] == 'x')
+			code[n++] = (struct range){from, to};
+	}
+	if (f)
+		(void)fclose(f);
+	return n;
+}
+
+static bool is_code(const struct range *code, size_t n, uint64_t word)
+{
+	for (size_t i = 0; i < n; i++)
+		if (word >= code[i].from && word < code[i].to)
+			return true;
+	return false;
+}
+
+static bool peek(pid_t pid, uint64_t address, uint64_t *words, size_t n)
+{
+	struct iovec here = {words, n * sizeof *words}, there = {(void *)(uintptr_t)address, n * sizeof *words};
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)(n * sizeof *words);
+}
+
+static uint64_t frame_pointer(pid_t pid)
+{
+	struct user_regs_struct regs;
+	struct iovec iov = {&regs, sizeof regs};
+	if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &iov) < 0)
+		return 0;
+#if defined(__x86_64__)
+	return regs.rbp;
+#else
+	return regs.regs[29];
+#endif
+}
+
+static void mix(uint64_t *hash, uint64_t word)
+{
+	for (int i = 0; i < 8; i++, word >>= 8)
+		*hash = (*hash ^ (word & 0xff)) * 0x100000001b3;
+}
+
+/* The call itself, the one of the wrapper around it, then frame by frame. Two calls from one place have the same hash; calls from
+ * different ones only where a library without frame pointers is in between. */
+static uint64_t site(pid_t pid, const struct call_info *info)
+{
+	struct range code[MAX_CODE];
+	size_t n = read_code(pid, code);
+	uint64_t hash = 0xcbf29ce484222325, word;
+	mix(&hash, info->ip);
+	for (uint64_t i = 0; i < MAX_WRAPPER_WORDS && peek(pid, info->sp + i * 8, &word, 1); i++)
+		if (is_code(code, n, word)) {
+			mix(&hash, word);
+			break;
+		}
+	uint64_t at = frame_pointer(pid), lowest = info->sp, frame[2];
+	for (int i = 0; i < MAX_FRAMES; i++, lowest = at + 1, at = frame[0]) {
+		if (at < lowest || at - info->sp > MAX_STACK || !peek(pid, at, frame, 2) || !is_code(code, n, frame[1]))
+			break;
+		mix(&hash, frame[1]);
+	}
+	return hash;
 }
 
 /* ── The processes ── */
@@ -200,8 +285,9 @@ static void at_entry(struct process *p, const struct call_info *info)
 	int number = (int)(p - processes);
 	unsigned long count = count_call(number, p->execs, info->nr);
 	if (want.list)
-		fprintf(want.list, "%d.%u.%llu.%lu %s %llx %llx\n", number, p->execs, (unsigned long long)info->nr,
-			count, p->name, (unsigned long long)info->args[1], (unsigned long long)info->args[2]);
+		fprintf(want.list, "%d.%u.%llu.%lu %s %llx %llx %llx\n", number, p->execs, (unsigned long long)info->nr,
+			count, p->name, (unsigned long long)info->args[1], (unsigned long long)info->args[2],
+			(unsigned long long)site(p->pid, info));
 	if (number != want.process || p->execs != want.execs || info->nr != want.nr || count != want.count || hit)
 		return;
 	hit = true;
@@ -327,6 +413,8 @@ static pid_t start(char **argv)
 		(void)close(gate[1]);
 		if (read(gate[0], &c, 1) != 1)
 			_exit(REFUSED);
+		if (want.list) /* the same addresses each time */
+			(void)personality(ADDR_NO_RANDOMIZE);
 		execv(argv[0], argv);
 		_exit(REFUSED);
 	}

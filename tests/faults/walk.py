@@ -3,7 +3,7 @@
 """Makes every system call and every allocation of airlock fail, one at a time, and looks at what is left.
 
     walk.py BUILD [--scenario NAME]… [--only errors|kill|short|allocations]… [--calls REGEX] [--every N]
-                  [--skip N] [--case CASE] [--keep]
+                  [--skip N] [--each-time] [--log FILE] [--case CASE] [--keep]
 
 Each case is one run of airlock in a home and a project of its own, with one fault in it: an error of a call (which ones:
 ERRORS), everything killed before it, a read or write cut short (inject.c), an allocation that fails (alloc.c). Then:
@@ -14,7 +14,10 @@ ERRORS), everything killed before it, a read or write cut short (inject.c), an a
   - no process, mount or control group is left; after the next run and a clean-up no directory and no journal either;
   - the next run works, and so do the log and its check.
 
---every N takes each N-th case; --case repeats one, as it was printed, and --keep leaves its place for a look.
+A place in the program that makes a call again and again is struck the first and the last time only, and not again in a later
+scenario (which needs a build with frame pointers, as `make faults` has), unless --each-time is given. --every N takes each N-th
+case. --log writes down what came of each case, and leaves out those already in the file: a walk that was ended goes on, and
+several can share the cases by one file. --case repeats one, as it was printed, and --keep leaves its place for a look.
 """
 import argparse
 import contextlib
@@ -102,6 +105,7 @@ class Call(NamedTuple):
     name: str
     second: int
     third: int
+    site: str  # where in the program it is made
 
 
 class Case(NamedTuple):
@@ -109,6 +113,7 @@ class Case(NamedTuple):
     call: str  # key of a call, or "allocation"
     what: str  # an error's name, "kill", "short"; of an allocation its number, with a "+" when all later ones fail too
     told: str = ""  # for people
+    site: tuple = ()
 
     def __str__(self):
         return f"{self.scenario}:{self.call}:{self.what}"
@@ -351,7 +356,7 @@ class Walk:
             self.traced(place, "--list", path)
             loaded = {}
             for line in path.read_text().splitlines():
-                key, program, second, third = line.rsplit(" ", 3)
+                key, program, second, third, site = line.rsplit(" ", 4)
                 process, execs, number, _ = key.split(".")
                 name = self.tools.names.get(int(number), number)
                 # Before main nobody can help it. The first call there, or the loader's last one:
@@ -359,18 +364,19 @@ class Walk:
                     loaded[process, execs] = True
                 is_loading = program in ("airlock", "bwrap") and execs != "0" and not loaded.get((process, execs))
                 if not is_loading and (process, execs) != ("0", "0"):  # that is inject, on its way to exec
-                    yield Call(key, program, name, int(second, 16), int(third, 16))
+                    yield Call(key, program, name, int(second, 16), int(third, 16), f"{program} {name} {site}")
 
     def allocations(self):
+        """The places they are made at, in their order."""
         with self.place() as place:
             self.prepare(place)
-            return int(self.without_memory(place, "0")[1])
+            sites = place.top / "sites"
+            self.without_memory(place, "0", ("setarch", "-R"), f"AIRLOCK_FAULT_SITES={sites}")
+            return sites.read_text().split()
 
-    def without_memory(self, place, number):
-        count = place.top / "count"
-        env = {**place.env, "LD_PRELOAD": self.tools.alloc, "AIRLOCK_FAULT_ALLOCATION": number,
-               "AIRLOCK_FAULT_COUNT": str(count)}
-        process = subprocess.Popen([self.tools.dynamic, *self.scenario.struck], cwd=place.project, env=env,
+    def without_memory(self, place, number, through=(), *variables):
+        process = subprocess.Popen([*through, "env", f"LD_PRELOAD={self.tools.alloc}", f"AIRLOCK_FAULT_ALLOCATION={number}",
+                                    *variables, self.tools.dynamic, *self.scenario.struck], cwd=place.project, env=place.env,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         hang = False
         try:
@@ -379,13 +385,11 @@ class Walk:
             process.kill()
             stdout, stderr = process.communicate()
             hang = True
-        calls = count.read_text() if count.exists() else "0"
-        count.unlink(missing_ok=True)
-        return Outcome(process.pid, process.returncode, stdout, stderr, True, [], hang), calls
+        return Outcome(process.pid, process.returncode, stdout, stderr, True, [], hang)
 
     def strike(self, place, case):
         if case.call == "allocation":
-            return self.without_memory(place, case.what)[0]
+            return self.without_memory(place, case.what)
         what = str(getattr(errno, case.what)) if case.what.startswith("E") else case.what
         return self.traced(place, "--strike", case.call, "--with", what)
 
@@ -526,11 +530,46 @@ def cases_of(walk, kinds, calls_like=None):
             if calls_like and not calls_like.search(f"{call.program} {call.name}"):
                 continue
             for what in faults_of(call, kinds):
-                yield Case(walk.name, call.key, what, f"{call.program} {call.name}")
+                yield Case(walk.name, call.key, what, f"{call.program} {call.name}", (call.site, what))
     if "allocations" in kinds:
-        for number in range(1, walk.allocations() + 1):
+        for number, site in enumerate(walk.allocations(), 1):
             for form in ("", "+"):
-                yield Case(walk.name, "allocation", f"{number}{form}", "allocation")
+                yield Case(walk.name, "allocation", f"{number}{form}", "allocation", (site, form))
+
+
+def first_and_last(cases):
+    """Of those from one place in the program."""
+    first, last = {}, {case.site: case for case in cases}
+    for case in cases:
+        first.setdefault(case.site, case)
+    return [case for case in cases if case in (first[case.site], last[case.site])]
+
+
+class Log:
+    """What came of which case, in a file that several walks may write, or nowhere."""
+
+    def __init__(self, path):
+        self.path = Path(path) if path else None
+
+    def lines(self):
+        text = self.path.read_text(encoding="utf-8") if self.path and self.path.exists() else ""
+        return [line.split("\t") for line in text.splitlines()]
+
+    def cases(self):
+        return {line[0] for line in self.lines()}
+
+    def sites(self, but_of):
+        """Places that were struck in other scenarios."""
+        return {line[2] for line in self.lines() if line[0].partition(":")[0] != but_of}
+
+    def add(self, case, word):
+        if self.path:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(f"{case}\t{word}\t{site_name(case)}\n")
+
+
+def site_name(case):
+    return " ".join(case.site)
 
 
 def judge(walk, case, again=True):
@@ -548,15 +587,19 @@ def judge_once(walk, case):
         return "FOUND", f"hangs: {late}"
 
 
-def walk_cases(walk, cases, told):
+def walk_cases(walk, cases, told, log=Log(None)):
     """Tries them all; returns how many came to what, and tells the findings."""
     words = Counter()
     for number, case in enumerate(cases):
+        if str(case) in log.cases():
+            continue
+        log.add(case, "begun")
         if number % PROGRESS == 0 and len(cases) > PROGRESS * 5:
             end = "\r" if sys.stderr.isatty() else "\n"
             print(f"{walk.name}: {number} of {len(cases)}", end=end, file=sys.stderr, flush=True)
         word, finding = judge(walk, case)
         words[word] += 1
+        log.add(case, word)
         if finding:
             told(f"FOUND {case} ({case.told}): {finding}")
     return words
@@ -573,13 +616,19 @@ def repeat(tools, text, keep):
 
 
 def walk_scenarios(tools, options):
-    found = 0
+    found, struck, log = 0, set(), Log(options.log)
     for name in options.scenario or SCENARIOS:
         walk = Walk(tools, name)
-        cases = list(cases_of(walk, options.only or KINDS, options.calls))[options.skip::options.every]
-        words = walk_cases(walk, cases, lambda text: print(text, flush=True))
+        cases = list(cases_of(walk, options.only or KINDS, options.calls))
+        print(f"{name}: {len(cases)} cases", flush=True)
+        if not options.each_time:
+            elsewhere = struck | log.sites(name)
+            cases = [case for case in first_and_last(cases) if site_name(case) not in elsewhere]
+            struck |= {site_name(case) for case in cases}
+        cases = cases[options.skip::options.every]
+        words = walk_cases(walk, cases, lambda text: print(text, flush=True), log)
         found += words["FOUND"]
-        print(f"{name}: {len(cases)} cases: " + ", ".join(f"{count} {word}" for word, count in words.most_common()), flush=True)
+        print(f"{name}: {len(cases)} of them tried: " + ", ".join(f"{count} {word}" for word, count in words.most_common()), flush=True)
     print(f"{found} findings")
     return 1 if found else 0
 
@@ -592,6 +641,8 @@ def main():
     parser.add_argument("--calls", type=re.compile)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--each-time", action="store_true")
+    parser.add_argument("--log")
     parser.add_argument("--case")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
