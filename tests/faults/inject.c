@@ -40,7 +40,7 @@
 #define MAX_FRAMES 48
 #define MAX_STACK (8 << 20)
 #define MAX_WRAPPER_WORDS 64 /* between the stack pointer and the return address of the wrapper that makes the call */
-#define REFUSED 120 /* our own exit status: tracing is not to be had */
+#define REFUSED 120	     /* our own exit status: tracing is not to be had */
 
 /* As the kernel gives it; libc 2.36 names it differently from the kernel's own header. */
 struct call_info {
