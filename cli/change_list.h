@@ -15,7 +15,7 @@
 
 struct change_item {
 	char *path, *root;	     /* exact bytes, not inert */
-	char *kind, *state, *reason; /* CONTRACT's words; reason may be NULL */
+	char *kind, *state, *reason; /* the words of the JSON; reason may be NULL */
 	char *shown; /* inert: as `airlock changes` shows the path; NULL before change_list_read_lines */
 	bool is_directory;
 };

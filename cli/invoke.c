@@ -151,7 +151,7 @@ static int make_settings(struct invocation *inv, struct airlock_error *err)
 	return rc < 0 ? rc : give_command(inv, err);
 }
 
-/* CONTRACT: a run exits as the table of codes says, everything else with 1, 2, 3 or 125. */
+/* A run exits as the table of codes says, everything else with 1, 2, 3 or 125. */
 static int exit_status(const struct command *c, int code)
 {
 	if (c->is_run || code == AIRLOCK_ERR_USAGE || code == AIRLOCK_ERR_CONFLICT)

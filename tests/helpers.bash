@@ -256,6 +256,11 @@ for key in sys.argv[2:]:
 print(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))' "$RAW_STDOUT" "$@"
 }
 
+# json EXPRESSION: of python, where d is the object on stdout
+json() {
+	python3 -I -c "import json,sys; d=json.load(open(sys.argv[1])); print(($1))" "$RAW_STDOUT"
+}
+
 # assert_json VALUE KEY...
 assert_json() {
 	local expected=$1 found

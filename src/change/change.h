@@ -131,7 +131,7 @@ const char *change_state_name(enum change_state state);
 enum change_type change_type_of(mode_t mode);
 struct change_stat change_stat_of(const struct stat *st);
 
-/* CONTRACT's "files" array into an open object, and the list for people, one line a path. */
+/* The "files" array of the JSON into an open object, and the list for people, one line a path. */
 struct json;
 void change_set_json(const struct change_set *set, struct json *j, const char *key);
 void change_set_text(const struct change_set *set, struct buf *out);

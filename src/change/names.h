@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The words of CONTRACT for the enumerations of change.h, in their order, NULL-terminated. */
+/* The words of reports and records for the enumerations of change.h, in their order, NULL-terminated. */
 #pragma once
 
 /* Why a change waits for another. */

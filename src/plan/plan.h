@@ -134,7 +134,7 @@ int plan_locate(const struct plan *p, const char *path, char **ret_host);
 const char *plan_mount_name(enum plan_mount_kind kind); /* "read", "write", "tmpfs", … */
 const char *plan_namespace_name(unsigned bit);		/* "user", … */
 
-/* For people, and the members of CONTRACT's explain object that a plan knows (into an open object). */
+/* For people, and the members of explain's JSON object that a plan knows (into an open object). */
 struct json;
 void plan_print_text(const struct plan *p, struct buf *out);
 void plan_print_json(const struct plan *p, struct json *j);

@@ -42,7 +42,7 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 		const struct supervise_result *result);
 void layers_done(struct session_layers *c);
 
-/* CONTRACT's word for the whole run. */
+/* The word of the report for the whole run. */
 const char *layers_state(const struct session_layers *c);
 
 /* Where journals and locks are. Owned by the caller; NULL on out of memory. */

@@ -7,7 +7,7 @@
 #include "session/host.h"
 #include "store/projects.h"
 
-/* The scanner's rule (MISSION 4.8), apart from all doing. */
+/* The scanner's rule, apart from all doing. */
 enum record_fate { RECORD_KEEP, RECORD_RETURNED, RECORD_REMOVE };
 enum record_fate records_decide(bool on_disk, bool is_deleted, bool has_backup);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A finished run as CONTRACT's JSON object, and as text for a model. */
+/* A finished run as a JSON object, and as text for a model. */
 #include "session/run.h"
 
 #include "base/json.h"

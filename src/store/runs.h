@@ -12,7 +12,7 @@ struct store_run {
 	const char *asked_by;
 	const char *working_dir;
 	int64_t started;
-	const char *status; /* CONTRACT's word, or "running" */
+	const char *status; /* the word of the result, or "running" */
 	int64_t exit_code;  /* -1: none yet */
 	const char *changes_state;
 	int64_t changes_count;

@@ -9,11 +9,6 @@ setup() {
 	STATE=$XDG_STATE_HOME/airlock
 }
 
-# json EXPRESSION: of the object on stdout, called d
-json() {
-	python3 -I -c "import json,sys; d=json.load(open(sys.argv[1])); print(($1))" "$RAW_STDOUT"
-}
-
 # last_run: its id
 last_run() {
 	find "$STATE/runs" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tail -1

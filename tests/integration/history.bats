@@ -9,11 +9,6 @@ setup() {
 	STATE=$XDG_STATE_HOME/airlock
 }
 
-# json EXPRESSION: of the object on stdout, called d
-json() {
-	python3 -I -c "import json,sys; d=json.load(open(sys.argv[1])); print(($1))" "$RAW_STDOUT"
-}
-
 @test "every run is in the log, newest first: applied, held, direct, failed, refused" {
 	"$AIRLOCK" run -c 'echo 1 >a'
 	"$AIRLOCK" run --hold -c 'echo 2 >b'

@@ -10,11 +10,6 @@ setup() {
 	TODAY=$(date +%y-%m-%d)
 }
 
-# json EXPRESSION: of the object on stdout, called d
-json() {
-	python3 -I -c "import json,sys; d=json.load(open(sys.argv[1])); print(($1))" "$RAW_STDOUT"
-}
-
 # record PATH FIELD: of the record in this project
 record() {
 	run_airlock files --json

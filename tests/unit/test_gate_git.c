@@ -1,37 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The gate on what git itself does: ordinary work is not held, what a hostile command lets it write is. */
-#include "twin_trees.h"
-
-#define RUNS "runs outside the sandbox: "
-#define LEADS "leads programs outside the sandbox astray: "
-
-static void judge(void)
-{
-	struct airlock_error err = {0};
-	assert_int_equal(gate_judge(t->set, NULL, &err), 0);
-}
-
-static void judge_layer(void)
-{
-	compare_layer();
-	judge();
-}
-
-static void assert_change(const char *path, const char *expected)
-{
-	const struct change *c = found(path);
-	bool ok = expected ? c->verdict == CHANGE_HOLD && c->reason && strcmp(c->reason, expected) == 0
-			   : c->verdict == CHANGE_APPLY && !c->reason;
-	if (!ok)
-		fail_msg("%s: %s, expected %s", path, c->reason ? c->reason : "applied",
-			 expected ? expected : "applied");
-}
-
-static int fresh(void **state)
-{
-	start_over();
-	return 0;
-}
+#include "gate_trees.h"
 
 /* Runs the commands in a copy of the live tree; nothing of what they changed may be held. */
 static void git_does(const char *commands)

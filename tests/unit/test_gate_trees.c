@@ -1,42 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The gate on whole situations: links, modes, repositories by content, several runs in a row. */
-#include "twin_trees.h"
+#include "gate_trees.h"
 
-#define RUNS "runs outside the sandbox: "
-#define LEADS "leads programs outside the sandbox astray: "
 #define STEERS "steers programs outside the sandbox: "
 #define LEAVES "leads out of the project: symbolic link"
-
-static const struct gate_rules *rules;
-
-static void judge(void)
-{
-	struct airlock_error err = {0};
-	assert_int_equal(gate_judge(t->set, rules, &err), 0);
-}
-
-static void judge_layer(void)
-{
-	compare_layer();
-	judge();
-}
-
-static void assert_change(const char *path, const char *expected)
-{
-	const struct change *c = found(path);
-	bool ok = expected ? c->verdict == CHANGE_HOLD && c->reason && strcmp(c->reason, expected) == 0
-			   : c->verdict == CHANGE_APPLY && !c->reason;
-	if (!ok)
-		fail_msg("%s: %s, expected %s", path, c->reason ? c->reason : "applied",
-			 expected ? expected : "applied");
-}
-
-static int fresh(void **state)
-{
-	start_over();
-	rules = NULL;
-	return 0;
-}
 
 /* ── Links ── */
 

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sandboxes started by a program whose other threads hold every lock of libc in turn: a child that took one of them after
  * clone would wait for ever. AIRLOCK_TEST_SANDBOXES says how many. */
-#include "tests.h"
-
-#include <airlock/airlock.h>
+#include "library_place.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define THREADS 8
 #ifdef __SANITIZE_ADDRESS__
@@ -21,31 +15,7 @@
 #define SANDBOXES 200
 #endif
 
-extern char **environ;
-
-static char place[64];
 static atomic_bool stop;
-
-static int make_place(void **state)
-{
-	char path[128];
-	(void)snprintf(place, sizeof place, "/var/tmp/airlock-threads.XXXXXX");
-	if (!mkdtemp(place))
-		return -1;
-	(void)snprintf(path, sizeof path, "%s/project", place);
-	(void)setenv("HOME", place, 1);
-	(void)unsetenv("XDG_STATE_HOME");
-	(void)unsetenv("XDG_DATA_HOME");
-	(void)unsetenv("XDG_CONFIG_HOME");
-	return mkdir(path, 0755) < 0 ? -1 : chdir(path);
-}
-
-static int remove_place(void **state)
-{
-	char command[160];
-	(void)snprintf(command, sizeof command, "chmod -R u+rwx %s && rm -rf %s", place, place);
-	return chdir("/") < 0 ? -1 : system(command);
-}
 
 /* Memory, streams, the time zone, the environment: each has a lock. */
 static void *be_busy(void *data)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sandboxes made in advance by a program that links the library: used once, and not at all when a child started now would
  * be another one than a child started then. What lies on the file system is in integration/mcp_warm.py. */
-#include "tests.h"
-
-#include <airlock/airlock.h>
+#include "library_place.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,41 +12,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define TRIES 5 /* something else on this machine, a mount for instance, may spoil what was prepared */
-
-extern char **environ;
-
-static char place[64];
-
-static int make_place(void **state)
-{
-	char path[128];
-	(void)snprintf(place, sizeof place, "/var/tmp/airlock-warm.XXXXXX");
-	if (!mkdtemp(place))
-		return -1;
-	(void)snprintf(path, sizeof path, "%s/project", place);
-	(void)setenv("HOME", place, 1);
-	(void)unsetenv("XDG_STATE_HOME");
-	(void)unsetenv("XDG_DATA_HOME");
-	(void)unsetenv("XDG_CONFIG_HOME");
-	return mkdir(path, 0755) < 0 ? -1 : chdir(path);
-}
-
-static int remove_place(void **state)
-{
-	char command[160];
-	(void)snprintf(command, sizeof command, "chmod -R u+rwx %s && rm -rf %s", place, place);
-	return chdir("/") < 0 ? -1 : system(command);
-}
 
 static struct airlock_job *job_for(const char *command, const char *option, const char *value)
 {
