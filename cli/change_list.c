@@ -9,40 +9,48 @@
 #include "output.h"
 
 /* A path that is not UTF-8 is exact only in its base64 form. */
-static char *read_path(const char *file, const char *key, const char *key_base64)
+static char *read_path(const char *value, const char *exact)
 {
-	const char *exact = json_read_member(file, key_base64);
-	return exact ? json_read_base64(exact) : json_read_string(json_read_member(file, key));
+	return exact ? json_read_base64(exact) : json_read_string(value);
 }
 
 static bool read_item(const char *file, struct change_item *ret)
 {
-	*ret = (struct change_item){.path = read_path(file, "path", "path_base64"),
-				    .root = read_path(file, "root", "root_base64"),
-				    .kind = json_read_string(json_read_member(file, "kind")),
-				    .state = json_read_string(json_read_member(file, "state")),
-				    .reason = json_read_string(json_read_member(file, "reason")),
-				    .is_directory = json_read_is(json_read_member(file, "type"), "directory")};
+	enum { PATH, PATH_EXACT, ROOT, ROOT_EXACT, KIND, TYPE, STATE, REASON, N };
+	static const char *const keys[N] = {"path", "path_base64", "root",  "root_base64",
+					    "kind", "type",	   "state", "reason"};
+	const char *v[N];
+	json_read_members(file, keys, N, v);
+	*ret = (struct change_item){.path = read_path(v[PATH], v[PATH_EXACT]),
+				    .root = read_path(v[ROOT], v[ROOT_EXACT]),
+				    .kind = json_read_string(v[KIND]),
+				    .state = json_read_string(v[STATE]),
+				    .reason = json_read_string(v[REASON]),
+				    .is_directory = json_read_is(v[TYPE], "directory")};
 	return ret->path && ret->root && ret->kind && ret->state;
 }
 
-static size_t count_files(const char *files)
+static bool add_item(struct change_list *l, size_t *cap, const char *file)
 {
-	size_t n = 0;
-	for (const char *f = json_read_first(files); f; f = json_read_next(f))
-		n++;
-	return n;
+	if (l->n == *cap) {
+		size_t more = *cap ? *cap * 2 : 16;
+		struct change_item *v = realloc(l->v, more * sizeof *v);
+		if (!v)
+			return false;
+		l->v = v;
+		*cap = more;
+	}
+	return read_item(file, &l->v[l->n++]);
 }
 
 int change_list_parse(const char *object, struct change_list *ret, struct airlock_error *err)
 {
-	const char *files = json_read_member(object, "files");
 	*ret = (struct change_list){.run = json_read_string(json_read_member(object, "run")),
-				    .is_direct = json_read_is(json_read_member(object, "state"), "direct"),
-				    .v = calloc(count_files(files) + 1, sizeof *ret->v)};
-	bool ok = ret->v;
-	for (const char *f = json_read_first(files); ok && f; f = json_read_next(f))
-		ok = read_item(f, &ret->v[ret->n++]);
+				    .is_direct = json_read_is(json_read_member(object, "state"), "direct")};
+	bool ok = true;
+	size_t cap = 0;
+	for (const char *f = json_read_first(json_read_member(object, "files")); ok && f; f = json_read_next(f))
+		ok = add_item(ret, &cap, f);
 	if (ok)
 		return 0;
 	change_list_done(ret);

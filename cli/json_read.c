@@ -9,7 +9,9 @@
 
 static const char *skip_space(const char *p)
 {
-	return p + strspn(p, " \t\r\n");
+	while (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')
+		p++;
+	return p;
 }
 
 /* p is at the opening quote. */
@@ -52,24 +54,39 @@ static bool key_is(const char *quoted, const char *key)
 	return strncmp(quoted + 1, key, len) == 0 && quoted[1 + len] == '"';
 }
 
-const char *json_read_member(const char *object, const char *key)
+void json_read_members(const char *object, const char *const *keys, size_t n, const char **ret)
 {
 	const char *p = object ? skip_space(object) : "";
+	size_t found = 0;
+	for (size_t i = 0; i < n; i++)
+		ret[i] = NULL;
 	if (*p != '{')
-		return NULL;
+		return;
 	for (p = skip_space(p + 1); *p == '"'; p = skip_space(p + 1)) {
 		const char *name = p;
 		p = skip_space(skip_string(p));
 		if (*p != ':')
-			return NULL;
+			return;
 		p = skip_space(p + 1);
-		if (key_is(name, key))
-			return p;
+		size_t i = 0;
+		while (i < n && (ret[i] || !key_is(name, keys[i])))
+			i++;
+		if (i < n) {
+			ret[i] = p;
+			if (++found == n)
+				return;
+		}
 		p = skip_space(skip_value(p));
 		if (*p != ',')
-			return NULL;
+			return;
 	}
-	return NULL;
+}
+
+const char *json_read_member(const char *object, const char *key)
+{
+	const char *value;
+	json_read_members(object, &key, 1, &value);
+	return value;
 }
 
 const char *json_read_first(const char *array)

@@ -15,8 +15,10 @@
 #include <stdio.h>
 
 const char *json_read_member(const char *object, const char *key); /* NULL: it has none, or is no object */
-const char *json_read_first(const char *array);			   /* its first element; NULL when it is empty */
-const char *json_read_next(const char *element);		   /* the one after it in the same array, or NULL */
+/* Several at once, which takes as long as finding the last of them. */
+void json_read_members(const char *object, const char *const *keys, size_t n, const char **ret);
+const char *json_read_first(const char *array);	 /* its first element; NULL when it is empty */
+const char *json_read_next(const char *element); /* the one after it in the same array, or NULL */
 
 /* The string's bytes, to be freed; NULL when it is no string, or out of memory. */
 char *json_read_string(const char *value);

@@ -50,18 +50,41 @@ void buf_addc(struct buf *b, char c)
 	buf_add(b, &c, 1);
 }
 
+/* Mostly what is printed fits into what is there already. */
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
 	va_copy(again, ap);
-	int need = vsnprintf(NULL, 0, fmt, ap);
+	size_t room = b->failed ? 0 : b->cap - b->len;
+	int need = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
 	if (need < 0)
 		b->failed = true;
+	else if ((size_t)need < room)
+		b->len += (size_t)need;
 	else if (reserve(b, (size_t)need)) {
 		(void)vsnprintf(b->data + b->len, (size_t)need + 1, fmt, again);
 		b->len += (size_t)need;
 	}
+	if (b->failed && room)
+		b->data[b->len] = '\0';
 	va_end(again);
+}
+
+void buf_add_unsigned(struct buf *b, uint64_t n, unsigned base)
+{
+	char digits[64];
+	size_t at = sizeof digits;
+	do
+		digits[--at] = (char)('0' + n % base);
+	while (n /= base);
+	buf_add(b, digits + at, sizeof digits - at);
+}
+
+void buf_add_signed(struct buf *b, int64_t n)
+{
+	if (n < 0)
+		buf_addc(b, '-');
+	buf_add_unsigned(b, n < 0 ? 0 - (uint64_t)n : (uint64_t)n, 10);
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)

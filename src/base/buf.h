@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf {
 	char *data; /* always NUL-terminated once anything was added; may be NULL when empty */
@@ -30,6 +31,9 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) AL_PRINTF(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) AL_PRINTF(2, 0);
+/* For what is written a thousand times: printf takes ten times as long for a number. */
+void buf_add_unsigned(struct buf *b, uint64_t n, unsigned base); /* base 2 to 10 */
+void buf_add_signed(struct buf *b, int64_t n);
 void buf_reset(struct buf *b);		  /* empties, keeps the memory */
 void buf_done(struct buf *b);		  /* frees */
 char *buf_take(struct buf *b);		  /* the string, owned by the caller; NULL when failed; "" when empty */

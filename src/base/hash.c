@@ -41,22 +41,30 @@ static void make_schedule(uint32_t w[64], const unsigned char block[BLOCK])
 	}
 }
 
-/* v[0..7] are a..h of the standard. */
+/* One round, on variables of which each caller names the next one first: so that nothing is moved. */
+static inline void do_round(const uint32_t v[8], unsigned at, uint32_t *d, uint32_t *h, uint32_t added)
+{
+	uint32_t a = v[at], b = v[(at + 1) % 8], c = v[(at + 2) % 8];
+	uint32_t e = v[(at + 4) % 8], f = v[(at + 5) % 8], g = v[(at + 6) % 8];
+	uint32_t s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+	uint32_t t1 = *h + s1 + (g ^ (e & (f ^ g))) + added;
+	uint32_t s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+	*d += t1;
+	*h = t1 + s0 + ((a & b) | (c & (a | b)));
+}
+
+/* v[0..7] are a..h of the standard; after a round they are called by the names before. */
 static void compress(uint32_t state[8], const unsigned char block[BLOCK])
 {
 	uint32_t w[64], v[8];
 	make_schedule(w, block);
 	memcpy(v, state, sizeof v);
-	for (size_t i = 0; i < 64; i++) {
-		uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
-		uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-		uint32_t t1 = v[7] + s1 + choice + round_constants[i] + w[i];
-		uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
-		uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-		memmove(v + 1, v, 7 * sizeof v[0]);
-		v[4] += t1;
-		v[0] = t1 + s0 + majority;
-	}
+	for (size_t i = 0; i < 64; i += 8)
+#pragma GCC unroll 8
+		for (unsigned k = 0; k < 8; k++) {
+			unsigned at = (8 - k) % 8; /* where a is by now */
+			do_round(v, at, &v[(at + 3) % 8], &v[(at + 7) % 8], round_constants[i + k] + w[i + k]);
+		}
 	for (size_t i = 0; i < 8; i++)
 		state[i] += v[i];
 }

@@ -15,9 +15,26 @@ struct json json_begin(struct buf *out, bool pretty)
 	return j;
 }
 
+/* Nothing in it needs another spelling: so it is with almost every string. */
+static bool is_plain(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			return false;
+	}
+	return true;
+}
+
 static void add_quoted(struct buf *out, const char *s, size_t n)
 {
 	struct buf clean = BUF_INIT;
+	if (is_plain(s, n)) {
+		buf_addc(out, '"');
+		buf_add(out, s, n);
+		buf_addc(out, '"');
+		return;
+	}
 	text_add_utf8(&clean, s, n);
 	buf_addc(out, '"');
 	size_t plain = 0;
@@ -120,7 +137,7 @@ void json_string(struct json *j, const char *key, const char *value)
 void json_int(struct json *j, const char *key, int64_t value)
 {
 	start_value(j, key);
-	buf_printf(j->out, "%" PRId64, value);
+	buf_add_signed(j->out, value);
 }
 
 void json_ms(struct json *j, const char *key, int64_t microseconds)

@@ -59,8 +59,10 @@ static void look_at_result(const struct apply_tx *tx, struct apply_op *op)
 int apply_forward(struct apply_tx *tx, int *ret_errno, struct airlock_error *err)
 {
 	int rc = dirs_open(tx, tx->recovering, err);
+	apply_forget_nearby(tx);
 	for (size_t i = 0; rc == 0 && i < tx->n_ops; i++)
 		rc = forward_one(tx, &tx->ops[i], ret_errno, err);
+	apply_forget_nearby(tx);
 	for (size_t i = 0; rc == 0 && i < tx->n_ops; i++)
 		look_at_result(tx, &tx->ops[i]);
 	return rc < 0 ? rc : dirs_finish(tx, true, err);
@@ -68,6 +70,7 @@ int apply_forward(struct apply_tx *tx, int *ret_errno, struct airlock_error *err
 
 int apply_complete(struct apply_tx *tx, struct airlock_error *err)
 {
+	apply_forget_nearby(tx);
 	for (size_t i = 0; i < tx->n_ops; i++) {
 		struct apply_op *op = &tx->ops[i];
 		int rc = op->left ? step_unstage(tx, op) : step_retire(tx, op);
@@ -82,6 +85,7 @@ int apply_complete(struct apply_tx *tx, struct airlock_error *err)
 /* Durable before the journal goes: what it knows about must not come back without it. */
 int apply_abandon(struct apply_tx *tx, struct airlock_error *err)
 {
+	apply_forget_nearby(tx);
 	int rc = stage_clear(tx, err);
 	int modes = dirs_finish(tx, false, err);
 	int roots = dirs_finish_staged_roots(tx, false, err);
@@ -93,6 +97,7 @@ int apply_abandon(struct apply_tx *tx, struct airlock_error *err)
 int apply_roll_back(struct apply_tx *tx, struct airlock_error *err)
 {
 	int failed = dirs_open(tx, true, err);
+	apply_forget_nearby(tx);
 	for (size_t i = tx->n_ops; i-- > 0;) {
 		struct apply_op *op = &tx->ops[i];
 		int rc = step_revert(tx, op);

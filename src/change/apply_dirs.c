@@ -156,7 +156,7 @@ static int look_twin(const struct apply_tx *tx, struct apply_dir *d)
 	int rc = fs_stat_beneath(tx->roots[d->root].upper_fd, d->path, &st);
 	if (rc == -EACCES) { /* the layer's modes are ours to open */
 		const char *name;
-		_cleanup_close_ int dir = apply_layer_parent(tx, d->root, d->path, &name);
+		int dir = apply_layer_parent(tx, d->root, d->path, &name);
 		rc = dir < 0 ? dir : fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 	}
 	if (rc == 0 && S_ISDIR(st.st_mode))

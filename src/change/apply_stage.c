@@ -113,7 +113,7 @@ static int staging_mode(const struct apply_op *op)
 static int copy_from_layer(const struct apply_tx *tx, const struct apply_op *op, struct transfer_place to)
 {
 	struct transfer_place from;
-	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &from.name);
+	int dir = apply_layer_parent(tx, op->root, op->path, &from.name);
 	from.dirfd = dir;
 	return dir < 0 ? dir : transfer_copy(from, to, staging_mode(op));
 }
@@ -121,7 +121,7 @@ static int copy_from_layer(const struct apply_tx *tx, const struct apply_op *op,
 static int copy_from_live(const struct apply_tx *tx, const struct apply_op *op, struct transfer_place to)
 {
 	struct transfer_place from;
-	_cleanup_close_ int dir = fs_open_parent(tx->roots[op->root].live_fd, op->path, &from.name);
+	int dir = apply_live_parent(tx, op->root, op->path, &from.name);
 	from.dirfd = dir;
 	return dir < 0 ? dir : transfer_copy(from, to, -1);
 }
@@ -183,7 +183,7 @@ static int stage_apply(struct apply_tx *tx, struct apply_op *op)
 	struct apply_root *r = &tx->roots[op->root];
 	struct apply_name slot = apply_slot_name(op->slot);
 	struct transfer_place stage = {r->stage_fd, slot.text}, before = {tx->before_fd, slot.text};
-	int rc = free_slot(tx, op);
+	int rc = tx->slots_are_free ? 0 : free_slot(tx, op);
 	if (rc < 0)
 		return rc;
 	if (op->step == APPLY_META || (r->copy && takes(op))) {
@@ -212,7 +212,7 @@ static int fill_layer(struct apply_tx *tx, const struct apply_op *op)
 {
 	struct change_stat there;
 	const char *name;
-	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	int dir = apply_layer_parent(tx, op->root, op->path, &name);
 	int rc = dir < 0 ? dir : apply_stat_at(dir, name, &there);
 	if (rc < 0 || there.type != CHANGE_NOTHING)
 		return rc;
@@ -252,7 +252,7 @@ static bool is_layer_file(const struct apply_tx *tx, const struct apply_op *op)
 static int sync_file(const struct apply_tx *tx, const struct apply_op *op)
 {
 	const char *name;
-	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	int dir = apply_layer_parent(tx, op->root, op->path, &name);
 	_cleanup_close_ int fd = dir < 0 ? dir : upper_open_file(dir, name);
 	return fd < 0 ? fd : fsync(fd) < 0 ? -errno : 0;
 }
@@ -276,6 +276,8 @@ static int sync_data(struct apply_tx *tx, struct airlock_error *err)
 
 int stage_all(struct apply_tx *tx, struct airlock_error *err)
 {
+	apply_forget_nearby(tx);
+	tx->slots_are_free = !tx->undo && apply_is_empty_dir(tx->run_fd, "before") > 0;
 	for (size_t i = 0; i < tx->n_ops; i++) {
 		struct apply_op *op = &tx->ops[i];
 		if (op->step == APPLY_NONE)

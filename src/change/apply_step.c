@@ -19,7 +19,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-/* The two ends of a step. */
+/* The two ends of a step; the descriptors are borrowed. */
 struct ends {
 	int live_dir;
 	const char *live_name;
@@ -27,17 +27,12 @@ struct ends {
 	struct apply_name stage_name;
 };
 
-static void ends_done(struct ends *e)
-{
-	base_closep(&e->live_dir);
-}
-
 /* STEP_FOREIGN when the way to the live path is not the one any more that was planned with. */
 static int find_ends(const struct apply_tx *tx, const struct apply_op *op, struct ends *e)
 {
 	e->stage_dir = tx->roots[op->root].stage_fd;
 	e->stage_name = apply_slot_name(op->slot);
-	e->live_dir = fs_open_parent(tx->roots[op->root].live_fd, op->path, &e->live_name);
+	e->live_dir = apply_live_parent(tx, op->root, op->path, &e->live_name);
 	if (e->live_dir == -ENOENT || e->live_dir == -ENOTDIR || e->live_dir == -ELOOP)
 		return STEP_FOREIGN;
 	return e->live_dir < 0 ? e->live_dir : 0;
@@ -88,31 +83,35 @@ static bool is_fetched_from_layer(const struct apply_tx *tx, const struct apply_
 	return !tx->undo && !tx->roots[op->root].copy && op->want.type != CHANGE_DIRECTORY;
 }
 
-static int fetch_from(int dir, const char *name, const struct apply_op *op, const struct ends *e)
+/* stage: what lies there afterwards. */
+static int fetch_from(int dir, const char *name, const struct apply_op *op, const struct ends *e,
+		      struct change_stat *stage)
 {
-	_cleanup_close_ int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	if (fd < 0)
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
 	if (st.st_ino != op->staged)
 		return 0;
-	int rc = transfer_clean(fd, op->want.mode);
+	int rc = transfer_clean((struct transfer_place){dir, name}, &st, op->want.mode);
 	if (rc < 0)
 		return rc;
-	return renameat2(dir, name, e->stage_dir, e->stage_name.text, RENAME_NOREPLACE) < 0 ? -errno : 0;
+	if (renameat2(dir, name, e->stage_dir, e->stage_name.text, RENAME_NOREPLACE) < 0)
+		return -errno;
+	*stage = change_stat_of(&st);
+	return 0;
 }
 
+/* The first time, stage_all has seen to it that the slot is free. */
 static int fetch(const struct apply_tx *tx, const struct apply_op *op, const struct ends *e, struct change_stat *stage)
 {
 	const char *name;
-	int rc = look_stage(e, stage);
-	if (rc < 0 || stage->type != CHANGE_NOTHING || !is_fetched_from_layer(tx, op))
+	bool from_layer = is_fetched_from_layer(tx, op);
+	*stage = (struct change_stat){0};
+	int rc = tx->recovering || !from_layer ? look_stage(e, stage) : 0;
+	if (rc < 0 || stage->type != CHANGE_NOTHING || !from_layer)
 		return rc;
-	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
-	rc = dir < 0 ? dir : fetch_from(dir, name, op, e);
-	return rc < 0 ? rc : look_stage(e, stage);
+	int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	return dir < 0 ? dir : fetch_from(dir, name, op, e, stage);
 }
 
 /* A directory that lay in a slot has the mode it had when it was live; we must be able to move it. */
@@ -137,19 +136,21 @@ static int forward_install(struct apply_tx *tx, struct apply_op *op, const struc
 
 /* ── Taking ── */
 
-/* What came out must be what was looked at, a directory with nothing in it that came in meanwhile. 1: it is. */
-static int is_right_catch(const struct apply_op *op, const struct ends *e)
+/* What came out must be what was looked at, a directory with nothing in it that came in meanwhile. 1: it is. The ctime of a
+ * file with other names changes again when those go. */
+static int is_right_catch(struct apply_op *op, const struct ends *e)
 {
 	struct change_stat caught;
 	int rc = look_stage(e, &caught);
 	if (rc < 0 || !is_as_planned(&caught, &op->old, true))
 		return rc < 0 ? rc : 0;
+	op->caught_ns = caught.type == CHANGE_DIRECTORY || caught.links > 1 ? 0 : caught.ctime_ns;
 	if (caught.type != CHANGE_DIRECTORY || op->full)
 		return 1;
 	return apply_is_empty_dir(e->stage_dir, e->stage_name.text);
 }
 
-static int after_catch(const struct apply_op *op, const struct ends *e, int (*undo)(const struct ends *))
+static int after_catch(struct apply_op *op, const struct ends *e, int (*undo)(const struct ends *))
 {
 	int right = is_right_catch(op, e);
 	if (right > 0)
@@ -178,7 +179,7 @@ static int exchange_directory(const struct ends *e)
 	return rc == -EEXIST ? STEP_FOREIGN : rc;
 }
 
-static int exchange_planned(const struct apply_tx *tx, const struct apply_op *op, const struct ends *e)
+static int exchange_planned(const struct apply_tx *tx, struct apply_op *op, const struct ends *e)
 {
 	int rc = exchange(e);
 	if (rc == -EXDEV && can_be_made_again(tx, op))
@@ -208,7 +209,7 @@ static bool is_home_again(const struct apply_tx *tx, const struct apply_op *op)
 {
 	struct change_stat st = {0};
 	const char *name;
-	_cleanup_close_ int dir = tx->undo ? apply_layer_parent(tx, op->root, op->path, &name) : -ENOENT;
+	int dir = tx->undo ? apply_layer_parent(tx, op->root, op->path, &name) : -ENOENT;
 	return dir >= 0 && apply_stat_at(dir, name, &st) == 0 && st.inode == op->old.inode;
 }
 
@@ -253,7 +254,7 @@ static int set_meta(struct apply_tx *tx, struct apply_op *op, const struct ends 
 	const char *name;
 	if (new == tx->undo)
 		return xattrs_like(op, e, tx->before_fd, e->stage_name.text);
-	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	int dir = apply_layer_parent(tx, op->root, op->path, &name);
 	return dir < 0 ? dir : xattrs_like(op, e, dir, name);
 }
 
@@ -271,7 +272,7 @@ static bool is_waiting(const struct apply_tx *tx, const struct apply_op *op, con
 	const char *name;
 	if (look_stage(e, &st) < 0 || st.inode == op->staged || !is_fetched_from_layer(tx, op))
 		return st.inode == op->staged;
-	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	int dir = apply_layer_parent(tx, op->root, op->path, &name);
 	return dir >= 0 && apply_stat_at(dir, name, &st) == 0 && st.inode == op->staged;
 }
 
@@ -286,7 +287,7 @@ static int forward_without_directory(const struct apply_tx *tx, const struct app
 
 int step_forward(struct apply_tx *tx, struct apply_op *op)
 {
-	_cleanup_(ends_done) struct ends e = {.live_dir = -EBADF};
+	struct ends e;
 	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
 	if (rc != 0)
 		return rc == STEP_FOREIGN ? forward_without_directory(tx, op, &e) : rc;
@@ -359,7 +360,7 @@ static int revert_remove(struct apply_tx *tx, struct apply_op *op, const struct 
 
 int step_revert(struct apply_tx *tx, struct apply_op *op)
 {
-	_cleanup_(ends_done) struct ends e = {.live_dir = -EBADF};
+	struct ends e;
 	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
 	if (rc != 0)
 		return rc == STEP_FOREIGN && op->step == APPLY_INSTALL ? 0 : rc; /* its directory never came */
@@ -383,7 +384,7 @@ int step_revert(struct apply_tx *tx, struct apply_op *op)
 static int stage_to_layer(struct apply_tx *tx, const struct apply_op *op, unsigned flags)
 {
 	const char *name;
-	_cleanup_close_ int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	int dir = apply_layer_parent(tx, op->root, op->path, &name);
 	if (dir < 0)
 		return dir;
 	struct apply_name slot = apply_slot_name(op->slot);

@@ -14,8 +14,23 @@
 #include <string.h>
 #include <time.h>
 
+static void nearby_done(struct apply_nearby *n)
+{
+	base_freep(&n->dir);
+	base_closep(&n->fd);
+}
+
+void apply_forget_nearby(struct apply_tx *tx)
+{
+	for (size_t i = 0; i < tx->n_roots; i++) {
+		nearby_done(&tx->roots[i].live_near);
+		nearby_done(&tx->roots[i].layer_near);
+	}
+}
+
 void apply_tx_done(struct apply_tx *tx)
 {
+	apply_forget_nearby(tx);
 	for (size_t i = 0; i < tx->n_ops; i++)
 		free(tx->ops[i].path);
 	for (size_t i = 0; i < tx->n_dirs; i++)
@@ -53,6 +68,7 @@ int apply_tx_add_root(struct apply_tx *tx, const struct apply_root *root)
 	v[tx->n_roots].path = path;
 	v[tx->n_roots].upper = upper;
 	v[tx->n_roots].live_fd = v[tx->n_roots].upper_fd = v[tx->n_roots].stage_fd = -EBADF;
+	v[tx->n_roots].live_near = v[tx->n_roots].layer_near = (struct apply_nearby){.fd = -EBADF};
 	tx->n_roots++;
 	return 0;
 }
@@ -222,12 +238,47 @@ static int make_usable(int fd)
 	return (st.st_mode & 0700) == 0700 ? 0 : apply_chmod_fd(fd, (uint32_t)st.st_mode | 0700);
 }
 
+/* The name when path is in the directory that is known; NULL when it is in another. */
+static const char *name_in(const struct apply_nearby *n, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+	if (!n->dir || strncmp(n->dir, path, len) != 0 || n->dir[len] != '\0')
+		return NULL;
+	return slash ? slash + 1 : path;
+}
+
+/* Takes fd, also on failure. */
+static int remember(struct apply_nearby *n, const char *path, const char *name, int fd)
+{
+	nearby_done(n);
+	n->fd = fd;
+	n->dir = strndup(path, name > path ? (size_t)(name - path) - 1 : 0);
+	if (n->dir)
+		return n->fd;
+	nearby_done(n);
+	return -ENOMEM;
+}
+
+int apply_live_parent(const struct apply_tx *tx, size_t root, const char *path, const char **ret_name)
+{
+	struct apply_root *r = &tx->roots[root];
+	*ret_name = name_in(&r->live_near, path);
+	if (*ret_name)
+		return r->live_near.fd;
+	int fd = fs_open_parent(r->live_fd, path, ret_name);
+	return fd < 0 ? fd : remember(&r->live_near, path, *ret_name, fd);
+}
+
 int apply_layer_parent(const struct apply_tx *tx, size_t root, const char *path, const char **ret_name)
 {
-	int upper = tx->roots[root].upper_fd;
-	_cleanup_close_ int fd = upper_open_parent(upper, path, ret_name);
+	struct apply_root *r = &tx->roots[root];
+	*ret_name = name_in(&r->layer_near, path);
+	if (*ret_name)
+		return r->layer_near.fd;
+	_cleanup_close_ int fd = upper_open_parent(r->upper_fd, path, ret_name);
 	int rc = fd < 0 ? fd : make_usable(fd);
-	return rc < 0 ? rc : TAKE_FD(fd);
+	return rc < 0 ? rc : remember(&r->layer_near, path, *ret_name, TAKE_FD(fd));
 }
 
 int apply_is_empty_dir(int dirfd, const char *name)

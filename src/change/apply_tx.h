@@ -34,6 +34,7 @@ struct apply_op {
 	uint64_t staged; /* inode of what is to become live; 0: nothing is */
 	struct change_stat old, want;
 	struct change_stat came; /* what is live when all steps are done; its directory may be closed afterwards */
+	int64_t caught_ns;	 /* ctime of what the step has put into the stage; 0: not looked at */
 	char *path;
 };
 
@@ -51,12 +52,21 @@ struct apply_dir {
 	bool staged; /* while planning: a root in which nothing but our stage directory comes and goes */
 };
 
+/* The directory that was reached last. Paths come sorted, so mostly it is the next one's as well; and whatever is done to a
+ * directory itself is done from its parent, which takes its place here. Kept through one pass over the operations only: the
+ * live tree is anybody's. */
+struct apply_nearby {
+	char *dir; /* its path; NULL: none */
+	int fd;
+};
+
 struct apply_root {
 	char *path, *upper;
 	uint64_t device, inode;
 	bool copy; /* the run's directory is on another file system */
 	int live_fd, upper_fd;
 	int stage_fd; /* before/, or our directory in the root */
+	struct apply_nearby live_near, layer_near;
 };
 
 struct apply_tx {
@@ -70,6 +80,7 @@ struct apply_tx {
 	struct apply_dir *dirs; /* sorted, parents first */
 	size_t n_dirs, cap_dirs;
 	size_t n_left;
+	bool slots_are_free; /* before/ was empty when we began */
 	struct strs *notes;
 	struct returns *known;		 /* borrowed */
 	const struct apply_tx *unlocked; /* its dirs are open now, with the modes they had before; borrowed */
@@ -101,9 +112,12 @@ struct apply_name apply_slot_name(uint64_t slot);
 struct apply_name apply_kept_name(const struct apply_op *op); /* where theirs is set aside */
 /* lstat of one component: inode, or 0 when nothing is there; -errno otherwise. */
 int apply_stat_at(int dirfd, const char *name, struct change_stat *ret);
-/* The layer's directory that holds path, made writable for us if need be: modes in the layer are in the record. */
+/* The directory that holds path: a descriptor that is ours until the next call, or -errno. */
+int apply_live_parent(const struct apply_tx *tx, size_t root, const char *path, const char **ret_name);
+/* The layer's, made writable for us if need be: modes in the layer are in the record. */
 int apply_layer_parent(const struct apply_tx *tx, size_t root, const char *path, const char **ret_name);
-int apply_chmod_fd(int fd, uint32_t mode); /* also O_PATH */
+void apply_forget_nearby(struct apply_tx *tx); /* what follows reaches every directory anew */
+int apply_chmod_fd(int fd, uint32_t mode);     /* also O_PATH */
 int apply_set_mtime_fd(int fd, int64_t mtime_ns);
 int apply_is_empty_dir(int dirfd, const char *name); /* 1, 0 or -errno */
 

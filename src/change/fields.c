@@ -3,7 +3,6 @@
 
 #include "change/names.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,12 +18,28 @@ void fields_add_string(struct buf *b, const char *s)
 	buf_addc(b, ' ');
 	if (!s)
 		buf_addc(b, '-');
-	for (size_t i = 0; s && s[i]; i++) {
-		if (is_plain(s, i))
-			buf_addc(b, s[i]);
+	for (size_t i = 0; s && s[i];) {
+		size_t plain = 0;
+		while (s[i + plain] && is_plain(s, i + plain))
+			plain++;
+		if (plain > 0)
+			buf_add(b, s + i, plain);
 		else
 			buf_printf(b, "%%%02X", (unsigned char)s[i]);
+		i += plain ? plain : 1;
 	}
+}
+
+void fields_add_number(struct buf *b, uint64_t n)
+{
+	buf_addc(b, ' ');
+	buf_add_unsigned(b, n, 10);
+}
+
+void fields_add_signed(struct buf *b, int64_t n)
+{
+	buf_addc(b, ' ');
+	buf_add_signed(b, n);
 }
 
 struct fields fields_of(const char *line, size_t len)
@@ -188,8 +203,15 @@ int fields_take_string(struct fields *f, char **ret)
 
 void fields_add_stat(struct buf *b, const struct change_stat *s)
 {
-	buf_printf(b, " %s %o %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, change_type_name(s->type),
-		   s->mode, s->size, s->inode, s->links, s->mtime_ns, s->ctime_ns);
+	buf_addc(b, ' ');
+	buf_adds(b, change_type_name(s->type));
+	buf_addc(b, ' ');
+	buf_add_unsigned(b, s->mode, 8);
+	fields_add_number(b, s->size);
+	fields_add_number(b, s->inode);
+	fields_add_number(b, s->links);
+	fields_add_signed(b, s->mtime_ns);
+	fields_add_signed(b, s->ctime_ns);
 }
 
 int fields_take_stat(struct fields *f, struct change_stat *ret)

@@ -22,6 +22,8 @@ struct fields {
 };
 
 void fields_add_string(struct buf *b, const char *s); /* with a space before it */
+void fields_add_number(struct buf *b, uint64_t n);
+void fields_add_signed(struct buf *b, int64_t n);
 void fields_add_stat(struct buf *b, const struct change_stat *s);
 
 struct fields fields_of(const char *line, size_t len);

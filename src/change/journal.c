@@ -161,9 +161,14 @@ void journal_add_head(struct journal *j, const struct apply_tx *tx)
 
 static void add_op(struct buf *b, const struct apply_op *op)
 {
-	buf_printf(b, "op %s %zu %zu ", step_names[op->step], op->root, op->change);
+	buf_adds(b, "op ");
+	buf_adds(b, step_names[op->step]);
+	fields_add_number(b, op->root);
+	fields_add_number(b, op->change);
+	buf_addc(b, ' ');
 	add_flags(b, "rfu", (bool[]){op->from, op->foreign, op->full});
-	buf_printf(b, " %" PRIu64 " %" PRIu64, op->slot, op->staged);
+	fields_add_number(b, op->slot);
+	fields_add_number(b, op->staged);
 	fields_add_stat(b, &op->old);
 	fields_add_stat(b, &op->want);
 	fields_add_string(b, op->path);

@@ -31,15 +31,14 @@ struct plan {
 
 int ops_look_live(const struct apply_tx *tx, size_t root, const char *path, struct change_stat *ret)
 {
-	struct stat st;
+	const char *name;
 	*ret = (struct change_stat){0};
-	int rc = fs_stat_beneath(tx->roots[root].live_fd, path, &st);
+	int dir = apply_live_parent(tx, root, path, &name);
+	int rc = dir < 0 ? dir : apply_stat_at(dir, name, ret);
 	if (rc == -ENOENT || rc == -ENOTDIR || rc == -ELOOP)
 		return 0;
-	if (rc == 0) {
-		*ret = change_stat_of(&st);
+	if (rc == 0 && ret->type != CHANGE_NOTHING)
 		ret->mode = dirs_mode(tx, root, path, ret->mode);
-	}
 	return rc;
 }
 
@@ -54,7 +53,7 @@ static uint32_t applied_mode(const struct change *c)
 static int look_layer(struct plan *p, const struct change *c, struct change_stat *ret)
 {
 	const char *name;
-	_cleanup_close_ int dir = apply_layer_parent(p->tx, c->root, c->path, &name);
+	int dir = apply_layer_parent(p->tx, c->root, c->path, &name);
 	int rc = dir < 0 ? dir : apply_stat_at(dir, name, ret);
 	if (rc < 0 && rc != -ENOENT && rc != -ENOTDIR)
 		return apply_error(p->err, rc, "lstat", p->tx, c->root, c->path);
@@ -385,6 +384,7 @@ static int plan_all(struct plan *p)
 int ops_plan(struct apply_tx *tx, struct change_set *set, const bool *selected, struct airlock_error *err)
 {
 	struct plan p = {.tx = tx, .set = set, .selected = selected, .err = err};
+	apply_forget_nearby(tx);
 	int rc = plan_all(&p);
 	free(p.by_path);
 	return rc;

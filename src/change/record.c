@@ -61,8 +61,15 @@ static void add_flags(struct buf *b, const struct change *c)
 
 static void add_change(struct buf *b, const struct change *c)
 {
-	buf_printf(b, "change %zu %s %s %s %s ", c->root, change_kind_name(c->kind), change_type_name(c->type),
-		   change_verdict_names[c->verdict], change_state_name(c->state));
+	const char *const words[] = {change_kind_name(c->kind), change_type_name(c->type),
+				     change_verdict_names[c->verdict], change_state_name(c->state)};
+	buf_adds(b, "change");
+	fields_add_number(b, c->root);
+	for (size_t i = 0; i < AL_ARRAY_LEN(words); i++) {
+		buf_addc(b, ' ');
+		buf_adds(b, words[i]);
+	}
+	buf_addc(b, ' ');
 	add_flags(b, c);
 	fields_add_string(b, c->path);
 	fields_add_string(b, c->from);
@@ -92,14 +99,25 @@ static void add_head(struct buf *b, const struct change_set *set)
 static void add_applied(struct buf *b, const struct change_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].slot)
-			buf_printf(b, "slot %zu %" PRIu64 "\n", i, set->v[i].slot);
+		if (set->v[i].slot) {
+			buf_adds(b, "slot");
+			fields_add_number(b, i);
+			fields_add_number(b, set->v[i].slot);
+			buf_addc(b, '\n');
+		}
 	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].image_ns)
-			buf_printf(b, "image %zu %" PRId64 "\n", i, set->v[i].image_ns);
+		if (set->v[i].image_ns) {
+			buf_adds(b, "image");
+			fields_add_number(b, i);
+			fields_add_signed(b, set->v[i].image_ns);
+			buf_addc(b, '\n');
+		}
 	for (size_t i = 0; i < set->n_dirs; i++) {
 		const struct change_dir *d = &set->dirs[i];
-		buf_printf(b, "dir %zu %" PRId64 " %" PRId64, d->root, d->without_ns, d->with_ns);
+		buf_adds(b, "dir");
+		fields_add_number(b, d->root);
+		fields_add_signed(b, d->without_ns);
+		fields_add_signed(b, d->with_ns);
 		fields_add_string(b, d->path);
 		buf_addc(b, '\n');
 	}

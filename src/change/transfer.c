@@ -112,31 +112,44 @@ int transfer_xattrs(int from_fd, int to_fd)
 }
 
 /* Capabilities of a file are what setuid is, in other words. */
-static int drop_capabilities(int fd)
+static bool is_unfit(const char *attribute, const struct stat *st)
 {
-	int rc = xattrs_remove(fd, NULL, "security.capability");
-	return rc == -ENODATA || rc == -EOPNOTSUPP ? 0 : rc;
+	return upper_owns_xattr(attribute) || (S_ISREG(st->st_mode) && strcmp(attribute, "security.capability") == 0);
 }
 
-static bool has_capabilities(int fd)
+static int remove_unfit(struct transfer_place at, const struct stat *st, const struct buf *names)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < names->len; i += strlen(names->data + i) + 1) {
+		if (!is_unfit(names->data + i, st))
+			continue;
+		rc = xattrs_remove(at.dirfd, at.name, names->data + i);
+		rc = rc == -ENODATA || rc == -EOPNOTSUPP ? 0 : rc;
+	}
+	return rc;
+}
+
+static int chmod_entry(struct transfer_place at, uint32_t mode)
+{
+	_cleanup_close_ int fd = openat(at.dirfd, at.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 || chmod(proc_path(fd).text, mode & 07777) < 0 ? -errno : 0;
+}
+
+int transfer_clean(struct transfer_place at, const struct stat *st, uint32_t mode)
 {
 	_cleanup_buf_ struct buf names = BUF_INIT;
-	return xattrs_list(fd, NULL, &names) == 0 && has_name(&names, "security.capability");
-}
-
-int transfer_clean(int fd, uint32_t mode)
-{
-	struct stat st;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	int rc = S_ISLNK(st.st_mode) ? 0 : upper_strip_xattrs(fd);
-	if (rc < 0 || !S_ISREG(st.st_mode))
-		return rc < 0 ? rc : 0;
-	if (has_capabilities(fd) && (rc = drop_capabilities(fd)) < 0)
+	uint32_t now = st->st_mode & 07777;
+	int rc = S_ISLNK(st->st_mode) ? 0 : xattrs_list(at.dirfd, at.name, &names);
+	rc = rc < 0 ? rc : remove_unfit(at, st, &names);
+	if (rc == -EACCES && !(now & 0200)) { /* of user.* they go only with permission to write */
+		rc = chmod_entry(at, now | 0200);
+		now |= 0200;
+		rc = rc < 0 ? rc : remove_unfit(at, st, &names);
+	}
+	bool other_mode = S_ISREG(st->st_mode) ? now != mode : now != (st->st_mode & 07777);
+	if (rc < 0 || !other_mode)
 		return rc;
-	if ((st.st_mode & 07777) == mode)
-		return 0;
-	return chmod(proc_path(fd).text, mode) < 0 ? -errno : 0;
+	return chmod_entry(at, S_ISREG(st->st_mode) ? mode : st->st_mode);
 }
 
 /* ── Data ── */

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 struct transfer_place {
 	int dirfd;
@@ -23,8 +23,9 @@ int transfer_copy_quickly(struct transfer_place from, struct transfer_place to, 
 /* Gives a directory the user xattrs and ACLs of another, and no others. Both may be O_PATH. */
 int transfer_xattrs(int from_fd, int to_fd);
 
-/* Makes an entry of the layer fit to be live: overlay's xattrs and file capabilities go, a file gets this mode. */
-int transfer_clean(int fd, uint32_t mode);
+/* Makes an entry of the layer, which is only ours, fit to be live: overlay's xattrs and file capabilities go, a file gets this
+ * mode. st: what it is now. */
+int transfer_clean(struct transfer_place at, const struct stat *st, uint32_t mode);
 
 /* Removes an entry: a file, or a directory that is empty. Missing is fine. */
 int transfer_remove(int dirfd, const char *name);

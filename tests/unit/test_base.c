@@ -8,6 +8,35 @@
 #include "base/columns.h"
 #include "base/error.h"
 
+static void numbers_are_written_as_printf_does(void **state)
+{
+	static const int64_t rows[] = {0, 1, -1, 9, 10, -10, 1794812167775980146, INT64_MAX, INT64_MIN};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
+		_cleanup_buf_ struct buf ours = BUF_INIT, theirs = BUF_INIT;
+		buf_add_signed(&ours, rows[i]);
+		buf_add_unsigned(&ours, (uint64_t)rows[i], 10);
+		buf_add_unsigned(&ours, (uint64_t)rows[i], 8);
+		buf_printf(&theirs, "%lld%llu%llo", (long long)rows[i], (unsigned long long)rows[i],
+			   (unsigned long long)rows[i]);
+		assert_string_equal(buf_str(&ours), buf_str(&theirs));
+	}
+}
+
+/* Also where it just does, and just does not, fit into what is there. */
+static void printing_makes_room(void **state)
+{
+	for (int before = 0; before < 140; before++) {
+		_cleanup_buf_ struct buf b = BUF_INIT;
+		for (int i = 0; i < before; i++)
+			buf_addc(&b, 'x');
+		buf_printf(&b, "%s-%d", "some words", before);
+		char end[32];
+		(void)snprintf(end, sizeof end, "some words-%d", before);
+		assert_int_equal(b.len, (size_t)before + strlen(end));
+		assert_string_equal(b.data + before, end);
+	}
+}
+
 static void durations_are_read(void **state)
 {
 	static const struct {
@@ -273,6 +302,8 @@ static void an_array_grows_or_stays_as_it_was(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_are_written_as_printf_does),
+		cmocka_unit_test(printing_makes_room),
 		cmocka_unit_test(durations_are_read),
 		cmocka_unit_test(sizes_are_read),
 		cmocka_unit_test(paths_are_normalised),
