@@ -264,14 +264,12 @@ int stage_change(struct airlock_job *job, const struct files_place *p, const str
 	buf_done(&s.content);
 	if (rc == 0)
 		rc = make_plan(job, err);
-	struct airlock_run *run = rc == 0 ? calloc(1, sizeof *run) : NULL;
+	struct airlock_run *run = rc == 0 ? run_new(job) : NULL;
 	if (rc == 0 && !run)
 		rc = base_oom(err);
 	if (rc < 0)
 		return rc;
-	run->job = job;
 	run->files_only = true;
-	run->started_ns = store_now();
 	rc = name_command(job, request, err);
 	if (rc == 0)
 		rc = carry_out(run, &s, p, ret, err);

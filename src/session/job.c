@@ -21,7 +21,7 @@
 
 void airlock_job_free(struct airlock_job *job)
 {
-	if (!job)
+	if (!job || __atomic_fetch_sub(&job->runs, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
 	plan_free(job->plan);
 	project_free(job->project);

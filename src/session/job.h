@@ -39,6 +39,7 @@ struct airlock_job {
 	char *asked_by;		   /* who wanted it, for the history */
 	struct airlock_warm *warm; /* borrowed; NULL: a new sandbox for this run */
 	bool started;
+	int runs; /* that keep it, whether the caller frees it before them or not; atomic */
 	char *explain_text, *explain_json;
 };
 

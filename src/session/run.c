@@ -88,20 +88,31 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 	return supervise_start(&spec, &run->supervise, err);
 }
 
+struct airlock_run *run_new(struct airlock_job *job)
+{
+	struct airlock_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return NULL;
+	(void)__atomic_fetch_add(&job->runs, 1, __ATOMIC_RELAXED);
+	run->job = job;
+	run->lock_fd = -EBADF;
+	run->started_ns = store_now();
+	return run;
+}
+
 int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, struct airlock_run **ret,
 		      struct airlock_error *err)
 {
 	if (job->started)
 		return base_error(err, AIRLOCK_ERR_USAGE, "start", "", "a job is started once; prepare another");
-	struct airlock_run *run = calloc(1, sizeof *run);
+	struct airlock_run *run = run_new(job);
 	if (!run)
 		return base_oom(err);
-	run->job = job;
-	run->lock_fd = -EBADF;
-	run->started_ns = store_now();
+	struct airlock_error unheard = {0};
+	err = err ? err : &unheard; /* the history tells it all the same */
 	int rc = job->cannot_run.code;
-	if (rc < 0 && err && err->code == 0)
-		*err = job->cannot_run;
+	if (rc < 0)
+		(void)base_pass(err, &job->cannot_run);
 	if (rc == 0)
 		rc = job_ask(job, io, err);
 	if (rc == 0) {
@@ -189,6 +200,7 @@ void airlock_run_free(struct airlock_run *run)
 	free(run->dir);
 	free(run->json);
 	free(run->text);
+	airlock_job_free(run->job);
 	free(run);
 }
 

@@ -8,7 +8,7 @@
 #include "supervise/supervise.h"
 
 struct airlock_run {
-	struct airlock_job *job;     /* borrowed: the caller frees it after the run */
+	struct airlock_job *job;     /* kept until the run is freed */
 	struct supervise *supervise; /* NULL before it starts, and of a change by the file API */
 	bool files_only;	     /* such a change: nothing is run */
 	struct session_layers layers;
@@ -33,5 +33,7 @@ struct airlock_run {
 struct json;
 void result_add_summary(const struct airlock_run *run, struct json *j);
 
+/* NULL: out of memory. Freed with airlock_run_free, whatever became of it. */
+struct airlock_run *run_new(struct airlock_job *job);
 /* Its id, its directory and its layers; nothing has started. */
 int run_begin(struct airlock_run *run, struct airlock_error *err);

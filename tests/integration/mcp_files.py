@@ -50,6 +50,22 @@ def writing_makes_a_run_that_can_be_undone(place):
 
 
 @test
+def a_change_that_cannot_be_recorded_leaves_the_server_as_it_was(place):
+    runs = place.home / ".local/state/airlock/runs"
+    moved = runs.with_name("moved")
+    with ready(place) as client:
+        client.tool("write_file", path="a", content="one\n")
+        runs.rename(moved)
+        runs.write_text("in the way")
+        for _ in range(3):
+            failed(client.tool("write_file", path="a", content="two\n"), "invalid")
+        runs.unlink()
+        moved.rename(runs)
+        client.tool("write_file", path="a", content="three\n")
+        assert (place.project / "a").read_text() == "three\n"
+
+
+@test
 def editing_one_place_or_all(place):
     (place.project / "a").write_text("x y x\n")
     with ready(place) as client:

@@ -2,6 +2,8 @@
 /* A program that links libairlock.so and knows nothing but its public headers. */
 #include "library_place.h"
 
+#include <airlock/history.h>
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -68,6 +70,42 @@ static void freeing_a_running_one_kills_it(void **state)
 	struct airlock_run *run = start(s, "sleep 1000", &job);
 	assert_int_equal(airlock_run_dispatch(run, 0), 1);
 	airlock_run_free(run);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
+static void objects_are_freed_in_any_order(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = start(s, "echo kept", &job);
+	airlock_settings_free(s);
+	airlock_job_free(job);
+	while (airlock_run_dispatch(run, -1) > 0)
+		;
+	assert_non_null(strstr(airlock_run_result_json(run), "\"stdout\": \"kept\\n\""));
+	airlock_run_free(run);
+}
+
+static void the_history_has_errors_that_nobody_wanted_to_know(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = NULL;
+	char *text = NULL;
+	assert_int_equal(airlock_settings_set(s, "network", "true", "x", NULL), 0);
+	assert_int_equal(airlock_settings_set_command(s, "echo unheard", NULL), 0);
+	assert_int_equal(airlock_job_prepare(s, &job, NULL), 0);
+	assert_int_equal(airlock_run_start(job, NULL, &run, NULL), AIRLOCK_ERR_DENIED);
+	size_t count = 0;
+	char id[48] = "";
+	assert_int_equal(airlock_log(s, 1, 1, &text, &count, NULL), 0);
+	assert_int_equal(sscanf(strstr(text, "\"run\""), "\"run\": \"%47[^\"]", id), 1);
+	airlock_free(text);
+	assert_int_equal(airlock_history_show(s, id, 1, &text, NULL), 0);
+	assert_non_null(strstr(text, "echo unheard"));
+	assert_non_null(strstr(text, "\"code\":\"denied\""));
+	airlock_free(text);
 	airlock_job_free(job);
 	airlock_settings_free(s);
 }
@@ -250,6 +288,8 @@ int main(void)
 		cmocka_unit_test(a_command_is_run_and_reported),
 		cmocka_unit_test(the_callers_own_loop_can_drive_it),
 		cmocka_unit_test(freeing_a_running_one_kills_it),
+		cmocka_unit_test(objects_are_freed_in_any_order),
+		cmocka_unit_test(the_history_has_errors_that_nobody_wanted_to_know),
 		cmocka_unit_test(errors_are_told_in_the_callers_struct),
 		cmocka_unit_test(questions_come_through_the_callback),
 		cmocka_unit_test(questions_can_be_answered_before_the_start),
