@@ -8,6 +8,8 @@
 #include "base/columns.h"
 #include "base/error.h"
 
+#include <stdio.h>
+
 static void numbers_are_written_as_printf_does(void **state)
 {
 	static const int64_t rows[] = {0, 1, -1, 9, 10, -10, 1794812167775980146, INT64_MAX, INT64_MIN};
