@@ -196,14 +196,28 @@ static void tell_warnings(const struct airlock_job *job)
 		output_say("… and %zu more like these", n - shown);
 }
 
+/* Another backend has no use for namespaces made in advance, and another network needs others. */
+static bool may_be_native(const struct invocation *inv)
+{
+	const char *backend = arguments_value(&inv->args, "backend", NULL);
+	return (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "native") == 0) &&
+	       !arguments_value(&inv->args, "network", NULL);
+}
+
 int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err)
 {
 	struct airlock_job *job = NULL;
+	struct airlock_warm *ahead = airlock_warm_new();
+	struct airlock_error ignored = {0};
+	if (ahead && may_be_native(inv))
+		(void)airlock_warm_begin(ahead, &ignored);
 	int rc = airlock_job_prepare(inv->settings, &job, err);
 	if (rc >= 0) {
+		airlock_job_use_warm(job, ahead);
 		tell_warnings(job);
 		rc = run_job(job, inv, has_pty, err);
 	}
 	airlock_job_free(job);
+	airlock_warm_free(ahead);
 	return rc;
 }

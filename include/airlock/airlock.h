@@ -191,6 +191,11 @@ void airlock_warm_free(struct airlock_warm *w);
 /* Replaces what was there before. 1: on its way; 0: for such a run there is nothing to prepare (another backend than native,
  * network, a workspace, warm_start = false). The job may be started or freed afterwards. */
 int airlock_warm_prepare(struct airlock_warm *w, const struct airlock_job *job, struct airlock_error *err);
+/* For a program that runs one command: the namespaces of its sandbox are made while airlock_job_prepare looks at what is to be
+ * in them. Like airlock_warm_prepare, only that there is no job yet. From here until airlock_run_start the process keeps its
+ * identity, limits, umask and namespaces. 0: on their way; without them the run is merely slower, so an error can be
+ * ignored. */
+int airlock_warm_begin(struct airlock_warm *w, struct airlock_error *err);
 /* Nothing is kept for the next run. */
 void airlock_warm_drop(struct airlock_warm *w);
 

@@ -70,13 +70,16 @@ struct backend {
 	struct backend_isolation (*isolation)(const struct backend_context *ctx, const struct plan *plan);
 	int (*spawn)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     pid_t *ret_pid, struct airlock_error *err);
+	/* Makes the namespaces that most plans ask for, without waiting until they are there. NULL: this backend cannot. */
+	int (*begin)(struct backend_prepared **ret, struct airlock_error *err);
 	/* Makes a sandbox for this plan in advance, without waiting until it is there. NULL: this backend cannot.
 	 * AIRLOCK_ERR_UNAVAILABLE: no sandbox for this plan can. */
 	int (*prepare)(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared **ret,
 		       struct airlock_error *err);
-	/* spawn, in that sandbox. False: it is not what a new one would be, and nothing has happened. */
+	/* spawn, in that sandbox or in those namespaces. False: it is not what a new one would be, and nothing has happened. */
 	bool (*take)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     struct backend_prepared *p);
+	bool spawns_first_process; /* what is spawned becomes it, in a pid namespace of its own */
 	bool in_place; /* nothing is mounted: the command sees the host's paths, and no layer can be put over them */
 	/* For backends that are given a text: it, which can be made and looked at also where the backend cannot run. */
 	void (*profile)(const struct plan *plan, struct buf *out);

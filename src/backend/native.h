@@ -30,9 +30,21 @@ int native_find(const struct backend_context *ctx, struct native_info *ret, stru
 /* The plan in the child's words; mounts has room for plan->n_mounts. fds NULL: the layers are not known yet. */
 int native_translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
 		     struct child_mount_spec *mounts, struct child_plan_spec *ret);
+/* The same as a memory file for the child. */
+int native_plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds);
 int native_clone_flags(const struct plan *plan);
 int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, pid_t *ret_pid,
 		  const char **ret_failed_call);
+
+/* Says an error condition once a mount came or went. */
+int native_open_mount_table(void);
+/* CHILD_TAKE. */
+int native_send_command(const struct backend_prepared *p, const struct backend_fds *fds, int plan_fd);
+
+/* native_ahead.c, as backend.h has it. */
+int native_begin(struct backend_prepared **ret, struct airlock_error *err);
+bool native_take_ahead(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+		       struct backend_prepared *p);
 
 /* native_prepared.c, as backend.h has it. */
 int native_prepare(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared **ret,

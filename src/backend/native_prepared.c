@@ -119,7 +119,7 @@ static int make_key(const struct plan *plan, const struct child_plan_spec *spec,
 
 /* ── Making one ── */
 
-static int open_mount_table(void)
+int native_open_mount_table(void)
 {
 	int fd = open("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
@@ -141,7 +141,7 @@ static int start(const struct plan *plan, const void *bytes, size_t len, struct 
 	if (job < 0 || program < 0)
 		return job < 0 ? job : program;
 	*ret_call = "open";
-	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC), mounts = open_mount_table();
+	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC), mounts = native_open_mount_table();
 	if (null < 0 || mounts < 0)
 		return null < 0 ? -errno : mounts;
 	/* The places of the job and the program are kept for what comes with CHILD_TAKE. */
@@ -163,7 +163,7 @@ static int prepare(const struct backend_context *ctx, const struct plan *plan, b
 	if (!mounts)
 		return -ENOMEM;
 	/* Before anything is looked at, so that nothing can change unnoticed. */
-	p->host_mounts_fd = open_mount_table();
+	p->host_mounts_fd = native_open_mount_table();
 	int rc = p->host_mounts_fd < 0 ? p->host_mounts_fd : translate(plan, own_proc, empty, NULL, mounts, &spec);
 	if (rc == 0)
 		rc = make_key(plan, &spec, &key, &at);
@@ -171,6 +171,7 @@ static int prepare(const struct backend_context *ctx, const struct plan *plan, b
 		return rc;
 	p->key_len = key.len;
 	p->key = buf_take(&key);
+	p->has_view = true;
 	return p->key ? start(plan, (char *)p->key + at, p->key_len - at, p, ret_call) : -ENOMEM;
 }
 
@@ -225,7 +226,7 @@ static bool is_ready(struct backend_prepared *p)
 	return !p->spoilt && p->own_mounts_fd >= 0;
 }
 
-static int send_command(const struct backend_prepared *p, const struct backend_fds *fds, int plan_fd)
+int native_send_command(const struct backend_prepared *p, const struct backend_fds *fds, int plan_fd)
 {
 	const int all[CHILD_TAKEN_FDS] = {[CHILD_TAKEN_STDIN] = fds->stdin_fd,
 					  [CHILD_TAKEN_STDOUT] = fds->stdout_fd,
@@ -268,7 +269,7 @@ static bool take(const struct plan *plan, bool own_proc, const char *empty, cons
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		mounts[i].late = lies_in_layer(plan, plan->mounts[i].target);
 	_cleanup_close_ int plan_fd = child_plan_fd(&spec);
-	return plan_fd >= 0 && send_command(p, fds, plan_fd) == 0;
+	return plan_fd >= 0 && native_send_command(p, fds, plan_fd) == 0;
 }
 
 bool native_take(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
@@ -278,6 +279,8 @@ bool native_take(const struct backend_context *ctx, const struct plan *plan, con
 	bool own_proc = false;
 	if (look_around(ctx, plan, &own_proc, &empty, NULL) < 0)
 		return false;
+	if (p->ahead)
+		return native_take_ahead(plan, own_proc, empty, fds, p);
 	bool taken = take(plan, own_proc, empty, fds, p);
 	base_closep(&p->own_mounts_fd); /* it would keep the mounts of the run alive */
 	return taken;

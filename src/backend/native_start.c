@@ -129,7 +129,7 @@ int native_translate(const struct plan *plan, bool own_proc, const char *empty_f
 	return 0;
 }
 
-static int plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds)
+int native_plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds)
 {
 	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
 	struct child_plan_spec spec;
@@ -174,7 +174,7 @@ int native_start(const struct plan *plan, bool own_proc, const char *empty_file,
 		 pid_t *ret_pid, const char **ret_failed_call)
 {
 	*ret_failed_call = "memfd_create";
-	_cleanup_close_ int job = plan_fd(plan, own_proc, empty_file, fds);
+	_cleanup_close_ int job = native_plan_fd(plan, own_proc, empty_file, fds);
 	if (job < 0)
 		return job;
 	const int from[LAUNCH_FDS] = {

@@ -2,6 +2,7 @@
 #include "backend/prepared.h"
 
 #include "child/job.h"
+#include "child/launch.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -18,8 +19,21 @@ struct backend_prepared *backend_prepared_new(void)
 	return p;
 }
 
+int backend_prepared_settle(struct backend_prepared *p)
+{
+	if (!p->ahead)
+		return 0;
+	int rc = launch_ahead_end(p->ahead, &p->pid);
+	free(p->ahead);
+	p->ahead = NULL;
+	if (rc == 0)
+		p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	return rc;
+}
+
 void backend_prepared_spoil(struct backend_prepared *p)
 {
+	(void)backend_prepared_settle(p);
 	/* By descriptor: where the caller ignores SIGCHLD the number may be another process's by now. */
 	if (!p->spoilt && p->pid_fd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, p->pid_fd, SIGKILL, NULL, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A sandbox that waits for its command.
+/* A sandbox that waits for its command, or only its namespaces.
  *
+ *   backend->begin(&p, err);                    its namespaces are on their way, while a plan is made
  *   backend->prepare(ctx, plan, &p, err);       it is on its way
  *   if (backend->take(ctx, plan, &fds, p))      the command runs in it: pid and descriptors are the caller's now
  *           supervise…
@@ -20,9 +21,14 @@ struct backend_prepared {
 	bool spoilt;			   /* not to be used; it has been killed */
 	void *key;
 	size_t key_len;
+	struct launch_ahead *ahead; /* only the namespaces; NULL once it is known how that went */
+	bool has_view;		    /* everything but the layers is there */
 };
 
 struct backend_prepared *backend_prepared_new(void);
+
+/* Waits until it is known whether there are namespaces: `pid` is set then. */
+int backend_prepared_settle(struct backend_prepared *p);
 
 /* Readable when there is news: control_fd. Reads it, and says whether the sandbox may still be of use. */
 bool backend_prepared_look(struct backend_prepared *p);

@@ -44,14 +44,8 @@ static void wait_for_message(int table)
 	}
 }
 
-int hold_until_taken(int watch)
+int hold_for_plan(void)
 {
-	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-ready");
-	/* One each, for who polls it takes the news away from others. */
-	int own = hold_watch();
-	say_ready(watch);
-	wait_for_message(own);
-	(void)r_close(own);
 	struct child_message m;
 	int fds[CHILD_TAKEN_FDS];
 	if (pass_take(CHILD_FD_CONTROL, &m, fds, CHILD_TAKEN_FDS) != CHILD_TAKEN_FDS || m.type != CHILD_TAKE)
@@ -63,4 +57,15 @@ int hold_until_taken(int watch)
 	for (int i = 0; i < CHILD_TAKEN_PLAN; i++)
 		(void)r_close(fds[i]);
 	return fds[CHILD_TAKEN_PLAN];
+}
+
+int hold_until_taken(int watch)
+{
+	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-ready");
+	/* One each, for who polls it takes the news away from others. */
+	int own = hold_watch();
+	say_ready(watch);
+	wait_for_message(own);
+	(void)r_close(own);
+	return hold_for_plan();
 }

@@ -564,7 +564,7 @@ __attribute__((noreturn, used)) void child_main(const long *stack)
 	if (stack[0] > 1 && argv[1][0] == 's')
 		stage_main();
 	if (stack[0] > 1) {
-		view_build();
+		view_build(argv[1][0] == 'a');
 		for (char *p = argv[1]; *p; p++)
 			*p = '\0'; /* /proc/1/cmdline shows it */
 	}

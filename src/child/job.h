@@ -24,6 +24,10 @@
  *
  *   READY (with its mount table) ────►   every mount but the late ones is made
  *         ◄─────────────────────────── TAKE (with stdin, stdout, stderr, the job, the plan with its layers)
+ *
+ * One that is started before there is a plan (the argument "ahead", native only) has its namespaces and waits for TAKE.
+ *
+ * Where the process that was spawned is the first process itself, GO may come before HELLO is said.
  */
 #pragma once
 

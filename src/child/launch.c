@@ -4,6 +4,10 @@
  * *l, and gets no signal. clone(2) and not clone3(2), which the filters of many containers, and our own, do not let through;
  * there is nothing in it that we need.
  *
+ * Ahead: in between is a starter, a process that shares the caller's memory while the caller runs on, because the kernel
+ * makes the namespaces in whoever calls clone. It has a stack of its own, makes system calls only, and no wrapper of libc's
+ * that would write errno, which is the caller's. CLONE_PARENT makes the child the caller's and not the starter's.
+ *
  * | namespaces | uid          | capabilities                        | root, cwd    |
  * | new        | the caller's | all in the new user namespace; made | the caller's |
  * |            |              | ambient, or exec would drop them    |              |
@@ -24,7 +28,6 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-#define STACK_BYTES 16384
 #define LAST_SIGNAL 64
 #define KERNEL_SIGSET_BYTES 8
 
@@ -144,9 +147,15 @@ IN_CHILD static int child_main(void *data)
 	return 127;
 }
 
+static void wait_for(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 IN_CHILD int launch(struct launch *l, pid_t *ret_pid)
 {
-	_Alignas(16) char stack[STACK_BYTES];
+	_Alignas(16) char stack[LAUNCH_STACK_BYTES];
 	struct shared s = {.l = l};
 	uint64_t all = ~UINT64_C(0), before = 0;
 	l->failed_call = NULL;
@@ -162,9 +171,58 @@ IN_CHILD int launch(struct launch *l, pid_t *ret_pid)
 	if (pid < 0)
 		l->failed_call = "clone";
 	else if (rc < 0)
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		wait_for(pid);
 	else
 		*ret_pid = pid;
 	return rc;
+}
+
+/* ── Ahead ── */
+
+/* The child has this stack to itself until it is another program, and never returns; as vfork(2) has it. */
+IN_CHILD static int starter_main(void *data)
+{
+	struct launch_ahead *a = data;
+	long pid = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD | a->l.namespaces, 0, 0, 0, 0);
+	if (pid == 0) {
+		a->result = become(&a->l);
+		raw_call1(__NR_exit_group, 127);
+	}
+	if (pid < 0) {
+		a->l.failed_call = "clone";
+		a->result = (int)pid;
+	}
+	a->child = pid < 0 ? 0 : (pid_t)pid;
+	raw_call1(__NR_exit_group, 0);
+	return 0;
+}
+
+int launch_ahead(struct launch_ahead *a)
+{
+	uint64_t all = ~UINT64_C(0), before = 0;
+	a->l.failed_call = NULL;
+	a->result = 0;
+	a->child = 0;
+	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+	a->starter = clone(starter_main, a->stack + sizeof a->stack, CLONE_VM | SIGCHLD, a);
+	int rc = a->starter < 0 ? -errno : 0;
+	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+	return rc;
+}
+
+int launch_ahead_end(struct launch_ahead *a, pid_t *ret_pid)
+{
+	wait_for(a->starter);
+#ifdef __SANITIZE_ADDRESS__
+	ASAN_UNPOISON_MEMORY_REGION(a->stack, sizeof a->stack);
+#endif
+	if (a->result == 0 && a->child == 0) { /* somebody killed it */
+		a->l.failed_call = "clone";
+		return -ECHILD;
+	}
+	if (a->result < 0 && a->child > 0)
+		wait_for(a->child);
+	else if (a->result == 0)
+		*ret_pid = a->child;
+	return a->result;
 }

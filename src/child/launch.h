@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #define LAUNCH_FDS 8
+#define LAUNCH_STACK_BYTES 16384
 
 struct launch {
 	int namespaces;	     /* CLONE_NEW… */
@@ -19,3 +20,16 @@ struct launch {
 
 /* 0 and the child's pid, or -errno with failed_call set. The environment is empty, signals are as a new program expects. */
 int launch(struct launch *l, pid_t *ret_pid);
+
+/* The same while the caller goes on: making namespaces takes as long as deciding what to do in them. The descriptors may be
+ * closed once ahead() has returned; *a stays where it is until ahead_end() has. */
+struct launch_ahead {
+	struct launch l;
+	pid_t starter, child;
+	int result;
+	_Alignas(16) char stack[LAUNCH_STACK_BYTES];
+};
+
+int launch_ahead(struct launch_ahead *a);
+/* Waits until the program is being executed. */
+int launch_ahead_end(struct launch_ahead *a, pid_t *ret_pid);

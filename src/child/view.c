@@ -409,21 +409,23 @@ static struct child_plan *hold(struct child_plan *plan)
 	return plan;
 }
 
-void view_build(void)
+void view_build(int ahead)
 {
 	mounts_progress.stage = CHILD_STAGE_PLAN;
-	struct child_plan *plan;
-	const struct child_mount *mounts = map_plan(CHILD_FD_PLAN, &plan);
 	long umask = raw_call1(__NR_umask, 0);
 	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
 	mounts_make_private();
+	if (ahead)
+		bring_loopback_up();
+	struct child_plan *plan;
+	const struct child_mount *mounts = map_plan(ahead ? hold_for_plan() : CHILD_FD_PLAN, &plan);
 	uint32_t *i = &mounts_progress.subject;
 	for (*i = make_root(mounts, plan->n_mounts); *i < plan->n_mounts; ++*i)
 		if (!mounts[*i].late)
 			carry_out(&mounts[*i], plan->flags);
 		else if (mounts[*i].kind == CHILD_MOUNT_LAYER)
 			(void)r_close(make_directory(base + mounts[*i].target));
-	if (plan->flags & CHILD_PLAN_LOOPBACK)
+	if (plan->flags & CHILD_PLAN_LOOPBACK && !ahead)
 		bring_loopback_up();
 	if (plan->flags & CHILD_PLAN_HOLD)
 		plan = hold(plan);

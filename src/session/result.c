@@ -81,7 +81,7 @@ static void add_usage(const struct airlock_run *run, struct json *j, const struc
 	json_ms(j, "cpu_ms", r->cpu_us);
 	json_int(j, "max_rss_kb", r->max_rss_kb);
 	json_string(j, "limit_hit", hit);
-	json_bool(j, "warm_start", r->was_prepared);
+	json_bool(j, "warm_start", r->was_warm);
 	json_close(j);
 }
 

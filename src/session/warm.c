@@ -32,6 +32,12 @@ static bool is_worth_it(const struct airlock_job *job)
 	       job->question.n_reasons == 0 && job->cannot_run.code == 0;
 }
 
+int airlock_warm_begin(struct airlock_warm *w, struct airlock_error *err)
+{
+	airlock_warm_drop(w);
+	return backend_native.begin(&w->prepared, err);
+}
+
 int airlock_warm_prepare(struct airlock_warm *w, const struct airlock_job *job, struct airlock_error *err)
 {
 	airlock_warm_drop(w);

@@ -33,24 +33,36 @@ static void take_setup_text(struct supervise *s)
 			buf_add(&s->setup_text, text, (size_t)n);
 }
 
-/* The pid is translated into our pid namespace by the kernel. It waits for GO, so it cannot have died and been replaced
- * between the message and the pidfd: sending GO then fails. */
-static void on_hello(struct supervise *s, pid_t pid)
+/* It waits for GO, so it cannot have died and been replaced before there was a pidfd: sending GO then fails. */
+static bool say_go(struct supervise *s, pid_t pid)
 {
 	struct airlock_error err = {0};
-	take_setup_text(s);
 	s->first_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pid <= 0 || s->first_fd < 0) {
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errno, "pidfd_open", "first process");
 		ending_fail(s, &err, 125);
-		return;
+		return false;
 	}
 	if (limits_attach(&s->limits, pid, &err) < 0) {
 		ending_fail(s, &err, 125);
-		return;
+		return false;
 	}
 	struct child_message go = {.type = CHILD_GO};
-	if (send_message(s, &go) == 0)
+	return send_message(s, &go) == 0;
+}
+
+/* Only with a pid namespace: should it have to be killed before it said hello, the command it may have started goes with it. */
+void control_go_ahead(struct supervise *s)
+{
+	if (s->spec.backend->spawns_first_process && s->iso.own_pid_namespace && !s->spawned_dead)
+		s->told_to_go = say_go(s, s->spawned_pid);
+}
+
+/* The pid is translated into our pid namespace by the kernel. */
+static void on_hello(struct supervise *s, pid_t pid)
+{
+	take_setup_text(s);
+	if (s->told_to_go || say_go(s, pid))
 		s->phase = PHASE_RUNNING;
 }
 

@@ -90,7 +90,8 @@ void events_update(struct supervise *s)
 	watch_stream(s, &s->out, ON_STDOUT, ON_RELAY_OUT);
 	watch_stream(s, &s->err, ON_STDERR, ON_RELAY_ERR);
 	watch_input(s);
-	watch(s, ON_FIRST, s->first_fd, s->first_fd >= 0 && !s->first_dead ? EPOLLIN : 0);
+	bool first = s->first_fd >= 0 && !s->first_dead && s->phase != PHASE_SETUP;
+	watch(s, ON_FIRST, s->first_fd, first ? EPOLLIN : 0);
 	watch(s, ON_SPAWNED, s->spawned_fd, s->spawned_fd >= 0 && !s->spawned_dead ? EPOLLIN : 0);
 	watch(s, ON_TIMER, s->timer_fd, EPOLLIN);
 	arm_timer(s);

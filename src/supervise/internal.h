@@ -45,6 +45,7 @@ struct supervise {
 	pid_t spawned_pid;	  /* bwrap, or the first process itself */
 	int spawned_fd, first_fd; /* pidfds */
 	bool spawned_dead, first_dead;
+	bool told_to_go; /* before it said hello */
 	struct buf setup_text; /* what the backend said on stderr before hello */
 	int64_t started_us;
 	int64_t timeout_at_us, kill_at_us, retry_input_at_us; /* 0: not set */
@@ -65,6 +66,8 @@ void events_update(struct supervise *s);
 
 /* control.c: the first process's messages. */
 void control_read(struct supervise *s);
+/* Lets the first process start its command as soon as it can, when it is known which process that will be. */
+void control_go_ahead(struct supervise *s);
 void control_send_signal(struct supervise *s, int sig, enum child_scope scope);
 
 /* ending.c: killing, and what it all came to. */

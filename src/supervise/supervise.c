@@ -146,6 +146,7 @@ static bool take_prepared(struct supervise *s, const struct child_ends *e)
 		backend_prepared_spoil(p);
 		return false;
 	}
+	s->result.was_warm = p->has_view;
 	s->control_fd = TAKE_FD(p->control_fd);
 	s->spawned_fd = TAKE_FD(p->pid_fd);
 	s->spawned_pid = p->pid;
@@ -182,6 +183,7 @@ static int spawn(struct supervise *s, struct airlock_error *err)
 		rc = s->result.was_prepared ? 0 : start_new(s, &e, err);
 	}
 	close_ends(&e);
+	s->told_to_go = false;
 	return rc;
 }
 
@@ -195,12 +197,15 @@ bool supervise_start_again(struct supervise *s)
 	if (!s->spawned_dead)
 		(void)waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED);
 	base_closep(&s->spawned_fd);
+	base_closep(&s->first_fd);
 	s->watched_fd[ON_SPAWNED] = -EBADF;
 	s->spec.prepared = NULL;
 	int rc = spawn(s, &s->result.error);
 	s->spawned_dead = s->spawned_fd < 0;
 	if (rc < 0)
 		s->result.exit_code = 125;
+	else
+		control_go_ahead(s);
 	return rc == 0;
 }
 
@@ -242,6 +247,7 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 	s->phase = PHASE_SETUP;
 	s->spec.prepared = NULL;	     /* borrowed until here */
 	s->spawned_dead = s->spawned_fd < 0; /* already gone, where the caller ignores SIGCHLD */
+	control_go_ahead(s);
 	if (spec->plan->timeout_ms.value != TEXT_NONE)
 		s->timeout_at_us = s->started_us + spec->plan->timeout_ms.value * 1000;
 	events_update(s);
@@ -416,6 +422,8 @@ int supervise_fd(const struct supervise *s)
 
 void supervise_signal(struct supervise *s, int sig)
 {
+	if (s->phase == PHASE_SETUP && s->told_to_go && s->control_fd >= 0)
+		control_read(s); /* it may run already */
 	if (s->phase == PHASE_OVER)
 		return;
 	if (sig == SIGKILL || s->phase == PHASE_SETUP) {

@@ -39,7 +39,8 @@ struct supervise_result {
 	int64_t duration_us, cpu_us, max_rss_kb;
 	const char *limit_hit; /* "timeout", "memory", "pids", "fsize" or NULL */
 	enum backend_grade limits;
-	bool was_prepared; /* in a sandbox made in advance */
+	bool was_prepared; /* in a sandbox, or in namespaces, made in advance */
+	bool was_warm;	   /* in a sandbox made in advance */
 	const struct capture *out, *err;
 	bool observed;	    /* seen says what the command tried */
 	int observe_errnum; /* why not, where that was asked for */

@@ -5,7 +5,8 @@
 
 #include <asm/unistd.h>
 
-static inline long raw_call6(long nr, long a, long b, long c, long d, long e, long f)
+/* Always inline: the caller may be a child that shares this very stack (launch.c). */
+__attribute__((always_inline)) static inline long raw_call6(long nr, long a, long b, long c, long d, long e, long f)
 {
 #if defined(__x86_64__)
 	register long r10 __asm__("r10") = d;
