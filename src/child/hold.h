@@ -5,7 +5,7 @@
 /* From here on no mount of this sandbox comes or goes unnoticed. For hold_until_taken. */
 int hold_watch(void);
 
-/* Waits for TAKE in namespaces that are still empty: 0, 1, 2 and CHILD_FD_JOB are the command's then, and the descriptor of
+/* Waits for TAKE: 0, 1, 2 and CHILD_FD_JOB are the command's then, and the descriptor of
  * the plan is returned. When nobody comes the process ends. */
 int hold_for_plan(void);
 

@@ -391,23 +391,26 @@ struct raw_rusage {
 	int64_t user_s, user_us, system_s, system_us, max_rss_kb, other[13];
 };
 
-static void report_end(int status)
+/* alone: nobody else is left in the pid namespace, so whatever the command did is done. */
+static void report_end(int status, int alone)
 {
 	struct raw_rusage ru;
 	memset(&ru, 0, sizeof ru);
 	(void)raw_call2(__NR_getrusage, -1 /* RUSAGE_CHILDREN */, &ru);
-	struct child_message m = {.type = CHILD_EXITED, .a = status};
+	struct child_message m = {.type = CHILD_EXITED, .a = status, .b = alone};
 	m.cpu_us = (ru.user_s + ru.system_s) * 1000000 + ru.user_us + ru.system_us;
 	m.max_rss_kb = ru.max_rss_kb;
 	send_or_end(&m);
 }
 
-/* Everything that can be waited for. Returns 1 when the command itself was among it. */
-static int reap(struct state *st, int *ret_status)
+/* Everything that can be waited for. Returns 1 when the command itself was among it. Orphans become children of process 1:
+ * who has no child there has no company. */
+static int reap(struct state *st, int *ret_status, int *ret_alone)
 {
 	int found = 0, status;
 	for (;;) {
 		long pid = raw_call4(__NR_wait4, -1, &status, WNOHANG, 0);
+		*ret_alone = st->is_pid1 && pid == -ECHILD;
 		if (pid <= 0)
 			return found;
 		if (pid == st->payload) {
@@ -513,11 +516,11 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 			while (r_read(st->signal_fd, drop, sizeof drop) > 0)
 				;
 		}
-		int status = 0;
-		if (reap(st, &status)) {
+		int status = 0, alone = 0;
+		if (reap(st, &status, &alone)) {
 			if (st->job->watch_processes != CHILD_NONE)
 				look_at_limits(st, 1);
-			report_end(status);
+			report_end(status, alone);
 			end_the_rest(st);
 			r_exit(0);
 		}
@@ -564,7 +567,7 @@ __attribute__((noreturn, used)) void child_main(const long *stack)
 	if (stack[0] > 1 && argv[1][0] == 's')
 		stage_main();
 	if (stack[0] > 1) {
-		view_build(argv[1][0] == 'a');
+		view_build();
 		for (char *p = argv[1]; *p; p++)
 			*p = '\0'; /* /proc/1/cmdline shows it */
 	}

@@ -25,7 +25,8 @@
  *   READY (with its mount table) ────►   every mount but the late ones is made
  *         ◄─────────────────────────── TAKE (with stdin, stdout, stderr, the job, the plan with its layers)
  *
- * One that is started before there is a plan (the argument "ahead", native only) has its namespaces and waits for TAKE.
+ * One that is started before there is a plan (CHILD_PLAN_AHEAD) has what every plan begins with and waits for TAKE. When that
+ * fails it ends without a word, and nothing is lost: whoever started it starts another.
  *
  * Where the process that was spawned is the first process itself, GO may come before HELLO is said.
  */
@@ -86,7 +87,7 @@ enum child_message_type {
 	CHILD_FAILED, /* a = enum child_stage, b = errno */
 	CHILD_SIGNAL, /* a = signal, b = enum child_scope */
 	CHILD_LIMIT,  /* a = enum child_limit */
-	CHILD_EXITED, /* a = wait status; cpu_us, max_rss_kb */
+	CHILD_EXITED, /* a = wait status; b = 1: no other process is left; cpu_us, max_rss_kb */
 	CHILD_READY,
 	CHILD_TAKE,
 };
@@ -186,6 +187,7 @@ enum {
 	CHILD_PLAN_NO_NESTED = 1 << 2, /* no user namespaces inside */
 	CHILD_PLAN_OLD_PROC = 1 << 3,  /* a new proc cannot be mounted here: show the one there is */
 	CHILD_PLAN_HOLD = 1 << 4,      /* there is no command yet: wait before the late mounts (hold.h) */
+	CHILD_PLAN_AHEAD = 1 << 5,     /* there is no plan yet: what is here is how the real one will begin */
 };
 
 /* As enum plan_mount_kind says; what hides or rebuilds a directory is a small tmpfs. */

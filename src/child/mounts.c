@@ -14,6 +14,8 @@ long mounts_check(enum child_op op, long rc)
 {
 	if (rc >= 0)
 		return rc;
+	if (mounts_progress.silent)
+		r_exit(1);
 	struct child_message m = {.type = CHILD_FAILED,
 				  .a = (int32_t)mounts_progress.stage,
 				  .b = (int32_t)-rc,

@@ -14,6 +14,7 @@
 struct mounts_progress {
 	enum child_stage stage;
 	uint32_t subject;
+	uint32_t silent; /* nobody is to hear of failures */
 };
 extern struct mounts_progress mounts_progress;
 

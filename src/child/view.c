@@ -393,6 +393,20 @@ static void check_mounted(const struct child_mount *m)
 	(void)r_close(fd);
 }
 
+/* The late mounts of the real plan. */
+static struct child_plan *finish(struct child_plan *begun, int plan_fd)
+{
+	struct child_plan *plan;
+	uint32_t *i = &mounts_progress.subject;
+	(void)raw_call2(__NR_munmap, begun, begun->size);
+	const struct child_mount *mounts = map_plan(plan_fd, &plan);
+	mounts_progress.silent = 0;
+	for (*i = 0; *i < plan->n_mounts; ++*i)
+		if (mounts[*i].late)
+			carry_out(&mounts[*i], plan->flags);
+	return plan;
+}
+
 static struct child_plan *hold(struct child_plan *plan)
 {
 	const struct child_mount *mounts = (const void *)(base + plan->mounts);
@@ -400,35 +414,30 @@ static struct child_plan *hold(struct child_plan *plan)
 	int table = hold_watch();
 	for (*i = 0; *i < plan->n_mounts; ++*i)
 		check_mounted(&mounts[*i]);
-	int rest = hold_until_taken(table);
-	(void)raw_call2(__NR_munmap, plan, plan->size);
-	mounts = map_plan(rest, &plan);
-	for (*i = 0; *i < plan->n_mounts; ++*i)
-		if (mounts[*i].late)
-			carry_out(&mounts[*i], plan->flags);
-	return plan;
+	return finish(plan, hold_until_taken(table));
 }
 
-void view_build(int ahead)
+void view_build(void)
 {
 	mounts_progress.stage = CHILD_STAGE_PLAN;
+	struct child_plan *plan;
+	const struct child_mount *mounts = map_plan(CHILD_FD_PLAN, &plan);
+	mounts_progress.silent = plan->flags & CHILD_PLAN_AHEAD;
 	long umask = raw_call1(__NR_umask, 0);
 	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
 	mounts_make_private();
-	if (ahead)
-		bring_loopback_up();
-	struct child_plan *plan;
-	const struct child_mount *mounts = map_plan(ahead ? hold_for_plan() : CHILD_FD_PLAN, &plan);
 	uint32_t *i = &mounts_progress.subject;
 	for (*i = make_root(mounts, plan->n_mounts); *i < plan->n_mounts; ++*i)
 		if (!mounts[*i].late)
 			carry_out(&mounts[*i], plan->flags);
 		else if (mounts[*i].kind == CHILD_MOUNT_LAYER)
 			(void)r_close(make_directory(base + mounts[*i].target));
-	if (plan->flags & CHILD_PLAN_LOOPBACK && !ahead)
+	if (plan->flags & CHILD_PLAN_LOOPBACK)
 		bring_loopback_up();
 	if (plan->flags & CHILD_PLAN_HOLD)
 		plan = hold(plan);
+	if (plan->flags & CHILD_PLAN_AHEAD)
+		plan = finish(plan, hold_for_plan());
 	enter_root();
 	if (plan->flags & CHILD_PLAN_USER_LAST) {
 		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));

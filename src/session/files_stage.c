@@ -224,6 +224,7 @@ static int carry_out(struct airlock_run *run, struct staging *s, const struct fi
 	if (rc < 0)
 		return rc;
 	layers_end(&run->layers, run->job, run->dir, &ended);
+	layers_tidy(&run->layers, run->job, run->dir);
 	history_files(run);
 	if (run->layers.error.code) {
 		if (err && err->code == 0)

@@ -401,11 +401,15 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 		return;
 	}
 	allow_for_clock(c);
-	bool saved = decide(c, job, run_dir, result) > 0;
-	if (c->unsettled)
-		return;
-	saved = saved || (c->set && save_record(c, job, run_dir));
-	remove_leftovers(job->host.state_dir, run_dir, saved && c->set->n == 0 && c->error.code == 0);
+	c->recorded = decide(c, job, run_dir, result) > 0;
+	if (!c->unsettled && !c->recorded)
+		c->recorded = c->set && save_record(c, job, run_dir);
+}
+
+void layers_tidy(struct session_layers *c, const struct airlock_job *job, const char *run_dir)
+{
+	if (c->enabled && !c->unsettled)
+		remove_leftovers(job->host.state_dir, run_dir, c->recorded && c->set->n == 0 && c->error.code == 0);
 }
 
 void layers_done(struct session_layers *c)

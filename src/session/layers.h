@@ -20,6 +20,7 @@ struct session_layers {
 	struct strs notes;	    /* paths that could not be looked at, hard links split… */
 	struct airlock_error error; /* scanning or applying failed; the changes are held */
 	bool discarded;
+	bool recorded; /* what it changed, if anything, is on disk */
 	int64_t real_ns, boot_ns; /* when it began, by the clock of the calendar and by one that nobody sets */
 };
 
@@ -37,9 +38,11 @@ bool layers_fit(const struct airlock_job *job);
 int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
 		 struct airlock_error *err);
 
-/* The command is dead and waited for: scan, judge, apply as the mode says. Failures go to c->error. */
+/* Everybody who could write is dead: scan, judge, apply as the mode says. Failures go to c->error. */
 void layers_end(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
 		const struct supervise_result *result);
+/* No layer is mounted any more: removes what is of no use. */
+void layers_tidy(struct session_layers *c, const struct airlock_job *job, const char *run_dir);
 void layers_done(struct session_layers *c);
 
 /* The word of the report for the whole run. */

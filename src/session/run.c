@@ -167,6 +167,8 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	denials_settle(run);
 	run->finished = true;
 	history_end(run);
+	supervise_await_end(run->supervise);
+	layers_tidy(&run->layers, run->job, run->dir);
 	return 0;
 }
 

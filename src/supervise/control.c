@@ -23,7 +23,8 @@ void control_send_signal(struct supervise *s, int sig, enum child_scope scope)
 	(void)send_message(s, &m);
 }
 
-/* The backend's own words on stderr come before hello, the command's after GO: never mixed. */
+/* The backend's own words on stderr come before hello, the command's after GO: never mixed. Who is told to go before hello has
+ * no words of its own. */
 static void take_setup_text(struct supervise *s)
 {
 	char text[4096];
@@ -61,7 +62,8 @@ void control_go_ahead(struct supervise *s)
 /* The pid is translated into our pid namespace by the kernel. */
 static void on_hello(struct supervise *s, pid_t pid)
 {
-	take_setup_text(s);
+	if (!s->told_to_go)
+		take_setup_text(s);
 	if (s->told_to_go || say_go(s, pid))
 		s->phase = PHASE_RUNNING;
 }
@@ -162,6 +164,7 @@ static void on_exited(struct supervise *s, const struct child_message *m)
 {
 	s->wait_status = m->a;
 	s->have_status = true;
+	s->nobody_left = m->b && s->iso.own_pid_namespace;
 	s->result.cpu_us = m->cpu_us;
 	s->result.max_rss_kb = m->max_rss_kb;
 	s->phase = PHASE_ENDING;

@@ -179,5 +179,4 @@ void ending_finish(struct supervise *s)
 	settle_observed(s);
 	s->result.limits = s->limits.grade;
 	s->timeout_at_us = s->kill_at_us = s->retry_input_at_us = 0;
-	limits_done(&s->limits);
 }

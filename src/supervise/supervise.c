@@ -345,10 +345,11 @@ static void handle(struct supervise *s, enum source what)
 	}
 }
 
-/* Without a pid namespace somebody may still hold the pipe: what is in it now is all there will be. */
+/* Without a pid namespace somebody may still hold the pipe, and without anybody nobody does: what is in it now is all there
+ * will be. */
 static void close_drained(struct supervise *s, struct stream *st)
 {
-	if (s->iso.own_pid_namespace || st->fd < 0 || relay_is_full(&st->relay))
+	if ((s->iso.own_pid_namespace && !s->nobody_left) || st->fd < 0 || relay_is_full(&st->relay))
 		return;
 	int rc;
 	while ((rc = stream_read(st)) > 0)
@@ -359,7 +360,8 @@ static void close_drained(struct supervise *s, struct stream *st)
 
 static bool is_over(struct supervise *s)
 {
-	if (s->phase != PHASE_ENDING || !s->spawned_dead || (s->first_fd >= 0 && !s->first_dead))
+	bool dead = s->spawned_dead && (s->first_fd < 0 || s->first_dead);
+	if (s->phase != PHASE_ENDING || (!dead && !s->nobody_left))
 		return false;
 	close_drained(s, &s->out);
 	close_drained(s, &s->err);
@@ -444,6 +446,18 @@ void supervise_resize(struct supervise *s)
 		(void)ioctl(s->master_fd, TIOCSWINSZ, &size);
 }
 
+void supervise_await_end(struct supervise *s)
+{
+	siginfo_t info;
+	if (s->phase != PHASE_OVER)
+		return;
+	while (!s->spawned_dead && s->spawned_pid > 0 && waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED) < 0 &&
+	       errno == EINTR)
+		;
+	s->spawned_dead = true;
+	limits_done(&s->limits);
+}
+
 const struct supervise_result *supervise_result(const struct supervise *s)
 {
 	return &s->result;
@@ -462,7 +476,7 @@ void supervise_free(struct supervise *s)
 		while (supervise_dispatch(s, -1) > 0)
 			;
 	}
-	limits_done(&s->limits);
+	supervise_await_end(s);
 	stream_done(&s->out);
 	stream_done(&s->err);
 	input_done(&s->in);

@@ -52,6 +52,8 @@ struct supervise;
 int supervise_start(const struct supervise_spec *spec, struct supervise **ret, struct airlock_error *err);
 int supervise_fd(const struct supervise *s);
 int supervise_dispatch(struct supervise *s, int timeout_ms); /* 1: running, 0: over */
+/* Once it is over the kernel may still be taking the sandbox down: waits until no mount of it is left. free does, too. */
+void supervise_await_end(struct supervise *s);
 void supervise_signal(struct supervise *s, int sig);
 void supervise_resize(struct supervise *s);
 const struct supervise_result *supervise_result(const struct supervise *s);
