@@ -62,6 +62,8 @@ namespace Airlock {
 	public class Warm {
 		[CCode (cname = "airlock_warm_new")]
 		public Warm ();
+		[CCode (cname = "airlock_warm_begin")]
+		public int begin (out Error err);
 		[CCode (cname = "airlock_warm_prepare")]
 		public int prepare (Job job, out Error err);
 		[CCode (cname = "airlock_warm_drop")]

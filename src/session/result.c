@@ -82,6 +82,7 @@ static void add_usage(const struct airlock_run *run, struct json *j, const struc
 	json_int(j, "max_rss_kb", r->max_rss_kb);
 	json_string(j, "limit_hit", hit);
 	json_bool(j, "warm_start", r->was_warm);
+	json_bool(j, "head_start", r->was_prepared && !r->was_warm);
 	json_close(j);
 }
 

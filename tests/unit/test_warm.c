@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -44,7 +45,7 @@ static int prepare(struct airlock_warm *w, const char *option, const char *value
 }
 
 struct outcome {
-	bool warm;
+	bool warm, begun;
 	int exit_code;
 	char out[256];
 };
@@ -63,6 +64,7 @@ static struct outcome run(struct airlock_warm *w, const char *command, const cha
 	while (airlock_run_dispatch(r, -1) > 0)
 		;
 	o.warm = strstr(airlock_run_result_json(r), "\"warm_start\": true") != NULL;
+	o.begun = strstr(airlock_run_result_json(r), "\"head_start\": true") != NULL;
 	o.exit_code = airlock_run_exit_code(r);
 	(void)snprintf(o.out, sizeof o.out, "%s", airlock_run_result_text(r));
 	airlock_run_free(r);
@@ -163,6 +165,97 @@ static void a_caller_that_ignores_its_children_is_fine(void **state)
 	assert_int_equal(prepare(w, NULL, NULL), 1);
 	airlock_warm_free(w);
 	(void)signal(SIGCHLD, before);
+}
+
+/* ── Begun without a plan ── */
+
+static struct outcome run_begun(struct airlock_warm *w, const char *command, const char *option, const char *value)
+{
+	struct airlock_error err = {0};
+	int rc = airlock_warm_begin(w, &err);
+	if (rc < 0)
+		print_error("%s\n", err.message);
+	assert_int_equal(rc, 0);
+	return run(w, command, option, value);
+}
+
+static void what_was_begun_serves_every_way_of_keeping_changes(void **state)
+{
+	static const char *const modes[] = {"apply", "hold", "discard", "direct"};
+	struct airlock_warm *w = airlock_warm_new();
+	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+		char command[96], name[32];
+		struct outcome o = {0};
+		(void)snprintf(name, sizeof name, "begun-%s", modes[i]);
+		(void)snprintf(command, sizeof command, "echo $$ >%s; cat %s; exit 5", name, name);
+		for (int tries = 0; tries < TRIES && !o.begun; tries++) {
+			o = run_begun(w, command, "changes", modes[i]);
+			assert_int_equal(o.exit_code, 5);
+			assert_memory_equal(o.out, "2\nExit code: 5\n", sizeof "2\nExit code: 5\n" - 1);
+		}
+		assert_true(o.begun);
+		assert_false(o.warm);
+		assert_int_equal(access(name, F_OK) == 0, i == 0 || i == 3);
+	}
+	assert_false(run(w, "true", NULL, NULL).begun);
+	airlock_warm_free(w);
+}
+
+static void plans_that_begin_otherwise_get_a_new_sandbox(void **state)
+{
+	static const char *const others[][2] = {{"profile", "strict"}, {"workspace", "."}, {"backend", "landlock"}};
+	struct airlock_warm *w = airlock_warm_new();
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		struct outcome o = run_begun(w, "exit 6", others[i][0], others[i][1]);
+		assert_int_equal(o.exit_code, 6);
+		assert_false(o.begun);
+	}
+	airlock_warm_free(w);
+}
+
+/* In a mount namespace of its own. 77: not allowed here. */
+static int mount_meanwhile(void)
+{
+	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_error err = {0};
+	if (mkdir("disk", 0755) < 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return 77;
+	if (airlock_warm_begin(w, &err) < 0 || mount("tmpfs", "disk", "tmpfs", 0, NULL) < 0 ||
+	    mkdir("disk/new", 0755) < 0)
+		return 1;
+	struct outcome o = run(w, "ls disk", "changes", "direct");
+	airlock_warm_free(w);
+	return !o.begun && strcmp(o.out, "new\n") == 0 ? 0 : 2;
+}
+
+static void what_is_mounted_meanwhile_is_seen(void **state)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(mount_meanwhile());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	(void)rmdir("disk");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+static void nothing_is_left_of_what_was_begun(void **state)
+{
+	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_error err = {0};
+	assert_int_equal(run_begun(w, "exit 7", NULL, NULL).exit_code, 7);
+	airlock_warm_drop(w);
+	size_t before = open_descriptors();
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(airlock_warm_begin(w, &err), 0);
+	airlock_warm_drop(w);
+	assert_int_equal(open_descriptors(), before);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	airlock_warm_free(w);
 }
 
 /* ── What a child inherits ── */
@@ -312,6 +405,10 @@ int main(void)
 		cmocka_unit_test(nothing_is_left_of_those_nobody_used),
 		cmocka_unit_test(for_some_jobs_there_is_nothing_to_prepare),
 		cmocka_unit_test(a_caller_that_ignores_its_children_is_fine),
+		cmocka_unit_test(what_was_begun_serves_every_way_of_keeping_changes),
+		cmocka_unit_test(plans_that_begin_otherwise_get_a_new_sandbox),
+		cmocka_unit_test(what_is_mounted_meanwhile_is_seen),
+		cmocka_unit_test(nothing_is_left_of_what_was_begun),
 		cmocka_unit_test(a_child_started_then_is_like_one_started_now_or_not_used),
 	};
 	return cmocka_run_group_tests(tests, make_place, remove_place);
