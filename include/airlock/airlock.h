@@ -18,9 +18,15 @@
  *   airlock_run_free(run); airlock_job_free(job); airlock_settings_free(s);
  *
  * The library starts no threads, has no mutable globals, never prints, never exits and installs no signal handler.
- * One object is used by one thread at a time; different objects by different threads at once.
- * Every `const char *` handed out lives as long as the object it came from. Functions that fail return a negative
- * enum airlock_code and fill `err` (which may be NULL).
+ *
+ * Threads: one object is used by one thread at a time; different objects by different threads at once. Settings that nobody
+ *   changes any more may be used by several.
+ * Ownership: what is given is copied, unless it says borrowed. A `const char *` handed out lives as long as the object it came
+ *   from, and where a call makes it anew until the next such call; a `char *` is the caller's and freed with airlock_free.
+ *   Objects are freed in any order, once; freeing NULL does nothing.
+ * Errors: functions that fail return a negative enum airlock_code and fill `err` (see error.h); all others return 0 or more.
+ *   ret_ parameters must not be NULL; they are set on success, and on failure NULL or as they were: begin with NULL.
+ * Descriptors of the library are closed on exec. Its children are of no concern to the caller, who may ignore SIGCHLD.
  */
 #ifndef AIRLOCK_H
 #define AIRLOCK_H
@@ -92,11 +98,12 @@ struct airlock_job;
 int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err);
 void airlock_job_free(struct airlock_job *job);
 
-/* The plan for people, or as the JSON of CONTRACT `explain`. Ends with a newline. */
+/* The plan for people, or as the JSON of `airlock explain --json`. Ends with a newline; "" when memory is short. */
 const char *airlock_job_explain(struct airlock_job *job);
 const char *airlock_job_explain_json(struct airlock_job *job);
 
-/* Sentences the person should see before the run (untrusted project settings left out, links that changed…). */
+/* Sentences the person should see before the run (untrusted project settings left out, links that changed…). NULL beyond
+ * the last. */
 size_t airlock_job_warning_count(const struct airlock_job *job);
 const char *airlock_job_warning(const struct airlock_job *job, size_t i);
 
@@ -151,24 +158,28 @@ struct airlock_io {
 	void *data;
 };
 
-/* Starts the job's command. io may be NULL: no input, output only in the result. A job is started once. */
+/* Starts the job's command. io may be NULL: no input, output only in the result; it is not needed any more afterwards, its
+ * descriptors are until the run is over. A job is started once; the run keeps what it needs of it.
+ * AIRLOCK_ERR_DENIED: it needed permission and did not get it. */
 int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, struct airlock_run **ret,
 		      struct airlock_error *err);
 
-/* Readable when dispatch has something to do. Owned by the run. */
+/* Readable when dispatch has something to do, until it has returned 0. Owned by the run. */
 int airlock_run_fd(const struct airlock_run *run);
 
-/* Handles what is ready, waiting at most timeout_ms (-1: for ever, 0: not at all).
- * 1: still running; 0: over, the result is complete and every process of it is dead and waited for. */
+/* Handles what is ready, waiting at most timeout_ms (-1: for ever, 0: not at all); a signal of the caller's ends the waiting.
+ * 1: still running; 0: over, the result is complete and every process of it is dead and waited for. Never fails: what went
+ * wrong is in the result. The call that returns 0 also reads and applies the changes, which takes as long as there are many. */
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms);
 
-/* Sends a signal to the command (SIGINT, SIGTERM, …), as a terminal would. SIGKILL ends the whole run at once. */
+/* Sends a signal to the command (SIGINT, SIGTERM, …), as a terminal would. SIGKILL ends the whole run at once. Returns 0,
+ * also when the command is gone already. */
 int airlock_run_signal(struct airlock_run *run, int signal);
 
 /* The caller's terminal changed its size (pty). */
 void airlock_run_resize(struct airlock_run *run);
 
-/* Kills whatever still runs, waits for it and frees everything. */
+/* Kills whatever still runs, waits for it and frees everything. Changes of a run that was not over are held. */
 void airlock_run_free(struct airlock_run *run);
 
 /* ── Warm starts ──────────────────────────────────────────────────────────────────────────────────── */
@@ -215,8 +226,10 @@ const char *airlock_run_id(const struct airlock_run *run);
 enum airlock_status airlock_run_status(const struct airlock_run *run);
 int airlock_run_exit_code(const struct airlock_run *run); /* as `airlock run` exits: own, 128+N, 124, 125, 126, 127 */
 const struct airlock_error *airlock_run_error(const struct airlock_run *run); /* code 0 when none */
-const char *airlock_run_result_json(struct airlock_run *run); /* CONTRACT's object; ends with a newline */
-const char *airlock_run_result_text(struct airlock_run *run); /* for a model: stdout, stderr, `Exit code: N` */
+/* What `airlock run --json` prints, and the text for a model: stdout, stderr, `Exit code: N`, the changes. Both end with a
+ * newline; "" when memory is short. */
+const char *airlock_run_result_json(struct airlock_run *run);
+const char *airlock_run_result_text(struct airlock_run *run);
 
 /* What it changed, one line a path, for people and models; "" when nothing or when writes went straight to the project. */
 const char *airlock_run_changes_text(struct airlock_run *run);
@@ -229,17 +242,19 @@ const char *airlock_run_note(const struct airlock_run *run, size_t i);
  * sentence each, safe to print. NULL beyond the last. Diagnostic only: what the command did not try, or tried in a way
  * that is not looked at, is not in it. */
 const char *airlock_run_denial(const struct airlock_run *run, size_t i);
-/* While it runs: how many paths have changed so far and the latest of them (or ""). -1: not known. */
+/* While it runs: how many paths have changed so far and the latest of them (or "", until the next call). -1: not known. */
 int64_t airlock_run_progress(struct airlock_run *run, const char **ret_latest);
 
-/* The result object for a run that could not start: the same shape with status "error". Free with airlock_free. */
+/* The result object for a run that could not start: the same shape with status "error". The caller's: airlock_free. NULL: out
+ * of memory. */
 char *airlock_failure_json(const struct airlock_error *err);
 
 /* ── Changes of an earlier run ────────────────────────────────────────────────────────────────────── */
 
-/* run: an id, a unique prefix of one, or "last". paths: NULL or NULL-terminated; relative to the project, or absolute.
- * Texts are the caller's: airlock_free. */
+/* run: an id, a unique prefix of one, or "last"; AIRLOCK_ERR_NOT_FOUND when there is none. paths: NULL (all) or
+ * NULL-terminated; relative to the project, or absolute. Texts are the caller's: airlock_free. */
 
+/* What the run changed and what became of each path, for people or as JSON. */
 int airlock_changes_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
 			 struct airlock_error *err);
 /* Git-style unified diff; colour also makes the content inert on a terminal. */
@@ -263,9 +278,12 @@ int airlock_changes_question(const struct airlock_settings *s, const char *run, 
 const struct airlock_question *airlock_asked_question(const struct airlock_asked *asked);
 void airlock_asked_free(struct airlock_asked *asked);
 
-/* Held changes into the project. force takes the run's version after saving what is there now. count: how many paths. */
+/* Held changes into the project. force takes the run's version after saving what is there now. count: how many paths.
+ * AIRLOCK_ERR_CONFLICT: somebody else changed one of them since, and nothing was done; AIRLOCK_ERR_BUSY: another airlock is
+ * at work in this project. */
 int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
 			  size_t *ret_count, char **ret_text, struct airlock_error *err);
+/* Held changes thrown away. */
 int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
 			    size_t *ret_count, char **ret_text, struct airlock_error *err);
 /* Puts back what apply replaced; of a run that was undone, applies it again. run NULL: the last applied one in this
@@ -280,6 +298,7 @@ int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **
 /* Every configured value with its source, for people or as JSON; like a job it needs the environment and options.
  * The text is the caller's: airlock_free. */
 int airlock_config_show(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
+/* Is the file right? AIRLOCK_ERR_INVALID names the line that is not. */
 int airlock_config_check(const struct airlock_settings *s, const char *file, struct airlock_error *err);
 /* The files that are read, lowest precedence first, one a line, with "(missing)" or "(not trusted)" where so. */
 int airlock_config_paths(const struct airlock_settings *s, char **ret_text, struct airlock_error *err);
@@ -291,8 +310,10 @@ int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_
 int airlock_permissions_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
 /* Forgets one, by the id that the list shows. AIRLOCK_ERR_NOT_FOUND: there is none. */
 int airlock_permissions_revoke(const struct airlock_settings *s, const char *id, struct airlock_error *err);
+/* Forgets all. */
 int airlock_permissions_clear(const struct airlock_settings *s, uint64_t *ret_count, struct airlock_error *err);
 
+/* $HOME/playground of the commands: where it is here, how much is in it, and emptying it. */
 int airlock_playground_path(const struct airlock_settings *s, char **ret_path, struct airlock_error *err);
 int airlock_playground_size(const struct airlock_settings *s, uint64_t *ret_bytes, uint64_t *ret_entries,
 			    struct airlock_error *err);
@@ -316,11 +337,11 @@ int airlock_doctor_is_news(const struct airlock_settings *s, const struct airloc
 const char *airlock_doctor_json(struct airlock_doctor *d);
 void airlock_doctor_free(struct airlock_doctor *d);
 
-/* {"error": {…}} and a newline. */
+/* {"error": {…}} and a newline. The caller's; NULL: out of memory. */
 char *airlock_error_json(const struct airlock_error *err);
 void airlock_free(void *p); /* for every text above that is the caller's */
 
-/* Helpers a front-end needs to show things safely. Owned by the caller. */
+/* Helpers a front-end needs to show things safely. The text is the caller's; NULL: out of memory. */
 char *airlock_text_inert(const char *bytes, size_t len); /* control and deceptive characters escaped */
 /* How many columns of a terminal an inert text takes, and how many of its bytes fit into so many columns. */
 size_t airlock_text_columns(const char *text, size_t len);

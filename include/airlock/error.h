@@ -5,8 +5,9 @@
  *   if (airlock_job_prepare(settings, &job, &err) < 0)
  *           fprintf(stderr, "%s (%s)\n", err.message, airlock_code_slug(err.code));
  *
- * Every function that can fail returns a negative `enum airlock_code` and fills the caller's
- * struct; nothing is allocated, so out of memory is an error like any other. `err` may be NULL.
+ * Every function that can fail returns a negative `enum airlock_code` and fills the caller's struct; nothing is allocated,
+ * so out of memory is an error like any other. `err` may be NULL. A struct that holds an error keeps it: after a chain of
+ * calls it has the first one. Clear it (code 0 is enough) before it is used again.
  */
 #ifndef AIRLOCK_ERROR_H
 #define AIRLOCK_ERROR_H
@@ -45,12 +46,12 @@ struct airlock_error {
 	char hint[512];	    /* the way out, or "" */
 };
 
-/* The word of CONTRACT for a code ("not_found"), and the exit status `airlock run` gives it. */
+/* The word for a code in JSON ("not_found"), and the exit status `airlock run` gives it. Never NULL, lives for ever. */
 const char *airlock_code_slug(int code);
 int airlock_code_exit_status(int code);
 /* JSON-RPC error code for servers. */
 int airlock_code_jsonrpc(int code);
-/* What such an error means in general, one sentence. */
+/* What such an error means in general, one sentence. Lives for ever. */
 const char *airlock_code_meaning(int code);
 
 #if defined(__GNUC__)

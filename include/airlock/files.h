@@ -118,7 +118,7 @@ struct airlock_files_change {
 	const char *reason; /* why it is held, or NULL */
 };
 
-/* CONTRACT's object for the call; ends with a newline. */
+/* What `airlock fs --json` prints for the call; ends with a newline. */
 const char *airlock_files_json(struct airlock_files *r);
 /* The same for people and models: one line an entry, "path:line:text", the content itself, or a sentence. Content that is
  * not text is only described. */

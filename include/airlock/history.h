@@ -2,10 +2,12 @@
 /* What airlock remembers: runs, projects and their files, backups.
  *
  *   char *text = NULL;
- *   if (airlock_log(settings, 20, 1, &text, &err) < 0) …
+ *   size_t count = 0;
+ *   if (airlock_log(settings, 20, 1, &text, &count, &err) < 0) …
  *   airlock_free(text);
  *
- * Texts are the caller's: airlock_free. json: CONTRACT's object, ending with a newline; otherwise lines for a person.
+ * Texts are the caller's: airlock_free. json: the object that the command prints with --json, ending with a newline;
+ * otherwise lines for a person.
  */
 #ifndef AIRLOCK_HISTORY_H
 #define AIRLOCK_HISTORY_H
@@ -37,14 +39,15 @@ int airlock_log_verify(const struct airlock_settings *s, char **ret_text, struct
 /* One run in full. run: an id, a unique prefix of one, or "last". */
 int airlock_history_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
 			 struct airlock_error *err);
-/* The whole captured output, or that to stderr, written to a descriptor of the caller. */
+/* The whole captured output, or that to stderr, written to a descriptor of the caller; waits for its reader. A reader that
+ * is gone is no error, but SIGPIPE is for the caller to ignore, as with write(2). */
 int airlock_history_output(const struct airlock_settings *s, const char *run, int want_stderr, int fd,
 			   struct airlock_error *err);
 
 /* ── Projects, their files, and backups of these ── */
 
 /* dir: NULL is the project found from here. add and scan search the project's symlinks anew and record its files; the text
- * lists its roots. progress may be NULL. */
+ * lists its roots. progress may be NULL; otherwise it is called now and then from within, with the number of files seen. */
 int airlock_project_add(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
 			void *data, int json, char **ret_text, struct airlock_error *err);
 int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
