@@ -471,6 +471,12 @@ static void report_limit(struct state *st, unsigned limit)
 	tell(CHILD_LIMIT, (int32_t)limit, 0);
 }
 
+static void know_limits(struct state *st, int64_t processes)
+{
+	if (st->job->watch_processes != CHILD_NONE && processes >= st->job->watch_processes)
+		report_limit(st, CHILD_LIMIT_PROCESSES);
+}
+
 /* `gone`: processes that ended a moment ago and were there when a fork may have been refused. */
 static void look_at_limits(struct state *st, int gone)
 {
@@ -480,8 +486,7 @@ static void look_at_limits(struct state *st, int gone)
 	st->blind = t.processes == 0 && !gone ? st->blind + 1 : 0;
 	if (st->blind >= BLIND_MAX)
 		signal_all(st, SIGKILL);
-	if (st->job->watch_processes != CHILD_NONE && t.processes + gone >= st->job->watch_processes)
-		report_limit(st, CHILD_LIMIT_PROCESSES);
+	know_limits(st, t.processes + gone);
 	if (st->job->watch_memory != CHILD_NONE && t.memory > st->job->watch_memory) {
 		report_limit(st, CHILD_LIMIT_MEMORY);
 		signal_all(st, SIGKILL);
@@ -518,7 +523,9 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 		}
 		int status = 0, alone = 0;
 		if (reap(st, &status, &alone)) {
-			if (st->job->watch_processes != CHILD_NONE)
+			if (alone)
+				know_limits(st, 1);
+			else if (st->job->watch_processes != CHILD_NONE)
 				look_at_limits(st, 1);
 			report_end(status, alone);
 			end_the_rest(st);

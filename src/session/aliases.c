@@ -192,8 +192,9 @@ static int add_aliases(struct search *s, struct airlock_error *err)
 {
 	if (s->world->type(s->path, s->world->data) == PLAN_MISSING) /* as most are */
 		return 0;
-	_cleanup_free_ char *real = realpath(s->path, NULL);
-	if (!real && !base_is_absent(errno))
+	errno = 0; /* a world that says no more than NULL means "nothing" */
+	_cleanup_free_ char *real = s->world->real(s->path, s->world->data);
+	if (!real && errno && !base_is_absent(errno))
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "look at", s->path);
 	const struct mount *own = real ? mount_of(s->mounts, real) : NULL;
 	if (!own || !own->twice)

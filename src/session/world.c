@@ -27,6 +27,13 @@ struct entry {
 	unsigned char type; /* DT_*, of the file system below: something may be mounted over a file */
 };
 
+/* What was found when an entry was asked about by itself. */
+struct answer {
+	char *name;
+	enum plan_type type;
+	int errnum;
+};
+
 enum standing { UNKNOWN, MISSING, ASKED_SINGLY, READ };
 
 struct world_dir {
@@ -37,6 +44,8 @@ struct world_dir {
 	struct entry *entries; /* READ: sorted, as if all letters were small */
 	size_t n, cap;
 	bool foreign[256]; /* first bytes, in small letters, of names that are not ASCII */
+	struct answer *answers;
+	size_t n_answers, cap_answers;
 };
 
 static void forget_entries(struct world_dir *d)
@@ -52,6 +61,9 @@ void world_done(struct world *w)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		forget_entries(&w->dirs[i]);
+		for (size_t k = 0; k < w->dirs[i].n_answers; k++)
+			free(w->dirs[i].answers[k].name);
+		free(w->dirs[i].answers);
 		free(w->dirs[i].path);
 	}
 	free(w->dirs);
@@ -195,6 +207,24 @@ static struct world_dir *find_dir(struct world *w, const char *path, size_t len)
 	return &w->dirs[w->last];
 }
 
+/* Asked once: several rules are about one path, and they shall all be told the same. */
+static enum plan_type look_once(struct world_dir *d, const char *path, const char *name)
+{
+	for (size_t i = d->n_answers; i-- > 0;) {
+		if (strcmp(d->answers[i].name, name) != 0)
+			continue;
+		errno = d->answers[i].errnum;
+		return d->answers[i].type;
+	}
+	enum plan_type found = look(path);
+	int errnum = errno;
+	char *copy = ARRAY_ROOM(d->answers, d->n_answers, d->cap_answers, 16) ? strdup(name) : NULL;
+	if (copy) /* else it is asked again */
+		d->answers[d->n_answers++] = (struct answer){copy, found, errnum};
+	errno = errnum;
+	return found;
+}
+
 static enum plan_type type(const char *path, void *data)
 {
 	struct world *w = data;
@@ -214,12 +244,21 @@ static enum plan_type type(const char *path, void *data)
 		read_dir(d);
 	if (d->standing == MISSING)
 		return PLAN_MISSING;
-	return d->standing == READ && ask_list(d, slash + 1, &found) ? found : look(path);
+	return d->standing == READ && ask_list(d, slash + 1, &found) ? found : look_once(d, path, slash + 1);
 }
 
+/* Where no symlink is on the way a path is its own real path; what is on the way has mostly been looked at before. */
 static char *real(const char *path, void *data)
 {
-	return realpath(path, NULL);
+	_cleanup_free_ char *part = strdup(path);
+	bool plain = part && path_is_normal(path);
+	for (size_t len = plain ? strlen(part) : 0; plain && len > 1; len = (size_t)(strrchr(part, '/') - part)) {
+		part[len] = '\0';
+		enum plan_type t = type(part, data);
+		plain = t == PLAN_DIRECTORY ||
+			(strlen(path) == len && t != PLAN_LINK && t != PLAN_MISSING && t != PLAN_UNKNOWN);
+	}
+	return plain ? strdup(path) : realpath(path, NULL);
 }
 
 static char *read_link(const char *path, void *data)
