@@ -24,11 +24,12 @@ static void take_descriptors(void)
 	}
 }
 
-/* A reader that went away is an error of one write, not our death; and a caller who ignores SIGCHLD would have the kernel
- * reap our children before we learn how they ended. */
+/* A reader that went away and a file that may not grow are errors of one write, not our death in the middle of an apply; and
+ * a caller who ignores SIGCHLD would have the kernel reap our children before we learn how they ended. */
 static void set_signals(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)signal(SIGCHLD, SIG_DFL);
 }
 

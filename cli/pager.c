@@ -97,7 +97,7 @@ static bool fits_screen(const char *text, int fd)
 
 /* ── running it ── */
 
-/* We ignore SIGPIPE and, after a run, block the signals of a terminal; the pager must not inherit either. */
+/* We ignore SIGPIPE and SIGXFSZ and, after a run, block the signals of a terminal; the pager must not inherit either. */
 static int spawn(const char *path, char *const *argv, int in, int out, pid_t *ret)
 {
 	posix_spawn_file_actions_t files;
@@ -106,6 +106,7 @@ static int spawn(const char *path, char *const *argv, int in, int out, pid_t *re
 	(void)sigemptyset(&none);
 	(void)sigemptyset(&defaults);
 	(void)sigaddset(&defaults, SIGPIPE);
+	(void)sigaddset(&defaults, SIGXFSZ);
 	(void)sigaddset(&defaults, SIGINT);
 	(void)sigaddset(&defaults, SIGQUIT);
 	if (posix_spawn_file_actions_init(&files) != 0)

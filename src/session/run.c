@@ -150,6 +150,17 @@ static void note_signal(struct airlock_run *run)
 		  name ? name : "unknown", why);
 }
 
+static void note_lost_output(struct airlock_run *run)
+{
+	const struct supervise_lost *lost = &supervise_result(run->supervise)->lost;
+	if (lost->relayed)
+		strs_addf(&run->layers.notes, "standard output could not be written: %s%s%s",
+			  strerrordesc_np(lost->relayed), lost->kept ? "" : "; what there was: airlock output ",
+			  lost->kept ? "" : run->id);
+	if (lost->kept)
+		strs_addf(&run->layers.notes, "the output is not kept whole: %s", strerrordesc_np(lost->kept));
+}
+
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 {
 	if (run->finished)
@@ -158,6 +169,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		return 1;
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise));
 	note_signal(run);
+	note_lost_output(run);
 	if (run->job->backend == &backend_passthrough)
 		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
 	if (run->job->not_remembered.code)

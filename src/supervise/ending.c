@@ -152,6 +152,9 @@ static void settle_status(struct supervise *s)
 		r->signal = s->have_status ? WTERMSIG(s->wait_status) : s->setup_signal ? s->setup_signal : SIGKILL;
 		r->exit_code = 128 + r->signal;
 	}
+	/* As of every program that could not write its output: whoever reads the file takes a part for the whole. */
+	if (r->status == SUPERVISE_EXITED && r->exit_code == 0 && r->lost.relayed)
+		r->exit_code = 125;
 	if (r->status == SUPERVISE_TIMED_OUT && s->have_status && WIFSIGNALED(s->wait_status))
 		r->signal = WTERMSIG(s->wait_status);
 }
@@ -173,6 +176,8 @@ void ending_finish(struct supervise *s)
 {
 	s->phase = PHASE_OVER;
 	s->result.duration_us = supervise_now_us() - s->started_us;
+	s->result.lost = (struct supervise_lost){.kept = s->out.file_errnum ? s->out.file_errnum : s->err.file_errnum,
+						 .relayed = s->out.relay.errnum};
 	settle_limit(s);
 	say_lost(s);
 	settle_status(s);

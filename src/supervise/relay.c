@@ -92,7 +92,8 @@ void relay_flush(struct relay *r)
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n < 0) {
-			r->broken = true; /* EPIPE, ENOSPC, EIO: nobody can be told through this descriptor */
+			r->broken = true;
+			r->errnum = r->plain ? errno : 0;
 			r->len = 0;
 			return;
 		}

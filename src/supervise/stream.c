@@ -37,16 +37,20 @@ static void open_file(struct stream *s)
 		s->file_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (s->file_fd >= 0)
 		(void)fchmod(s->file_fd, 0600); /* whatever the caller's umask takes away */
-	s->file_failed = s->file_fd < 0;
+	else
+		s->file_errnum = path && errno ? errno : ENOMEM;
 }
 
 /* Output is never a reason to stop: when the disk refuses, the command goes on without the file. */
 static void keep_on_disk(struct stream *s, const char *data, size_t len)
 {
-	if (s->file_fd < 0 && !s->file_failed)
+	if (s->file_errnum)
+		return;
+	if (s->file_fd < 0)
 		open_file(s);
-	if (!s->file_failed && fs_write_all(s->file_fd, data, len) < 0)
-		s->file_failed = true;
+	int rc = s->file_errnum ? 0 : fs_write_all(s->file_fd, data, len);
+	if (rc < 0)
+		s->file_errnum = -rc;
 }
 
 int stream_read(struct stream *s)

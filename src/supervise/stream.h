@@ -10,7 +10,7 @@ struct stream {
 	struct relay relay;
 	struct capture capture;
 	int file_fd;	  /* the whole stream on disk; opened when the first byte comes */
-	bool file_failed; /* disk full or the like: the run goes on, the rest is not kept */
+	int file_errnum;  /* disk full or the like: the run goes on, the rest is not kept; 0: all is well */
 	const char *run_dir, *name;
 };
 

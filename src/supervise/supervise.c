@@ -194,8 +194,8 @@ bool supervise_start_again(struct supervise *s)
 	if (!s->result.was_prepared || s->timed_out || s->hard_killed || s->result.error.code)
 		return false;
 	siginfo_t info;
-	if (!s->spawned_dead)
-		(void)waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED);
+	while (!s->spawned_dead && waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED) < 0 && errno == EINTR)
+		;
 	base_closep(&s->spawned_fd);
 	base_closep(&s->first_fd);
 	s->watched_fd[ON_SPAWNED] = -EBADF;

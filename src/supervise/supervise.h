@@ -42,6 +42,10 @@ struct supervise_result {
 	bool was_prepared; /* in a sandbox, or in namespaces, made in advance */
 	bool was_warm;	   /* in a sandbox made in advance */
 	const struct capture *out, *err;
+	struct supervise_lost {
+		int kept;    /* on disk, of either stream */
+		int relayed; /* to the caller's standard output; a reader that went away does not count */
+	} lost;		     /* why a part of the output was: errno, or 0 */
 	bool observed;	    /* seen says what the command tried */
 	int observe_errnum; /* why not, where that was asked for */
 	struct buf seen;    /* as child/seen.h has it */

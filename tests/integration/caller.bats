@@ -61,6 +61,28 @@ assert_ends_with() {
 	EOF_PYTHON
 }
 
+@test "output that the caller's file cannot take is said to be lost, and is no success" {
+	run_program sh -c '"$0" run -c "echo whole >new; echo hi" >/dev/full' "$AIRLOCK"
+	assert_status 125
+	assert_stderr_contains "standard output could not be written: No space left on device; what there was: airlock output"
+	assert_file new whole
+	run_airlock output last
+	[ "$stdout" = hi ] || fail "not kept"
+	run_program sh -c '"$0" run -c "echo hi; exit 3" >/dev/full' "$AIRLOCK"
+	assert_status 3
+	run_program sh -c '"$0" run -c "seq 100000" | head -n 1' "$AIRLOCK"
+	assert_status 0
+}
+
+@test "a limit on the size of files does not kill airlock" {
+	run_program bash -c 'ulimit -f 100 && "$0" run -c "echo 1 >new; seq 100000; exit 0" >"$1"' "$AIRLOCK" "$BATS_TEST_TMPDIR/cut"
+	assert_stderr_contains "File too large"
+	run_airlock recover
+	run_program bash -c 'ulimit -f 100 && "$0" run -c "echo 2 >new"' "$AIRLOCK"
+	assert_status 0
+	assert_file new 2
+}
+
 @test "input is passed on with --json too" {
 	run_program "$AIRLOCK" run --json -- cat < <(printf 'one\ntwo\n')
 	assert_json $'one\ntwo' stdout
