@@ -31,7 +31,6 @@ struct entry {
 struct answer {
 	char *name;
 	enum plan_type type;
-	int errnum;
 };
 
 enum standing { UNKNOWN, MISSING, ASKED_SINGLY, READ };
@@ -207,21 +206,18 @@ static struct world_dir *find_dir(struct world *w, const char *path, size_t len)
 	return &w->dirs[w->last];
 }
 
-/* Asked once: several rules are about one path, and they shall all be told the same. */
+/* What is there is asked about once, though several rules are about it; what is not may come to be and is asked about again. */
 static enum plan_type look_once(struct world_dir *d, const char *path, const char *name)
 {
-	for (size_t i = d->n_answers; i-- > 0;) {
-		if (strcmp(d->answers[i].name, name) != 0)
-			continue;
-		errno = d->answers[i].errnum;
-		return d->answers[i].type;
-	}
+	for (size_t i = d->n_answers; i-- > 0;)
+		if (strcmp(d->answers[i].name, name) == 0)
+			return d->answers[i].type;
 	enum plan_type found = look(path);
-	int errnum = errno;
+	if (found == PLAN_MISSING || found == PLAN_UNKNOWN)
+		return found;
 	char *copy = ARRAY_ROOM(d->answers, d->n_answers, d->cap_answers, 16) ? strdup(name) : NULL;
 	if (copy) /* else it is asked again */
-		d->answers[d->n_answers++] = (struct answer){copy, found, errnum};
-	errno = errnum;
+		d->answers[d->n_answers++] = (struct answer){copy, found};
 	return found;
 }
 
