@@ -70,13 +70,19 @@ static int read_diff(const struct airlock_settings *s, const struct address *a, 
 	return ret->bytes ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "out of memory");
 }
 
+/* Where more follows, a character that was begun is left for the next part. */
 static size_t whole_characters(const struct part *p, int64_t offset)
 {
-	size_t len = p->len;
-	if (offset + (int64_t)len < p->total)
-		while (len > 1 && ((unsigned char)p->bytes[len] & 0xC0) == 0x80 && p->len - len < 4)
-			len--;
-	return len;
+	if (offset + (int64_t)p->len >= p->total)
+		return p->len;
+	for (size_t back = 1; back < 4 && back < p->len; back++) {
+		unsigned char c = (unsigned char)p->bytes[p->len - back];
+		if ((c & 0xC0) == 0x80)
+			continue;
+		size_t needs = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
+		return needs > back ? p->len - back : p->len;
+	}
+	return p->len;
 }
 
 /* Text as text; anything else in base64. */

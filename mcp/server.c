@@ -125,7 +125,8 @@ static int turn(struct mcp_server *s, struct pollfd *fds)
 	size_t n = 0;
 	fds[0] = (struct pollfd){.fd = listens ? s->wire.in_fd : -1, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = wire_has_output(&s->wire) ? s->wire.out_fd : -1, .events = POLLOUT};
-	fds[2] = (struct pollfd){.fd = s->is_ending ? -1 : s->signal_fd, .events = POLLIN}; /* it is not read: once is enough */
+	/* It is not read: once is enough, and it would keep us awake. */
+	fds[2] = (struct pollfd){.fd = s->is_ending ? -1 : s->signal_fd, .events = POLLIN};
 	fds[3] = (struct pollfd){.fd = s->spec->idle ? s->spec->idle->fd(s->spec->data) : -1, .events = POLLIN};
 	for (const struct mcp_request *r = s->requests; r && n < MCP_IN_FLIGHT_MAX; r = r->next, n++)
 		fds[OWN_FDS + n] = (struct pollfd){.fd = r->fd, .events = POLLIN};

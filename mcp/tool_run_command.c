@@ -60,7 +60,8 @@ static void link_stream(json_t *content, json_t *data, const char *stream, const
 	char uri[128];
 	json_int_t bytes = json_integer_value(json_object_get(data, key));
 	json_t *shown = json_object_get(data, stream);
-	if (bytes <= (json_int_t)json_string_length(shown) && !strstr(json_string_value(shown), LEFT_OUT))
+	if (bytes <= (json_int_t)json_string_length(shown) &&
+	    !memmem(json_string_value(shown), json_string_length(shown), LEFT_OUT, strlen(LEFT_OUT)))
 		return;
 	(void)snprintf(uri, sizeof uri, "airlock://run/%s/%s", json_string_value(json_object_get(data, "run")), stream);
 	(void)json_array_append_new(content,
@@ -72,7 +73,7 @@ static void link_stream(json_t *content, json_t *data, const char *stream, const
 static void finish(struct mcp_request *r, struct command_run *c)
 {
 	bool is_failure = airlock_run_status(c->run) == AIRLOCK_FAILED;
-	json_t *data = json_loads(airlock_run_result_json(c->run), 0, NULL);
+	json_t *data = json_loads(airlock_run_result_json(c->run), JSON_ALLOW_NUL, NULL);
 	char *text = result_text(c);
 	front_remember_run(front_of(r), airlock_run_id(c->run));
 	json_t *result = data && text ? mcp_tool_text(text, json_incref(data), is_failure) : NULL;

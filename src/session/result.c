@@ -157,6 +157,9 @@ static void add_stream_text(struct buf *out, const struct capture *c)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	capture_text(c, &text);
+	for (size_t i = 0; i < text.len; i++)
+		if (text.data[i] == '\0') /* would end the text, whoever reads it: shown like what is not UTF-8 */
+			text.data[i] = '\xff';
 	text_add_utf8(out, buf_str(&text), text.len);
 	if (out->len > 0 && out->data[out->len - 1] != '\n')
 		buf_addc(out, '\n');

@@ -252,6 +252,30 @@ def bytes_that_are_no_text(place):
 
 
 @test
+def nul_bytes_do_not_end_the_result(place):
+    with Client(place) as client:
+        client.initialize()
+        result = client.run(r"printf 'a\000b\n'; printf 'c\000' >&2; echo 1 >new; exit 3")
+        data = result["structuredContent"]
+        assert data["stdout"] == "a\0b\n" and data["stderr"] == "c\0" and data["exit_code"] == 3, data
+        text = text_of(result)
+        assert text.startswith("a\ufffdb\nc\ufffd\nExit code: 3\nChanges:\n") and "new" in text, text
+
+
+@test
+def a_part_of_a_long_text_ends_with_a_whole_character(place):
+    with Client(place) as client:
+        client.initialize()
+        run = client.run("printf x; yes äöü | tr -d '\\n' | head -c 4200000")["structuredContent"]["run"]
+        uri = f"airlock://run/{run}/stdout"
+        first = client.request("resources/read", {"uri": uri})["result"]["contents"][0]
+        rest = first["_meta"]["airlock/nextOffset"]
+        assert rest == (4 << 20) - 1 and first["text"].startswith("xäöü"), (rest, first.keys())
+        second = client.request("resources/read", {"uri": f"{uri}?offset={rest}"})["result"]["contents"][0]
+        assert len((first["text"] + second["text"]).encode()) == 4200001, second
+
+
+@test
 def the_history_says_which_client_asked(place):
     with Client(place) as client:
         client.initialize()
