@@ -14,7 +14,11 @@
 
 static int send_message(struct supervise *s, const struct child_message *m)
 {
-	return send(s->control_fd, m, sizeof *m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	ssize_t n;
+	do
+		n = send(s->control_fd, m, sizeof *m, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
 }
 
 void control_send_signal(struct supervise *s, int sig, enum child_scope scope)
@@ -49,7 +53,12 @@ static bool say_go(struct supervise *s, pid_t pid)
 		return false;
 	}
 	struct child_message go = {.type = CHILD_GO};
-	return send_message(s, &go) == 0;
+	int rc = send_message(s, &go);
+	if (rc < 0 && rc != -EPIPE && rc != -ECONNRESET) { /* else it is dead, which the end of the socket tells */
+		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, rc, "send", "first process");
+		ending_fail(s, &err, 125);
+	}
+	return rc == 0;
 }
 
 /* Only with a pid namespace: should it have to be killed before it said hello, the command it may have started goes with it. */
