@@ -195,6 +195,11 @@ bool nodes_is_redundant(const struct nodes *t, size_t i)
 	return !cover || cover->kind != PLAN_REBUILD || !holds_place(t, i);
 }
 
+bool nodes_is_own(const struct nodes *t, const struct node *n)
+{
+	return n->order >= t->first_own && n->order < t->end_own;
+}
+
 void nodes_drop_redundant(struct nodes *t)
 {
 	for (size_t i = 0; i < t->n; i++)

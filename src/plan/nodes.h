@@ -58,6 +58,9 @@ const struct node *nodes_cover(const struct nodes *t, size_t i);
 bool nodes_is_redundant(const struct nodes *t, size_t i);
 void nodes_drop_redundant(struct nodes *t);
 
+/* Does it hide what is airlock's own? Nobody replaces that. */
+bool nodes_is_own(const struct nodes *t, const struct node *n);
+
 /* What a path is, its symlinks resolved. */
 struct place {
 	const char *real; /* of a path that does not exist: its deepest existing ancestor resolved, the rest as it is */

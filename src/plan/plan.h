@@ -61,6 +61,8 @@ struct plan_mount {
 	char *because; /* the rule and who set it */
 	int64_t size;  /* PLAN_TMPFS */
 	bool derived;  /* made for the sake of another: no rule of its own, the one above it holds */
+	/* It hides a file of the host that somebody may replace whose new one the command could read: the mount goes with the old. */
+	bool uncoverable;
 };
 
 struct plan_root {

@@ -84,9 +84,8 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
  * airlock's own. */
 static bool could_be_uncovered(const struct nodes *t, const struct node *n, const struct node *cover, const char *home)
 {
-	bool is_own = n->order >= t->first_own && n->order < t->end_own;
-	return n->kind == PLAN_EMPTY_DIR && cover->kind == PLAN_READ && !is_own && strcmp(n->path, home) != 0 &&
-	       path_is_beneath(n->path, home);
+	return n->kind == PLAN_EMPTY_DIR && cover->kind == PLAN_READ && !nodes_is_own(t, n) &&
+	       strcmp(n->path, home) != 0 && path_is_beneath(n->path, home);
 }
 
 /* One node's mount point. Returns true when it can stay, false when it must go; *changed when the tree was rebuilt. */

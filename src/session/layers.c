@@ -9,6 +9,7 @@
 #include "session/copies.h"
 #include "session/empty_layers.h"
 #include "session/spare.h"
+#include "sys/mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,27 +46,6 @@ static int cannot(const char *root, const char *why, struct airlock_error *err)
 	return base_hint(err, "--changes direct lets the command write straight to the project");
 }
 
-/* The mount point of a mountinfo line, with its octal escapes undone. */
-static bool mount_point(const char *line, char *out, size_t size)
-{
-	for (int field = 0; field < 4; field++) {
-		line = strchr(line, ' ');
-		if (!line)
-			return false;
-		line++;
-	}
-	size_t n = 0;
-	for (; *line && *line != ' ' && n + 1 < size; line++) {
-		if (line[0] == '\\' && line[1] && line[2] && line[3]) {
-			out[n++] = (char)((line[1] - '0') << 6 | (line[2] - '0') << 3 | (line[3] - '0'));
-			line += 3;
-		} else
-			out[n++] = *line;
-	}
-	out[n] = '\0';
-	return true;
-}
-
 /* An overlay shows what lies below a mount point inside it, not what is mounted there, and may not be mounted at all. */
 static int check_mounts(const struct plan *plan, struct airlock_error *err)
 {
@@ -76,7 +56,7 @@ static int check_mounts(const struct plan *plan, struct airlock_error *err)
 	size_t cap = 0;
 	int rc = 0;
 	while (rc == 0 && getline(&line, &cap, f) > 0) {
-		if (!mount_point(line, point, sizeof point))
+		if (!sys_mount_point(line, point, sizeof point))
 			continue;
 		for (size_t i = 0; rc == 0 && i < plan->roots.n; i++) {
 			const char *rest = path_rest(point, plan->roots.v[i]);
@@ -283,7 +263,8 @@ static const char *unfinished(const struct supervise_result *r)
 	case SUPERVISE_SIGNALED:
 		return "held: the command was killed";
 	case SUPERVISE_FAILED:
-		return "held: the command could not be run";
+		return r->error.code == AIRLOCK_ERR_CONFLICT ? "held: the command was ended"
+							     : "held: the command could not be run";
 	case SUPERVISE_EXITED:
 		break;
 	}

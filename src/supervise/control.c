@@ -73,8 +73,12 @@ static void on_hello(struct supervise *s, pid_t pid)
 {
 	if (!s->told_to_go)
 		take_setup_text(s);
-	if (s->told_to_go || say_go(s, pid))
-		s->phase = PHASE_RUNNING;
+	if (!s->told_to_go && !say_go(s, pid))
+		return;
+	struct airlock_error err = {0};
+	s->phase = PHASE_RUNNING;
+	if (covers_open(s, pid, &err) < 0)
+		ending_break(s, &err);
 }
 
 static void on_tty(struct supervise *s, int master)

@@ -73,6 +73,15 @@ void ending_fail(struct supervise *s, const struct airlock_error *err, int exit_
 	s->phase = PHASE_ENDING;
 }
 
+void ending_break(struct supervise *s, const struct airlock_error *err)
+{
+	if (s->result.error.code == 0) {
+		s->result.error = *err;
+		s->result.exit_code = 125;
+	}
+	ending_kill(s);
+}
+
 /* The backend died without a first process: its own words say why. */
 void ending_setup_failed(struct supervise *s)
 {
@@ -175,6 +184,7 @@ static void settle_observed(struct supervise *s)
 void ending_finish(struct supervise *s)
 {
 	s->phase = PHASE_OVER;
+	base_closep(&s->covers_fd); /* it keeps the mounts */
 	s->result.duration_us = supervise_now_us() - s->started_us;
 	s->result.lost = (struct supervise_lost){.kept = s->out.file_errnum ? s->out.file_errnum : s->err.file_errnum,
 						 .relayed = s->out.relay.errnum};

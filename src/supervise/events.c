@@ -71,6 +71,16 @@ static void watch_input(struct supervise *s)
 	watch(s, ON_INPUT_SINK, in->sink, (wants && input_wants_sink(in)) || drive ? EPOLLOUT : 0);
 }
 
+/* It is always readable, and its error condition goes with the first look, which may be that of a poll on our epoll. The edges are
+ * what tells: the first comes at once. */
+static void watch_covers(struct supervise *s)
+{
+	if (s->phase > PHASE_RUNNING)
+		base_closep(&s->covers_fd); /* it keeps the mounts */
+	forget_closed(s, ON_COVERS, s->covers_fd);
+	watch(s, ON_COVERS, s->covers_fd, s->phase == PHASE_RUNNING ? EPOLLIN | EPOLLET : 0);
+}
+
 static void arm_timer(struct supervise *s)
 {
 	int64_t at[] = {s->timeout_at_us, s->kill_at_us, s->retry_input_at_us}, next = 0;
@@ -92,6 +102,7 @@ void events_update(struct supervise *s)
 	watch_input(s);
 	bool first = s->first_fd >= 0 && !s->first_dead && s->phase != PHASE_SETUP;
 	watch(s, ON_FIRST, s->first_fd, first ? EPOLLIN : 0);
+	watch_covers(s);
 	watch(s, ON_SPAWNED, s->spawned_fd, s->spawned_fd >= 0 && !s->spawned_dead ? EPOLLIN : 0);
 	watch(s, ON_TIMER, s->timer_fd, EPOLLIN);
 	arm_timer(s);

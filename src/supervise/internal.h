@@ -25,6 +25,7 @@ enum source { /* what an epoll event is about */
 	      ON_INPUT_SOURCE,
 	      ON_INPUT_SINK,
 	      ON_FIRST,
+	      ON_COVERS,
 	      ON_SPAWNED,
 	      ON_TIMER,
 	      N_SOURCES,
@@ -40,6 +41,7 @@ struct supervise {
 	struct stream out, err;
 	struct input in;
 	int master_fd; /* pty: for its window size */
+	int covers_fd; /* the sandbox's table of mounts, or -EBADF */
 	int seen_fd;   /* what the first process notes, or -EBADF */
 	struct limits limits;
 	pid_t spawned_pid;	  /* bwrap, or the first process itself */
@@ -71,9 +73,14 @@ void control_read(struct supervise *s);
 void control_go_ahead(struct supervise *s);
 void control_send_signal(struct supervise *s, int sig, enum child_scope scope);
 
+/* covers.c: whether what hides files of the host is still there; CONFLICT when something is not. */
+int covers_open(struct supervise *s, pid_t pid, struct airlock_error *err);
+int covers_check(struct supervise *s, struct airlock_error *err);
+
 /* ending.c: killing, and what it all came to. */
 void ending_kill(struct supervise *s);
 void ending_request(struct supervise *s, int sig); /* sig to everything, SIGKILL after the grace */
 void ending_fail(struct supervise *s, const struct airlock_error *err, int exit_code);
+void ending_break(struct supervise *s, const struct airlock_error *err); /* while the command runs */
 void ending_setup_failed(struct supervise *s);
 void ending_finish(struct supervise *s);

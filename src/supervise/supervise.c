@@ -216,6 +216,7 @@ static struct supervise *allocate(const struct supervise_spec *spec)
 		return NULL;
 	s->spec = *spec;
 	s->epoll_fd = s->timer_fd = s->control_fd = s->master_fd = s->spawned_fd = s->first_fd = s->seen_fd = -EBADF;
+	s->covers_fd = -EBADF;
 	s->out.fd = s->out.file_fd = s->out.relay.fd = s->err.fd = s->err.file_fd = s->err.relay.fd = -EBADF;
 	s->in.source = s->in.sink = -EBADF;
 	s->phase = PHASE_OVER; /* nothing to kill yet */
@@ -295,6 +296,13 @@ static void on_first_dead(struct supervise *s)
 	s->phase = PHASE_ENDING;
 }
 
+static void on_covers(struct supervise *s)
+{
+	struct airlock_error err = {0};
+	if (s->covers_fd >= 0 && s->phase == PHASE_RUNNING && !s->hard_killed && covers_check(s, &err) < 0)
+		ending_break(s, &err);
+}
+
 static void on_spawned_dead(struct supervise *s)
 {
 	siginfo_t info;
@@ -333,6 +341,9 @@ static void handle(struct supervise *s, enum source what)
 		break;
 	case ON_FIRST:
 		on_first_dead(s);
+		break;
+	case ON_COVERS:
+		on_covers(s);
 		break;
 	case ON_SPAWNED:
 		on_spawned_dead(s);
@@ -483,7 +494,7 @@ void supervise_free(struct supervise *s)
 	buf_done(&s->setup_text);
 	buf_done(&s->result.seen);
 	int *all[] = {&s->epoll_fd,   &s->timer_fd, &s->control_fd, &s->master_fd,
-		      &s->spawned_fd, &s->first_fd, &s->seen_fd};
+		      &s->spawned_fd, &s->first_fd, &s->covers_fd,  &s->seen_fd};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		base_closep(all[i]);
 	free(s);

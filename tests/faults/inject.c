@@ -8,7 +8,7 @@
  * made) makes after its E-th exec. That names the same call in the next run, whatever the other processes do meanwhile.
  * WHAT is an errno number, "kill" (every process of the tree, as a power cut would), or "short" (a read or write of one byte).
  *   --report FILE   "pid N", "hit 0|1", "exited N" or "signaled N", a line "left PID NAME" for each process that outlives the program
- *                   by two seconds, and "hang" when the program itself does not end
+ *                   by ten seconds, and "hang" when the program itself does not end
  *   --pass NAME     do not look at processes that have become this program, nor at those they start
  *   --seconds N     the time the program has (default 30)
  *   A list says of each call: its name, the program, two arguments, and the place in the program it is made from, as a hash of
@@ -35,7 +35,7 @@
 
 #define MAX_PROCESSES 64
 #define MAX_KINDS 512
-#define LEFT_GRACE_S 2
+#define LEFT_GRACE_S 10 /* on a busy machine the end of a namespace takes its time */
 #define MAX_CODE 32
 #define MAX_FRAMES 48
 #define MAX_STACK (8 << 20)

@@ -165,6 +165,25 @@ is_replaced() {
 	if grep the-secret "$BATS_TEST_TMPDIR/out"; then fail "it saw a secret that was replaced"; fi
 }
 
+@test "a command whose mask went with the file it hid is ended" {
+	each_backend each_hiding mask_lost
+}
+mask_lost() {
+	local play=$XDG_DATA_HOME/airlock/playground place=$BATS_TEST_TMPDIR/place ended=0
+	rm -rf "$play" "$place"
+	mkdir "$place"
+	echo "the-secret, old" >"$place/hidden"
+	"$AIRLOCK" run --ro "$place" --hide "$place/hidden" --timeout 30s -- sh -c 'touch ~/playground/ready; sleep 40; cat "$1"' sh \
+		"$place/hidden" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
+	eventually test -e "$play/ready"
+	echo "the-secret, new" >"$place/new"
+	mv "$place/new" "$place/hidden"
+	wait $! || ended=$?
+	[ "$ended" -eq 125 ] || fail "it went on: $ended, $(cat "$BATS_TEST_TMPDIR/out")"
+	grep -q "$place/hidden, which is hidden from it, was replaced" "$BATS_TEST_TMPDIR/out" || fail "$(cat "$BATS_TEST_TMPDIR/out")"
+	if grep the-secret "$BATS_TEST_TMPDIR/out"; then fail "it saw a secret that was replaced"; fi
+}
+
 @test "a secret in a home that is the project stays hidden" {
 	make_secrets
 	each_backend each_hiding home_as_project

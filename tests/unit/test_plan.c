@@ -182,9 +182,17 @@ static void a_hidden_file_below_home_is_left_out_of_its_directory(void **state)
 	assert_int_equal(mount_at(p, "/home/u/notes/todo")->kind, PLAN_READ);
 	/* Where the command writes, its directory must be the real one. */
 	assert_int_equal(mount_at(p, "/home/u/p/.env")->kind, PLAN_EMPTY_FILE);
+	assert_true(mount_at(p, "/home/u/p/.env")->uncoverable);
 	/* Nobody replaces it. */
 	assert_null(mount_at(p, "/home/u/.local/state"));
 	assert_int_equal(mount_at(p, "/home/u/.local/state/airlock")->kind, PLAN_EMPTY_DIR);
+	assert_false(mount_at(p, "/home/u/.local/state/airlock")->uncoverable);
+	plan_free(p);
+	/* Only root could do it, and only root could read it. */
+	p = build(&(struct setting){"moderate", fs, "/home/u", "/home/u/p"});
+	assert_int_equal(mount_at(p, "/etc/shadow")->kind, PLAN_EMPTY_FILE);
+	for (size_t i = 0; i < p->n_mounts; i++)
+		assert_false(p->mounts[i].uncoverable);
 	plan_free(p);
 }
 
