@@ -47,7 +47,7 @@ struct supervise {
 	pid_t spawned_pid;	  /* bwrap, or the first process itself */
 	int spawned_fd, first_fd; /* pidfds */
 	bool spawned_dead, first_dead;
-	bool told_to_go;  /* before it said hello */
+	bool told_to_go; /* before it said hello */
 	bool nobody_left; /* the first process is on its way out, and alone: nothing of the command can happen any more */
 	struct buf setup_text; /* what the backend said on stderr before hello */
 	int64_t started_us;
