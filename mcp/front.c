@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "front.h"
 
+#include <airlock/files.h>
 #include <airlock/history.h>
 
 #include <stdarg.h>
@@ -84,29 +85,65 @@ bool front_is_own_run(const struct front *f, const char *id)
 	return false;
 }
 
-/* Whatever is changed below another directory belongs to somebody else. */
-static bool is_of_project(json_t *changes, json_t *base)
+/* The directory that the server is for. */
+static int find_project(const struct mcp_request *r, const char **ret, struct airlock_error *err)
 {
-	json_t *file, *root, *roots = json_object_get(base, "roots");
-	size_t i, j;
-	json_array_foreach(json_object_get(changes, "files"), i, file)
-	{
-		json_array_foreach(roots, j, root) if (json_equal(root, json_object_get(file, "root"))) return true;
+	struct front *f = front_of(r);
+	struct airlock_settings *s = NULL;
+	struct airlock_place *place = NULL;
+	int rc = 0;
+	if (!f->project) {
+		rc = front_settings(r, &s, err);
+		if (rc >= 0)
+			rc = airlock_place_open(s, NULL, &place, err);
+		f->project = rc >= 0 ? strdup(airlock_place_dir(place)) : NULL;
+		if (rc >= 0 && !f->project)
+			rc = front_error(err, AIRLOCK_ERR_INTERNAL, "out of memory");
+		airlock_place_free(place);
+		airlock_settings_free(s);
 	}
-	return json_array_size(json_object_get(changes, "files")) == 0;
+	*ret = f->project;
+	return rc;
 }
 
-static int check_run(const struct mcp_request *r, json_t *changes, const char *asked, char ret_id[48],
-		     struct airlock_error *err)
+static bool names_project(json_t *shown, const char *project)
+{
+	const char *text = json_string_value(json_object_get(shown, "project"));
+	json_t *exact = json_object_get(shown, "project_base64");
+	if (!exact)
+		return text && strcmp(text, project) == 0;
+	json_t *own = front_base64(project, strlen(project));
+	bool is_same = own && json_equal(own, exact);
+	json_decref(own);
+	return is_same;
+}
+
+/* What was run for another project is none of this client's business, whether it changed something or only wrote. */
+static int check_project(const struct mcp_request *r, const struct airlock_settings *s, const char *id,
+			 const char *asked, struct airlock_error *err)
+{
+	const char *project = NULL;
+	char *text = NULL;
+	int rc = find_project(r, &project, err);
+	if (rc >= 0)
+		rc = airlock_history_show(s, id, 1, &text, err);
+	if (rc < 0)
+		return rc;
+	json_t *shown = json_loads(text, JSON_ALLOW_NUL, NULL);
+	if (!names_project(shown, project))
+		rc = front_error(err, AIRLOCK_ERR_NOT_FOUND, "there is no run \"%s\" of this project", asked);
+	json_decref(shown);
+	airlock_free(text);
+	return rc;
+}
+
+static int check_run(const struct mcp_request *r, const struct airlock_settings *s, json_t *changes, const char *asked,
+		     char ret_id[48], struct airlock_error *err)
 {
 	const char *id = json_string_value(json_object_get(changes, "run"));
-	json_t *base = NULL;
 	int rc = id ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "cannot read the changes of %s", asked);
-	if (rc == 0 && !front_is_own_run(front_of(r), id)) {
-		rc = front_base(r, &base, err);
-		if (rc == 0 && !is_of_project(changes, base))
-			rc = front_error(err, AIRLOCK_ERR_NOT_FOUND, "there is no run \"%s\" of this project", asked);
-	}
+	if (rc == 0 && !front_is_own_run(front_of(r), id))
+		rc = check_project(r, s, id, asked, err);
 	if (rc == 0)
 		(void)snprintf(ret_id, 48, "%s", id);
 	return rc;
@@ -122,7 +159,7 @@ int front_find_run(const struct mcp_request *r, const struct airlock_settings *s
 	int rc = airlock_changes_show(s, run, 1, &text, err);
 	if (rc >= 0) {
 		json_t *changes = json_loads(text, 0, NULL);
-		rc = check_run(r, changes, run, ret_id, err);
+		rc = check_run(r, s, changes, run, ret_id, err);
 		json_decref(changes);
 	}
 	airlock_free(text);

@@ -15,6 +15,7 @@ struct front {
 	char own_runs[FRONT_OWN_RUNS][48]; /* the latest runs of this server, a ring */
 	size_t n_own_runs;		   /* how many there were */
 	json_t *base;			   /* the plan of a call that asks for nothing; NULL until needed */
+	char *project;			   /* the directory the server is for; NULL until needed */
 	struct airlock_warm *warm;	   /* the sandbox of the next call; NULL: there is no memory for it */
 };
 

@@ -203,6 +203,24 @@ def runs_that_do_not_exist_and_runs_of_others(place):
 
 
 @test
+def output_of_other_projects_is_not_shown_even_where_nothing_was_changed(place):
+    other = place.home / "other"
+    other.mkdir()
+    place.airlock("run", "-p", str(other), "-c", "echo secret")
+    place.airlock("run", "-p", str(place.project), "-c", "echo own")
+    foreign, own = sorted(path.name for path in place.home.glob(".local/state/airlock/runs/*"))
+    with Client(place) as client:
+        client.initialize()
+        for run in (foreign, foreign[:-1]):
+            for what in ("stdout", "stderr", "diff"):
+                reply = client.request("resources/read", {"uri": f"airlock://run/{run}/{what}"})
+                assert reply["error"]["code"] == -32602, reply
+            assert client.tool("list_changes", run=run)["isError"]
+        reply = client.request("resources/read", {"uri": f"airlock://run/{own}/stdout"})
+        assert reply["result"]["contents"][0]["text"] == "own\n", reply
+
+
+@test
 def a_run_that_changed_nothing_has_no_changes(place):
     with Client(place) as client:
         client.initialize()
