@@ -86,7 +86,7 @@ static bool is_plain(int fd)
 
 static bool is_as_new(int run_fd)
 {
-	_cleanup_close_ int upper = open_dir(run_fd, UPPER), work = open_dir(run_fd, WORK);
+	_cleanup_close_ int upper = open_dir(run_fd, "clean-" UPPER), work = open_dir(run_fd, "clean-" WORK);
 	if (upper < 0 || work < 0)
 		return false;
 	(void)fs_remove_tree_at(work, "work", NULL,
@@ -94,19 +94,59 @@ static bool is_as_new(int run_fd)
 	return is_empty(upper) && is_empty(work) && is_plain(upper) && is_plain(work);
 }
 
+/* Under these names in the pool and in a run's directory: as it was left, and being made new. */
+static const struct {
+	const char *name, *used, *cleaned;
+} parts[] = {{"upper", "used-upper", "clean-upper"}, {"work", "used-work", "clean-work"}};
+
 bool empty_layers_give(const char *state_dir, const char *run_dir)
 {
 	_cleanup_close_ int state_fd = open_dir(AT_FDCWD, state_dir), run_fd = open_dir(AT_FDCWD, run_dir);
-	if (state_fd < 0 || run_fd < 0 || !is_as_new(run_fd))
-		return false;
-	for (int n = 0; n < POOL_SIZE; n++) {
+	for (int n = 0; state_fd >= 0 && run_fd >= 0 && n < POOL_SIZE; n++) {
 		_cleanup_close_ int fd = open_slot(state_fd, n, true);
 		if (fd < 0)
 			return false;
-		if (renameat2(run_fd, "upper", fd, "upper", RENAME_NOREPLACE) == 0)
-			return renameat2(run_fd, "work", fd, "work", RENAME_NOREPLACE) == 0;
+		if (renameat2(run_fd, parts[0].name, fd, parts[0].used, RENAME_NOREPLACE) == 0)
+			return renameat2(run_fd, parts[1].name, fd, parts[1].used, RENAME_NOREPLACE) == 0;
 		if (errno != EEXIST)
 			return false;
 	}
 	return false;
+}
+
+/* Nobody else has it from here on: whoever renames it first. False: there is none. */
+static bool claim(int state_fd, int run_fd)
+{
+	for (int n = 0; n < POOL_SIZE; n++) {
+		_cleanup_close_ int fd = open_slot(state_fd, n, false);
+		if (fd < 0)
+			return false; /* there never were more */
+		if (renameat(fd, parts[1].used, run_fd, parts[1].cleaned) < 0)
+			continue;
+		(void)renameat(fd, parts[0].used, run_fd, parts[0].cleaned); /* half of one is not as new */
+		return true;
+	}
+	return false;
+}
+
+/* Where there is room for one that is as new. */
+static bool keep(int state_fd, int run_fd)
+{
+	for (int n = 0; n < POOL_SIZE; n++) {
+		_cleanup_close_ int fd = open_slot(state_fd, n, true);
+		if (fd < 0)
+			return false;
+		if (renameat2(run_fd, parts[0].cleaned, fd, parts[0].name, RENAME_NOREPLACE) == 0)
+			return renameat2(run_fd, parts[1].cleaned, fd, parts[1].name, RENAME_NOREPLACE) == 0;
+	}
+	return false;
+}
+
+void empty_layers_clean(const char *state_dir, const char *run_dir)
+{
+	_cleanup_close_ int state_fd = open_dir(AT_FDCWD, state_dir), run_fd = open_dir(AT_FDCWD, run_dir);
+	if (state_fd < 0 || run_fd < 0 || !claim(state_fd, run_fd) || (is_as_new(run_fd) && keep(state_fd, run_fd)))
+		return;
+	for (size_t i = 0; i < AL_ARRAY_LEN(parts); i++)
+		(void)fs_remove_tree_at(run_fd, parts[i].cleaned, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "layer/monitor.h"
 #include "session/copies.h"
 #include "session/denials.h"
+#include "session/empty_layers.h"
 #include "session/history.h"
 #include "session/run_id.h"
 #include "session/warm.h"
@@ -125,6 +126,8 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		return rc;
 	}
 	history_begin(run);
+	if (run->layers.enabled) /* there is nothing to do now but to wait */
+		empty_layers_clean(job->host.state_dir, run->dir);
 	*ret = run;
 	return 0;
 }

@@ -106,23 +106,32 @@ volatile_layer() { # otherwise every file that is copied up does
 	chmod 0700 "$HOME/other"
 	run_airlock run -c 'stat -c %a .'
 	assert_stdout 750
-	[ -d "$SPARE/upper/overlay1" ] && [ -d "$SPARE/work/work1" ]
+	[ -d "$SPARE/used-upper/overlay1" ] && [ -d "$SPARE/used-work/work1" ]
+	# The next one makes it as new, and leaves its own.
+	run_airlock run -c 'stat -c %a .'
+	assert_stdout 750
+	[ -d "$SPARE/upper/overlay1" ] && [ -d "$SPARE/work/work1" ] && [ -d "$SPARE/used-upper" ]
+	[ -z "$(ls -A "$SPARE/upper/overlay1" "$SPARE/work/work1" | grep -v :)" ]
 	# Attributes that a layer got from its root: it is not kept.
 	cd "$HOME/other"
 	python3 -c 'import os; os.setxattr(".", "user.mark", b"1")'
 	run_airlock run -c 'stat -c %a .; python3 -c "import os; print(os.listxattr(\".\"))"; ls'
 	assert_stdout $'700\n[\'user.mark\']\nfile'
-	[ ! -e "$SPARE/upper" ]
+	[ -e "$SPARE/upper" ] && [ -e "$SPARE/used-upper" ]
 	cd "$PROJECT"
 	run_airlock run -c 'python3 -c "import os; print(os.listxattr(\".\"))"'
 	assert_stdout '[]'
-	# One in which something was written, and one whose kernel directory is not empty, are not kept either.
-	run_airlock run --discard -c 'echo x >thing'
 	[ ! -e "$SPARE/upper" ]
+	# One in which something was written is not kept either.
+	run_airlock run --discard -c 'echo x >thing'
+	[ -e "$SPARE/upper" ] && [ ! -e "$SPARE/used-upper" ]
+	# What somebody puts there shows nowhere.
+	: >"$SPARE/upper/overlay1/planted"
 	run_airlock run -c 'ls -A'
 	assert_stdout $'.git\nfile'
-	[ -d "$SPARE/upper/overlay1" ]
-	: >"$SPARE/upper/overlay1/planted"
+	: >"$SPARE/used-upper/overlay1/planted"
+	run_airlock run -c 'ls -A'
+	assert_stdout $'.git\nfile'
 	run_airlock run -c 'ls -A'
 	assert_stdout $'.git\nfile'
 	[ ! -e "$PROJECT/planted" ]
