@@ -74,7 +74,12 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	return rc;
 }
 
-const struct backend backend_native = {"native",	   probe, describe, isolation, spawn, .begin = native_begin,
+const struct backend backend_native = {"native",
+				       probe,
+				       describe,
+				       isolation,
+				       spawn,
+				       .begin = native_begin,
 				       .prepare = native_prepare,
 				       .take = native_take,
 				       .spawns_first_process = true};

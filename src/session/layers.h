@@ -20,7 +20,7 @@ struct session_layers {
 	struct strs notes;	    /* paths that could not be looked at, hard links split… */
 	struct airlock_error error; /* scanning or applying failed; the changes are held */
 	bool discarded;
-	bool recorded; /* what it changed, if anything, is on disk */
+	bool recorded;		  /* what it changed, if anything, is on disk */
 	int64_t real_ns, boot_ns; /* when it began, by the clock of the calendar and by one that nobody sets */
 };
 

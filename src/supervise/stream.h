@@ -9,8 +9,8 @@ struct stream {
 	int fd; /* read end of the command's pipe (or the pty's master); -EBADF when ended */
 	struct relay relay;
 	struct capture capture;
-	int file_fd;	  /* the whole stream on disk; opened when the first byte comes */
-	int file_errnum;  /* disk full or the like: the run goes on, the rest is not kept; 0: all is well */
+	int file_fd;	 /* the whole stream on disk; opened when the first byte comes */
+	int file_errnum; /* disk full or the like: the run goes on, the rest is not kept; 0: all is well */
 	const char *run_dir, *name;
 };
 

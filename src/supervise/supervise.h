@@ -46,9 +46,9 @@ struct supervise_result {
 		int kept;    /* on disk, of either stream */
 		int relayed; /* to the caller's standard output; a reader that went away does not count */
 	} lost;		     /* why a part of the output was: errno, or 0 */
-	bool observed;	    /* seen says what the command tried */
-	int observe_errnum; /* why not, where that was asked for */
-	struct buf seen;    /* as child/seen.h has it */
+	bool observed;	     /* seen says what the command tried */
+	int observe_errnum;  /* why not, where that was asked for */
+	struct buf seen;     /* as child/seen.h has it */
 };
 
 struct supervise;
