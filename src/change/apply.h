@@ -7,7 +7,7 @@
  *   apply_execute(&r, &notes, err)
  *
  * I3: nothing that somebody else changed is overwritten. I4: after a crash at any point, apply_recover leaves each path as
- * its old or its new self. I5: what was replaced is in run_dir/before and comes back with .undo. I6: everything happens
+ * its old or its new self. I5: what was replaced is kept with the run and comes back with .undo. I6: everything happens
  * beneath descriptors of the roots and of the run's directory, never through a symlink.
  */
 #pragma once
@@ -43,5 +43,11 @@ int apply_recover_runs(const char *journal_dir, const char *runs_dir, size_t *re
 int apply_select(struct change_set *set, const char *const *paths, bool undo, bool **ret_selected,
 		 struct airlock_error *err);
 
-/* Where the before-image of an applied change is below run_dir, "before/N"; false when it has none. */
-bool apply_before_image(const struct change *c, char out[40]);
+/* The before-image of an applied change: a name in a directory. */
+struct apply_image {
+	int dir_fd; /* the caller's */
+	char slot[48];
+	const char *name; /* in slot, or the change's own */
+};
+/* It is in before/, or in the layer, where the apply has left it. 0, or -errno; -ENOENT: there is none. */
+int apply_find_image(int before_fd, int layer_fd, const struct change *c, struct apply_image *ret);

@@ -346,21 +346,34 @@ static int sync_fd(int fd, int (*sync)(int))
 	return sync(fd) < 0 && errno != EINVAL ? -errno : 0;
 }
 
+/* Before-images are in the layer, too. */
+static int sync_twin(const struct apply_tx *tx, const struct apply_dir *d)
+{
+	if (tx->roots[d->root].copy)
+		return 0;
+	_cleanup_close_ int fd = fs_open_beneath(tx->roots[d->root].upper_fd, d->path, O_RDONLY | O_DIRECTORY);
+	return fd < 0 ? 0 : sync_fd(fd, fsync);
+}
+
 static int sync_each(struct apply_tx *tx, struct airlock_error *err)
 {
 	for (size_t i = 0; i < tx->n_dirs; i++) {
 		const struct apply_dir *d = &tx->dirs[i];
 		_cleanup_close_ int fd = open_dir(tx, d, O_RDONLY);
 		int rc = fd < 0 ? 0 : sync_fd(fd, fsync);
+		rc = rc < 0 ? rc : sync_twin(tx, d);
 		if (rc < 0)
 			return apply_error(err, rc, "fsync", tx, d->root, d->path);
 	}
 	return 0;
 }
 
+/* Those on the file system of before/ are synced with it. */
 static int sync_roots(struct apply_tx *tx, struct airlock_error *err)
 {
 	for (size_t i = 0; i < tx->n_roots; i++) {
+		if (!tx->roots[i].copy)
+			continue;
 		_cleanup_close_ int fd = fs_open_beneath(tx->roots[i].live_fd, "", O_RDONLY | O_DIRECTORY);
 		int rc = fd < 0 ? 0 : sync_fd(fd, syncfs);
 		if (rc < 0)
@@ -369,11 +382,20 @@ static int sync_roots(struct apply_tx *tx, struct airlock_error *err)
 	return 0;
 }
 
+static bool uses_slots(const struct apply_tx *tx)
+{
+	for (size_t i = 0; i < tx->n_ops; i++)
+		if (!tx->ops[i].in_layer)
+			return true;
+	return tx->n_ops == 0;
+}
+
 int dirs_sync(struct apply_tx *tx, struct airlock_error *err)
 {
-	int rc = tx->n_dirs <= FEW_DIRS ? sync_each(tx, err) : sync_roots(tx, err);
-	if (rc < 0)
+	bool few = tx->n_dirs <= FEW_DIRS;
+	int rc = few ? sync_each(tx, err) : sync_roots(tx, err);
+	if (rc < 0 || (few && !uses_slots(tx)))
 		return rc;
-	rc = sync_fd(tx->before_fd, tx->n_dirs <= FEW_DIRS ? fsync : syncfs);
+	rc = sync_fd(tx->before_fd, few ? fsync : syncfs);
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "fsync", "before") : 0;
 }

@@ -40,20 +40,23 @@ static bool is_about_before(const struct apply_op *op, const struct change *c)
 	return op->from || !c->from;
 }
 
-static int64_t slot_ns(const struct apply_tx *tx, const struct apply_op *op)
-{
-	struct change_stat st;
-	if (op->caught_ns && !tx->undo && !tx->roots[op->root].copy)
-		return op->caught_ns; /* where the stage is the slot */
-	return apply_stat_at(tx->before_fd, apply_slot_name(op->slot).text, &st) < 0 ? 0 : st.ctime_ns;
-}
-
 static int64_t layer_ns(const struct apply_tx *tx, const struct apply_op *op)
 {
 	struct change_stat st = {0};
 	const char *name;
 	int dir = apply_layer_parent(tx, op->root, op->path, &name);
 	return dir < 0 || apply_stat_at(dir, name, &st) < 0 ? 0 : st.ctime_ns;
+}
+
+/* Of what was there before. */
+static int64_t slot_ns(const struct apply_tx *tx, const struct apply_op *op)
+{
+	struct change_stat st;
+	if (op->caught_ns && !tx->undo && !tx->roots[op->root].copy)
+		return op->caught_ns; /* where the stage is the slot */
+	if (op->in_layer)
+		return layer_ns(tx, op);
+	return apply_stat_at(tx->before_fd, apply_slot_name(op->slot).text, &st) < 0 ? 0 : st.ctime_ns;
 }
 
 static int64_t live_birth(const struct apply_tx *tx, const struct apply_op *op)

@@ -2,7 +2,10 @@
 #include "change/apply.h"
 
 #include "base/path.h"
+#include "change/apply_tx.h"
+#include "layer/upper.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,10 +102,29 @@ int apply_select(struct change_set *set, const char *const *paths, bool undo, bo
 	return 0;
 }
 
-bool apply_before_image(const struct change *c, char out[40])
+static int find_in_layer(int layer_fd, const struct change *c, struct apply_image *ret)
 {
+	struct change_stat there = {0};
+	int rc = layer_fd < 0 || c->from ? -ENOENT : upper_open_parent(layer_fd, c->path, &ret->name);
+	_cleanup_close_ int dir = rc;
+	rc = dir < 0 ? dir : apply_stat_at(dir, ret->name, &there);
+	if (rc < 0 || !apply_is_image(&there, c))
+		return rc < 0 ? rc : -ENOENT;
+	ret->dir_fd = TAKE_FD(dir);
+	return 0;
+}
+
+int apply_find_image(int before_fd, int layer_fd, const struct change *c, struct apply_image *ret)
+{
+	struct change_stat there = {0};
+	*ret = (struct apply_image){.dir_fd = -EBADF};
 	if (c->state != CHANGE_APPLIED || !c->slot || c->before.type == CHANGE_NOTHING)
-		return false;
-	(void)snprintf(out, 40, "before/%llu", (unsigned long long)c->slot + (c->from != NULL));
-	return true;
+		return -ENOENT;
+	(void)snprintf(ret->slot, sizeof ret->slot, "%s", apply_slot_name(c->slot + (c->from != NULL)).text);
+	int rc = before_fd < 0 ? 0 : apply_stat_at(before_fd, ret->slot, &there);
+	if (rc < 0 || there.type == CHANGE_NOTHING)
+		return rc < 0 ? rc : find_in_layer(layer_fd, c, ret);
+	ret->name = ret->slot;
+	ret->dir_fd = fcntl(before_fd, F_DUPFD_CLOEXEC, 3);
+	return ret->dir_fd < 0 ? -errno : 0;
 }

@@ -224,14 +224,33 @@ static int fill_layer(struct apply_tx *tx, const struct apply_op *op)
 	return rc;
 }
 
+/* What the apply has left in the layer goes to its slot: the layer's place is for what comes back from the live tree. It may
+ * be found in either, so nothing has to know of this. */
+static int image_to_slot(const struct apply_tx *tx, const struct apply_op *op)
+{
+	const char *name;
+	struct change_stat there;
+	struct apply_name slot = apply_slot_name(op->slot);
+	if (op->want.type == CHANGE_NOTHING || op->want.type == CHANGE_DIRECTORY)
+		return 0;
+	int rc = apply_stat_at(tx->before_fd, slot.text, &there);
+	if (rc < 0 || there.type != CHANGE_NOTHING)
+		return rc;
+	int dir = apply_layer_parent(tx, op->root, op->path, &name);
+	rc = dir < 0 ? dir : apply_stat_at(dir, name, &there);
+	if (rc < 0 || there.inode != op->want.inode)
+		return rc < 0 ? rc : -ENOENT;
+	return renameat2(dir, name, tx->before_fd, slot.text, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
 static int stage_undo(struct apply_tx *tx, struct apply_op *op)
 {
 	struct apply_root *r = &tx->roots[op->root];
 	struct apply_name slot = apply_slot_name(op->slot);
 	struct transfer_place stage = {r->stage_fd, slot.text}, before = {tx->before_fd, slot.text};
-	int rc = 0;
-	if (!r->copy)
-		return 0;
+	int rc = image_to_slot(tx, op);
+	if (rc < 0 || !r->copy)
+		return rc;
 	if (takes(op) && op->old.type != CHANGE_DIRECTORY)
 		rc = op->foreign || tx->force ? keep_copy(tx, op) : fill_layer(tx, op);
 	if (rc == 0 && brings(op)) {

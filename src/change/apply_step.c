@@ -24,14 +24,19 @@ struct ends {
 	int live_dir;
 	const char *live_name;
 	int stage_dir;
-	struct apply_name stage_name;
+	const char *stage_name;
+	struct apply_name slot;
 };
 
 /* STEP_FOREIGN when the way to the live path is not the one any more that was planned with. */
 static int find_ends(const struct apply_tx *tx, const struct apply_op *op, struct ends *e)
 {
-	e->stage_dir = tx->roots[op->root].stage_fd;
-	e->stage_name = apply_slot_name(op->slot);
+	e->slot = apply_slot_name(op->slot);
+	e->stage_name = e->slot.text;
+	e->stage_dir = op->in_layer ? apply_layer_parent(tx, op->root, op->path, &e->stage_name)
+				    : tx->roots[op->root].stage_fd;
+	if (op->in_layer && e->stage_dir < 0)
+		return e->stage_dir;
 	e->live_dir = apply_live_parent(tx, op->root, op->path, &e->live_name);
 	if (e->live_dir == -ENOENT || e->live_dir == -ENOTDIR || e->live_dir == -ELOOP)
 		return STEP_FOREIGN;
@@ -41,7 +46,7 @@ static int find_ends(const struct apply_tx *tx, const struct apply_op *op, struc
 static int look_stage(const struct ends *e, struct change_stat *ret)
 {
 	*ret = (struct change_stat){0};
-	return e->stage_dir < 0 ? 0 : apply_stat_at(e->stage_dir, e->stage_name.text, ret);
+	return e->stage_dir < 0 ? 0 : apply_stat_at(e->stage_dir, e->stage_name, ret);
 }
 
 /* A directory's times change with what is in it; and a file with other names has a new ctime when one of those was moved. */
@@ -60,19 +65,17 @@ static bool is_as_planned(const struct change_stat *now, const struct change_sta
 
 static int exchange(const struct ends *e)
 {
-	return renameat2(e->stage_dir, e->stage_name.text, e->live_dir, e->live_name, RENAME_EXCHANGE) < 0 ? -errno : 0;
+	return renameat2(e->stage_dir, e->stage_name, e->live_dir, e->live_name, RENAME_EXCHANGE) < 0 ? -errno : 0;
 }
 
 static int stage_to_live(const struct ends *e)
 {
-	return renameat2(e->stage_dir, e->stage_name.text, e->live_dir, e->live_name, RENAME_NOREPLACE) < 0 ? -errno
-													    : 0;
+	return renameat2(e->stage_dir, e->stage_name, e->live_dir, e->live_name, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
 static int live_to_stage(const struct ends *e)
 {
-	return renameat2(e->live_dir, e->live_name, e->stage_dir, e->stage_name.text, RENAME_NOREPLACE) < 0 ? -errno
-													    : 0;
+	return renameat2(e->live_dir, e->live_name, e->stage_dir, e->stage_name, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
 /* ── Bringing ── */
@@ -80,7 +83,19 @@ static int live_to_stage(const struct ends *e)
 /* Only moved from layer to stage when the journal is written: until then the run is as it was. */
 static bool is_fetched_from_layer(const struct apply_tx *tx, const struct apply_op *op)
 {
-	return !tx->undo && !tx->roots[op->root].copy && op->want.type != CHANGE_DIRECTORY;
+	return !tx->undo && !tx->roots[op->root].copy && op->want.type != CHANGE_DIRECTORY && !op->in_layer;
+}
+
+/* The layer's entry is the stage. Once the step is done, something else or nothing lies there. */
+static int clean_in_layer(const struct apply_op *op, const struct ends *e, struct change_stat *stage)
+{
+	struct stat st;
+	if (fstatat(e->stage_dir, e->stage_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	*stage = change_stat_of(&st);
+	if (st.st_ino != op->staged)
+		return 0;
+	return transfer_clean((struct transfer_place){e->stage_dir, e->stage_name}, &st, op->want.mode);
 }
 
 /* stage: what lies there afterwards. */
@@ -95,7 +110,7 @@ static int fetch_from(int dir, const char *name, const struct apply_op *op, cons
 	int rc = transfer_clean((struct transfer_place){dir, name}, &st, op->want.mode);
 	if (rc < 0)
 		return rc;
-	if (renameat2(dir, name, e->stage_dir, e->stage_name.text, RENAME_NOREPLACE) < 0)
+	if (renameat2(dir, name, e->stage_dir, e->stage_name, RENAME_NOREPLACE) < 0)
 		return -errno;
 	*stage = change_stat_of(&st);
 	return 0;
@@ -107,6 +122,8 @@ static int fetch(const struct apply_tx *tx, const struct apply_op *op, const str
 	const char *name;
 	bool from_layer = is_fetched_from_layer(tx, op);
 	*stage = (struct change_stat){0};
+	if (op->in_layer)
+		return clean_in_layer(op, e, stage);
 	int rc = tx->recovering || !from_layer ? look_stage(e, stage) : 0;
 	if (rc < 0 || stage->type != CHANGE_NOTHING || !from_layer)
 		return rc;
@@ -119,7 +136,7 @@ static int open_staged(const struct ends *e, const struct change_stat *stage)
 {
 	if (stage->type != CHANGE_DIRECTORY || (stage->mode & 0700) == 0700)
 		return 0;
-	_cleanup_close_ int fd = openat(e->stage_dir, e->stage_name.text, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(e->stage_dir, e->stage_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : apply_chmod_fd(fd, stage->mode | 0700);
 }
 
@@ -147,7 +164,7 @@ static int is_right_catch(struct apply_op *op, const struct ends *e)
 	op->caught_ns = caught.type == CHANGE_DIRECTORY || caught.links > 1 ? 0 : caught.ctime_ns;
 	if (caught.type != CHANGE_DIRECTORY || op->full)
 		return 1;
-	return apply_is_empty_dir(e->stage_dir, e->stage_name.text);
+	return apply_is_empty_dir(e->stage_dir, e->stage_name);
 }
 
 static int after_catch(struct apply_op *op, const struct ends *e, int (*undo)(const struct ends *))
@@ -253,7 +270,7 @@ static int set_meta(struct apply_tx *tx, struct apply_op *op, const struct ends 
 {
 	const char *name;
 	if (new == tx->undo)
-		return xattrs_like(op, e, tx->before_fd, e->stage_name.text);
+		return xattrs_like(op, e, tx->before_fd, e->stage_name);
 	int dir = apply_layer_parent(tx, op->root, op->path, &name);
 	return dir < 0 ? dir : xattrs_like(op, e, dir, name);
 }
@@ -395,8 +412,8 @@ int step_unstage(struct apply_tx *tx, struct apply_op *op)
 {
 	struct change_stat st;
 	struct apply_name slot = apply_slot_name(op->slot);
-	if (op->step == APPLY_NONE || tx->undo)
-		return 0; /* the slot is home */
+	if (op->step == APPLY_NONE || tx->undo || op->in_layer)
+		return 0; /* the slot is home, or it never left the layer */
 	int rc = apply_stat_at(tx->before_fd, slot.text, &st);
 	if (rc < 0 || st.type == CHANGE_NOTHING)
 		return rc;

@@ -199,6 +199,12 @@ struct apply_name apply_kept_name(const struct apply_op *op)
 	return n;
 }
 
+bool apply_is_image(const struct change_stat *there, const struct change *c)
+{
+	return there->type != CHANGE_NOTHING && there->type != CHANGE_DIRECTORY && there->type == c->before.type &&
+	       there->inode == c->before.inode;
+}
+
 int apply_stat_at(int dirfd, const char *name, struct change_stat *ret)
 {
 	struct stat st;

@@ -3,7 +3,8 @@
  *
  * Each operation is one atomic step between the live path and its stage, a name of its own in a directory on the same file
  * system. Where the run's directory is on the project's file system the stage is before/<slot> itself: the step leaves the
- * before-image where it belongs. Otherwise the stage is in a directory of ours in the root, filled by copying beforehand.
+ * before-image where it belongs. Where neither side is a directory, applying needs no slot: the stage is the entry of the
+ * layer, and the step leaves the before-image there. Otherwise the stage is in a directory of ours in the root, filled by copying beforehand.
  */
 #pragma once
 
@@ -28,6 +29,7 @@ struct apply_op {
 	bool from;	 /* the old name of a renamed change */
 	bool foreign;	 /* undo: what is live is not the run's, so it has no place in the layer */
 	bool full;	 /* forced: a directory goes with what somebody else has put into it */
+	bool in_layer;	 /* its stage is the layer's own entry, which is where the before-image stays */
 	bool dropped;	 /* while planning: not to be done */
 	bool left;	 /* not done, because the live path is somebody else's by now */
 	uint64_t slot;	 /* name in before/ */
@@ -110,6 +112,8 @@ struct apply_name {
 };
 struct apply_name apply_slot_name(uint64_t slot);
 struct apply_name apply_kept_name(const struct apply_op *op); /* where theirs is set aside */
+/* What lies in a directory of the layer is the before-image of the change: the very entry that was there before. */
+bool apply_is_image(const struct change_stat *there, const struct change *c);
 /* lstat of one component: inode, or 0 when nothing is there; -errno otherwise. */
 int apply_stat_at(int dirfd, const char *name, struct change_stat *ret);
 /* The directory that holds path: a descriptor that is ours until the next call, or -errno. */

@@ -32,7 +32,7 @@ struct change_stat {
 
 enum change_state {
 	CHANGE_HELD,	  /* in the layer, waiting for a person; also every change before a decision */
-	CHANGE_APPLIED,	  /* in the live tree; what was there before is in before/ */
+	CHANGE_APPLIED,	  /* in the live tree; what was there before is kept with the run */
 	CHANGE_CONFLICT,  /* somebody else changed the path since the run began */
 	CHANGE_SKIPPED,	  /* never applied: a device, a socket */
 	CHANGE_DISCARDED, /* thrown away */
@@ -60,9 +60,10 @@ struct change {
 	enum change_verdict verdict;
 	enum change_state state;
 	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */
-	/* Applied: what was there before is before/<slot>, for the old name of a rename before/<slot + 1>. 0: none. */
+	/* Applied: what was there before is before/<slot>, for the old name of a rename before/<slot + 1>, or in the layer
+	 * (apply_find_image). 0: none. */
 	uint64_t slot;
-	/* ctime of the entry that waits to be live again: applied, what is in the slot; undone, what is in the layer. It tells
+	/* ctime of the entry that waits to be live again: applied, the before-image; undone, what is in the layer. It tells
 	 * whether somebody wrote to it there, through a descriptor from before. 0: not known. */
 	int64_t image_ns;
 };

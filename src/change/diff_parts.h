@@ -30,7 +30,7 @@ void diff_add_whole(struct buf *hunks, char sign, const struct buf *content);
 /* ── Content: diff_source.c ── */
 
 struct diff_trees;
-/* The live tree, the layer, and run_dir/before for what is applied. NULL: out of memory. */
+/* The live tree, the layer, and run_dir/before (or the layer again) for what is applied. NULL: out of memory. */
 struct diff_trees *diff_trees_open(const struct change_set *set, const char *run_dir);
 void diff_trees_close(struct diff_trees *trees);
 struct diff_source diff_trees_source(struct diff_trees *trees);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the two versions of a file are: before the apply the old one is live and the new one in the layer, afterwards the
- * old one is in before/ and the new one live. */
+ * old one is in before/ or in the layer and the new one live. */
 #include "change/diff_parts.h"
 
 #include "base/path.h"
@@ -82,12 +82,17 @@ static int open_entry(int top, const char *path, enum change_type type, int (*op
 static int open_before(void *context, const struct change *c)
 {
 	const struct diff_trees *t = context;
-	char image[40];
+	struct apply_image image;
 	if (c->state != CHANGE_APPLIED)
 		return open_entry(t->roots[c->root].live, c->from ? c->from : c->path, c->before.type, open_regular_at);
-	if (!apply_before_image(c, image))
-		return -ENOENT;
-	return open_entry(t->run, image, c->before.type, upper_open_file);
+	_cleanup_close_ int before = t->run < 0 ? -EBADF : fs_open_beneath(t->run, "before", O_PATH | O_DIRECTORY);
+	int rc = apply_find_image(before, t->roots[c->root].layer, c, &image);
+	if (rc < 0)
+		return rc;
+	int fd = c->before.type == CHANGE_SYMLINK ? open_target(image.dir_fd, image.name)
+						  : upper_open_file(image.dir_fd, image.name);
+	base_closep(&image.dir_fd);
+	return fd;
 }
 
 static int open_after(void *context, const struct change *c)

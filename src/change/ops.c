@@ -64,10 +64,25 @@ static int look_layer(struct plan *p, const struct change *c, struct change_stat
 	return 0;
 }
 
+/* In its slot, or where the apply has left it. */
+static int look_image(struct plan *p, const struct change *c, bool from, uint64_t slot, struct change_stat *ret)
+{
+	const char *name;
+	struct change_stat there = {0};
+	int rc = apply_stat_at(p->tx->before_fd, apply_slot_name(slot).text, ret);
+	if (rc < 0 || ret->type != CHANGE_NOTHING || from || c->kind == CHANGE_RENAMED)
+		return rc;
+	int dir = apply_layer_parent(p->tx, c->root, c->path, &name);
+	rc = dir < 0 ? dir : apply_stat_at(dir, name, &there);
+	if (rc == 0 && apply_is_image(&there, c))
+		*ret = there;
+	return rc == -ENOENT || rc == -ENOTDIR ? 0 : rc;
+}
+
 static int look_before(struct plan *p, const struct change *c, bool from, uint64_t slot, struct change_stat *ret)
 {
 	bool must_be = c->before.type != CHANGE_NOTHING && (from || c->kind != CHANGE_RENAMED);
-	int rc = slot ? apply_stat_at(p->tx->before_fd, apply_slot_name(slot).text, ret) : 0;
+	int rc = slot ? look_image(p, c, from, slot, ret) : 0;
 	if (rc < 0)
 		return apply_error(p->err, rc, "lstat", p->tx, c->root, c->path);
 	if (must_be && ret->type != c->before.type)
@@ -89,6 +104,15 @@ static enum apply_step step_for(const struct change_stat *want, const struct cha
 	return want->type == CHANGE_DIRECTORY && live->type == CHANGE_DIRECTORY ? APPLY_META : APPLY_EXCHANGE;
 }
 
+/* The before-image stays in the layer when the record will tell it from others: as what was before the change. Of a renamed
+ * one the record knows what was at the old path. */
+static bool is_staged_in_layer(const struct apply_op *op, const struct change *c)
+{
+	if (op->want.type == CHANGE_DIRECTORY || op->old.type == CHANGE_DIRECTORY)
+		return false;
+	return op->step == APPLY_INSTALL || (op->step == APPLY_EXCHANGE && !c->from);
+}
+
 static int add_op(struct plan *p, size_t index, bool from, uint64_t slot)
 {
 	const struct change *c = &p->set->v[index];
@@ -107,6 +131,7 @@ static int add_op(struct plan *p, size_t index, bool from, uint64_t slot)
 		return apply_error(p->err, rc, "lstat", p->tx, c->root, path);
 	op.staged = op.want.inode;
 	op.step = step_for(&op.want, &op.old);
+	op.in_layer = !undo && !p->tx->roots[c->root].copy && is_staged_in_layer(&op, c);
 	op.foreign = undo && (from || c->after.type == CHANGE_NOTHING);
 	op.path = strdup(path);
 	return apply_tx_add_op(p->tx, &op) ? 0 : base_oom(p->err);

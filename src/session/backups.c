@@ -77,23 +77,42 @@ static int cannot(struct backups *b, const struct airlock_error *why)
 	return rc;
 }
 
-/* Of a change that is applied: the name of its before-image in before/. */
-static bool image_of(const struct change *c, char out[40])
+/* Where before-images of changes are that are applied. */
+struct images {
+	int before_fd;
+	int *layer_fds;
+	size_t n;
+};
+
+static void images_done(struct images *m)
 {
-	char image[40];
-	if (!apply_before_image(c, image))
-		return false;
-	(void)snprintf(out, 40, "%s", path_basename(image));
-	return true;
+	base_closep(&m->before_fd);
+	for (size_t i = 0; i < m->n; i++)
+		base_closep(&m->layer_fds[i]);
+	base_freep(&m->layer_fds);
+	m->n = 0;
 }
 
-static int open_images(const struct apply_request *r, struct airlock_error *err)
+/* What is missing has none. */
+static int images_open(struct images *m, const struct apply_request *r, struct airlock_error *err)
 {
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	_cleanup_free_ char *dir = path_join(r->run_dir, "before");
-	if (!dir)
+	m->before_fd = -EBADF;
+	m->layer_fds = calloc(r->set->n_roots + 1, sizeof *m->layer_fds);
+	if (!dir || !m->layer_fds)
 		return base_oom(err);
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "open", dir) : fd;
+	m->before_fd = open(dir, flags);
+	if (m->before_fd < 0 && errno != ENOENT)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", dir);
+	for (; m->n < r->set->n_roots; m->n++)
+		m->layer_fds[m->n] = open(r->set->roots[m->n].upper, flags);
+	return 0;
+}
+
+static int image_of(const struct images *m, const struct change *c, struct apply_image *ret)
+{
+	return apply_find_image(m->before_fd, m->layer_fds[c->root], c, ret);
 }
 
 /* ── Before ── */
@@ -189,12 +208,12 @@ static int open_records(struct backups *b, struct airlock_error *err)
 /* ── After ── */
 
 /* Another file system, or too many links already: the bytes then. Complete before it has its name. */
-static int copy_image(struct backups *b, int images_fd, const char *image, const char *name)
+static int copy_image(struct backups *b, const struct apply_image *image, const char *name)
 {
 	char staged[96];
 	(void)snprintf(staged, sizeof staged, ".new-%s", b->request->set->run);
 	(void)unlinkat(b->dir_fd, staged, 0);
-	struct transfer_place from = {images_fd, image}, to = {b->dir_fd, staged};
+	struct transfer_place from = {image->dir_fd, image->name}, to = {b->dir_fd, staged};
 	int rc = transfer_copy(from, to, 0600);
 	if (rc == 0 && renameat(b->dir_fd, staged, b->dir_fd, name) < 0)
 		rc = -errno;
@@ -203,28 +222,29 @@ static int copy_image(struct backups *b, int images_fd, const char *image, const
 	return rc;
 }
 
-static int make_one(struct backups *b, int images_fd, const struct wanted *w, struct airlock_error *err)
+static int make_one(struct backups *b, const struct images *images, const struct wanted *w, struct airlock_error *err)
 {
 	const struct change *c = &b->request->set->v[w->change];
-	char image[40];
-	if (!image_of(c, image))
+	struct apply_image image;
+	if (c->state != CHANGE_APPLIED)
 		return 0; /* it was passed over */
-	int rc = linkat(images_fd, image, b->dir_fd, w->name, 0) < 0 ? -errno : 0;
+	int rc = image_of(images, c, &image);
+	if (rc == 0 && linkat(image.dir_fd, image.name, b->dir_fd, w->name, 0) < 0)
+		rc = -errno;
 	if (rc == -EEXIST) /* of this day, and the database has lost it: the first one counts */
 		rc = 0;
 	if (rc == -EXDEV || rc == -EMLINK || rc == -EPERM)
-		rc = copy_image(b, images_fd, image, w->name);
+		rc = copy_image(b, &image, w->name);
+	base_closep(&image.dir_fd);
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "link", w->name) : 0;
 }
 
 static int make_all(struct backups *b, struct airlock_error *err)
 {
-	_cleanup_close_ int images_fd = b->n > 0 ? open_images(b->request, err) : -EBADF;
-	if (b->n > 0 && images_fd < 0)
-		return images_fd;
-	int rc = 0;
+	_cleanup_(images_done) struct images images = {.before_fd = -EBADF};
+	int rc = b->n > 0 ? images_open(&images, b->request, err) : 0;
 	for (size_t i = 0; rc == 0 && i < b->n; i++)
-		rc = make_one(b, images_fd, &b->v[i], err);
+		rc = make_one(b, &images, &b->v[i], err);
 	return rc;
 }
 
@@ -293,16 +313,16 @@ static bool shares_inode(struct backups *b, const char *name, const struct stat 
 	       st.st_dev == image->st_dev;
 }
 
-static int part_one(struct backups *b, int images_fd, const struct change *c, struct airlock_error *err)
+static int part_one(struct backups *b, const struct apply_image *image, const struct change *c,
+		    struct airlock_error *err)
 {
-	char image[40];
 	struct stat st;
 	struct store_file f;
 	_cleanup_backups_ struct store_backups l = {0};
 	_cleanup_free_ char *path = records_path(b->project_dir, b->request->set, c->root, c->path);
 	if (!path)
 		return base_oom(err);
-	if (!image_of(c, image) || fstatat(images_fd, image, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_nlink < 2)
+	if (fstatat(image->dir_fd, image->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_nlink < 2)
 		return 0;
 	int rc = store_file_find(b->store, b->project, path, &f, err);
 	if (rc <= 0)
@@ -312,10 +332,21 @@ static int part_one(struct backups *b, int images_fd, const struct change *c, st
 	for (size_t i = 0; rc == 0 && i < l.n; i++) {
 		if (!shares_inode(b, l.v[i].name, &st))
 			continue;
-		int copied = copy_image(b, images_fd, image, l.v[i].name);
+		int copied = copy_image(b, image, l.v[i].name);
 		if (copied < 0)
 			rc = base_errno(err, AIRLOCK_ERR_IO, copied, "copy", l.v[i].name);
 	}
+	return rc;
+}
+
+/* Where it is not to be found, there is nothing to share. */
+static int part(struct backups *b, const struct images *images, const struct change *c, struct airlock_error *err)
+{
+	struct apply_image image;
+	if (image_of(images, c, &image) < 0)
+		return 0;
+	int rc = part_one(b, &image, c, err);
+	base_closep(&image.dir_fd);
 	return rc;
 }
 
@@ -324,12 +355,13 @@ static int undo_with_records(struct backups *b, struct strs *notes)
 	const struct change_set *set = b->request->set;
 	struct airlock_error why = {0};
 	_cleanup_free_ bool *touched = calloc(set->n + 1, sizeof *touched);
-	_cleanup_close_ int images_fd = open_images(b->request, NULL); /* missing: there is nothing to share */
+	_cleanup_(images_done) struct images images = {.before_fd = -EBADF};
 	int rc = touched ? open_dir(b, &why) : base_oom(&why);
+	rc = rc < 0 ? rc : images_open(&images, b->request, &why);
 	for (size_t i = 0; rc == 0 && i < set->n; i++) {
 		touched[i] = is_selected(b->request, i);
-		if (touched[i] && images_fd >= 0)
-			rc = part_one(b, images_fd, &set->v[i], &why);
+		if (touched[i])
+			rc = part(b, &images, &set->v[i], &why);
 	}
 	if (rc < 0)
 		return cannot(b, &why);

@@ -3,6 +3,9 @@
  * new one once the next start has recovered, and nothing else. Every such call of the library goes through here. */
 #include "apply_world.h"
 
+#include "base/hash.h"
+
+#include <dirent.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 
@@ -53,6 +56,23 @@ WRAP(int, ftruncate64, (int a, off_t b), (a, b))
 WRAP(ssize_t, pwrite64, (int a, const void *b, size_t c, off_t d), (a, b, c, d))
 WRAP(ssize_t, write, (int a, const void *b, size_t c), (a, b, c))
 WRAP(ssize_t, copy_file_range, (int a, off_t *b, int c, off_t *d, size_t e, unsigned f), (a, b, c, d, e, f))
+
+/* Those that the C library has no function for. */
+#define NR_REMOVEXATTRAT 466
+long __real_syscall(long n, ...);
+long __wrap_syscall(long n, ...);
+long __wrap_syscall(long n, ...)
+{
+	long v[6];
+	va_list ap;
+	va_start(ap, n);
+	for (size_t i = 0; i < 6; i++)
+		v[i] = va_arg(ap, long);
+	va_end(ap);
+	if (n == NR_REMOVEXATTRAT && strikes())
+		return -1;
+	return __real_syscall(n, v[0], v[1], v[2], v[3], v[4], v[5]);
+}
 
 /* Directories that cannot be renamed, as those of an overlay's lower layer. */
 static struct {
@@ -183,6 +203,7 @@ struct trial {
 	const struct scenario *scenario;
 	const char *dir, *state_base;
 	bool undo;
+	bool older;  /* the journal is one of an airlock that did not know stages in the layer */
 	long stride; /* every so many calls: disks are slow */
 	int number;
 	struct world twins; /* made once */
@@ -275,6 +296,53 @@ static int run_killed(struct trial *t, long at, bool recover)
 	return WEXITSTATUS(status) == KILLED ? 1 : WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
+/* The flags of an operation are its fifth word. */
+static void forget_layer(char *line)
+{
+	char *flags = line;
+	for (int i = 0; i < 4 && flags; i++)
+		flags = strchr(flags + 1, ' ');
+	if (flags && strcspn(flags + 1, " ") == 1 && flags[1] == 'l')
+		flags[1] = '-';
+}
+
+static bool begins_part(const char *line, const char *word)
+{
+	return strncmp(line, word, strlen(word)) == 0 && line[strlen(word)] == ' ';
+}
+
+/* Each part's sum is that of everything before it. */
+static int make_older(const char *dir, const char *name)
+{
+	_cleanup_buf_ struct buf old = BUF_INIT, new = BUF_INIT;
+	const char *path = in_dir(dir, name);
+	if (fs_read_file(path, 1 << 20, &old, NULL) < 0)
+		return -1;
+	for (char *line = old.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+		char sum[65];
+		*end = '\0';
+		bool closes = begins_part(line, "ready") || begins_part(line, "commit") || begins_part(line, "back");
+		hash_sha256_hex(buf_str(&new), new.len, sum);
+		if (begins_part(line, "op"))
+			forget_layer(line);
+		buf_add(&new, line, closes ? strcspn(line, " ") + 1 : strlen(line));
+		buf_adds(&new, closes ? sum : "");
+		buf_addc(&new, '\n');
+	}
+	return new.failed ? -1 : fs_write_private_file(path, new.data, new.len, NULL);
+}
+
+static int make_all_older(const char *dir)
+{
+	int rc = 0;
+	DIR *d = opendir(dir);
+	for (const struct dirent *e; d && rc == 0 && (e = readdir(d));)
+		rc = e->d_name[0] == '.' ? 0 : make_older(dir, e->d_name);
+	if (d)
+		(void)closedir(d);
+	return rc;
+}
+
 /* One of the two trees, the record says which, and both ways are open from there. */
 static const char *check_settled(struct trial *t, long at)
 {
@@ -315,6 +383,8 @@ static const char *kill_at_every_call(struct trial *t)
 		if (died < 0)
 			return wrong(t, at, "failed without a fault");
 		points += died;
+		if (t->older && make_all_older(t->w.journal) < 0)
+			return wrong(t, at, "no older journal");
 		if (world_recover(&t->w, &recovered) < 0)
 			return wrong(t, at, "no recovery");
 		const char *bad = check_settled(t, at);
@@ -347,8 +417,8 @@ static const char *kill_recovery_at_every_call(struct trial *t, long at)
 /* In the middle of the steps; on one file system that is about there. */
 static const char *kill_some_recoveries(struct trial *t)
 {
-	const char *bad = kill_recovery_at_every_call(t, 30);
-	return bad ? bad : kill_recovery_at_every_call(t, 60);
+	const char *bad = kill_recovery_at_every_call(t, 25);
+	return bad ? bad : kill_recovery_at_every_call(t, 40);
 }
 
 /* ── Refused ── */
@@ -438,6 +508,12 @@ static const char *killed_with_everything(const char *dir)
 	return on_one_fs(dir, &everything, kill_at_every_call);
 }
 
+static const char *killed_as_older(const char *dir)
+{
+	struct trial t = {.scenario = &everything, .dir = dir, .state_base = dir, .stride = 3, .older = true};
+	return both_directions(&t, kill_at_every_call);
+}
+
 static const char *killed_across(const char *dir)
 {
 	return across(dir, kill_at_every_call);
@@ -486,6 +562,11 @@ static void a_killed_recovery_is_recovered(void **state)
 	world_as_everyone(killed_in_recovery);
 }
 
+static void a_journal_of_an_older_version_is_recovered(void **state)
+{
+	world_as_everyone(killed_as_older);
+}
+
 static void a_refused_call_changes_nothing(void **state)
 {
 	world_as_everyone(refused_with_one_file);
@@ -523,6 +604,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_killed_apply_is_recovered),
 		cmocka_unit_test(a_killed_recovery_is_recovered),
+		cmocka_unit_test(a_journal_of_an_older_version_is_recovered),
 		cmocka_unit_test(a_refused_call_changes_nothing),
 		cmocka_unit_test(directories_that_cannot_be_renamed_are_recovered),
 		cmocka_unit_test(a_killed_apply_across_file_systems_is_recovered),

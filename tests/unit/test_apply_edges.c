@@ -304,6 +304,64 @@ static void holes_stay_holes(void **state)
 	world_as_everyone(sparse);
 }
 
+/* ── Where before-images are ── */
+
+static bool has_content(const char *path, const char *wanted)
+{
+	_cleanup_buf_ struct buf b = BUF_INIT;
+	return fs_read_file(path, 100, &b, NULL) == 0 && strcmp(buf_str(&b), wanted) == 0;
+}
+
+static const struct node place_before[] = {{'f', "a", "old a"}, {'f', "b", "old b"}, {'l', "c", "old"}, {0}},
+			 place_after[] = {{'f', "a", "new a"}, {'f', "b", "new b"}, {'l', "c", "new"}, {0}};
+
+/* An apply leaves them in the layer; earlier versions moved all of them to before/, and so does undo. */
+static const char *images_in_both_places(const char *dir)
+{
+	struct world w;
+	char slot[64];
+	EXPECT(world_make(&w, dir, place_before, place_after) == 0);
+	EXPECT_OK(&w, world_apply(&w, false));
+	EXPECT_SAME(w.project, w.expected);
+	const struct change *b = change_set_find(w.set, 0, "b");
+	EXPECT(b && b->slot && has_content(in_dir(w.upper, "a"), "old a") &&
+	       has_content(in_dir(w.upper, "b"), "old b"));
+	(void)snprintf(slot, sizeof slot, "before/%llu", (unsigned long long)b->slot);
+	EXPECT(rename(in_dir(w.upper, "b"), in_dir(w.run, slot)) == 0);
+	EXPECT_OK(&w, world_reload(&w));
+	refuse_renames = true; /* copied */
+	EXPECT_OK(&w, world_apply(&w, true));
+	EXPECT_SAME(w.project, w.original);
+	EXPECT(has_content(in_dir(w.upper, "a"), "new a") && has_content(in_dir(w.upper, "b"), "new b"));
+	refuse_renames = false;
+	EXPECT_OK(&w, world_apply(&w, false));
+	EXPECT_SAME(w.project, w.expected);
+	EXPECT_OK(&w, world_apply(&w, true));
+	EXPECT_SAME(w.project, w.original);
+	world_done(&w);
+	return NULL;
+}
+
+/* Something else in its place is not taken for one. */
+static const char *image_lost(const char *dir)
+{
+	struct world w;
+	EXPECT(world_make(&w, dir, place_before, place_after) == 0);
+	EXPECT_OK(&w, world_apply(&w, false));
+	EXPECT(put_file(in_dir(w.upper, "other"), "other", 0644) == 0);
+	EXPECT(rename(in_dir(w.upper, "other"), in_dir(w.upper, "a")) == 0);
+	EXPECT(world_apply(&w, true) == AIRLOCK_ERR_NOT_FOUND);
+	EXPECT_SAME(w.project, w.expected);
+	world_done(&w);
+	return NULL;
+}
+
+static void before_images_are_found_where_they_are(void **state)
+{
+	world_as_everyone(images_in_both_places);
+	world_as_everyone(image_lost);
+}
+
 /* ── Two roots ── */
 
 static const char *two_roots(const char *dir)
@@ -410,6 +468,7 @@ int main(void)
 		cmocka_unit_test(names_are_bytes),
 		cmocka_unit_test(trees_may_be_deep_and_wide),
 		cmocka_unit_test(holes_stay_holes),
+		cmocka_unit_test(before_images_are_found_where_they_are),
 		cmocka_unit_test(a_run_may_have_several_roots),
 		cmocka_unit_test(directories_of_an_image_can_go),
 	};

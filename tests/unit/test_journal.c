@@ -24,6 +24,7 @@ static int fill(struct apply_tx *tx)
 			      .change = 9,
 			      .from = true,
 			      .full = true,
+			      .in_layer = true,
 			      .slot = 11,
 			      .staged = UINT64_MAX,
 			      .old = {.type = CHANGE_FILE, .mode = 0644, .inode = 12, .ctime_ns = 13},
@@ -54,7 +55,8 @@ static int write_journal(const char *dir, bool back, char name[256])
 static const char *same_op(const struct apply_op *a, const struct apply_op *b)
 {
 	EXPECT(a->step == b->step && a->root == b->root && a->change == b->change && a->from == b->from);
-	EXPECT(a->foreign == b->foreign && a->full == b->full && a->slot == b->slot && a->staged == b->staged);
+	EXPECT(a->foreign == b->foreign && a->full == b->full && a->in_layer == b->in_layer && a->slot == b->slot &&
+	       a->staged == b->staged);
 	EXPECT(memcmp(&a->old, &b->old, sizeof a->old) == 0 && memcmp(&a->want, &b->want, sizeof a->want) == 0);
 	EXPECT(strcmp(a->path, b->path) == 0);
 	return NULL;
