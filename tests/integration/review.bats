@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2154 # run_airlock sets status, stdout and stderr
 # The list of changes on the whole terminal: after `run --changes ask`, and `airlock review`. What its keys mean and how
-# it is drawn is tested in unit/test_review.c, the questions in lines in changes_cli.bats.
+# it is drawn is tested in unit/test_review.c, the questions in lines in ask.bats.
 
 load ../helpers
 
