@@ -327,9 +327,11 @@ static int select_all(const struct change_set *set, const char *const *paths, bo
 		_cleanup_free_ char *full = path_normalize(set->n_roots ? set->roots[0].path : "/", *paths);
 		if (!full)
 			return base_oom(err);
-		if (select_path(set, full, selected) == 0)
-			return base_error(err, AIRLOCK_ERR_NOT_FOUND, "diff", *paths,
-					  "run %s has changed nothing at %s", set->run, *paths);
+		if (select_path(set, full, selected) == 0) {
+			base_error(err, AIRLOCK_ERR_NOT_FOUND, "diff", *paths, "run %s has changed nothing at %s",
+				   set->run, *paths);
+			return base_hint(err, "airlock changes %s lists what it changed", set->run);
+		}
 	}
 	return 0;
 }

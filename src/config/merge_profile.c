@@ -209,9 +209,11 @@ struct builtin_list {
 static const char *next_item(struct builtin_list *l)
 {
 	const struct policy *p = &l->m->c->policy;
-	const struct strs *patterns = (const struct strs *)(const void *)((const char *)l->m->c + l->key->offset);
-	if (l->key->type == SCHEMA_PATTERNS)
+	if (l->key->type == SCHEMA_PATTERNS) {
+		const struct strs *patterns =
+			(const struct strs *)(const void *)((const char *)l->m->c + l->key->offset);
 		return l->at < patterns->n ? patterns->v[l->at++] : NULL;
+	}
 	while (l->at < p->n_paths)
 		if (p->paths[l->at++].access == l->key->access)
 			return p->paths[l->at - 1].path;

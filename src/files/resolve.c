@@ -319,7 +319,7 @@ static int finish(struct walk *w, const char *name, const char *rest, struct fil
 static int finish_here(struct walk *w, struct files_at *ret)
 {
 	if (!top(w)->mount)
-		return blocked(w->shown, "nothing of it is there", w->err);
+		return blocked(w->shown, "only what is in the project or the workspace can be seen", w->err);
 	int rc = finish(w, ".", "", ret);
 	if (rc < 0)
 		return rc;

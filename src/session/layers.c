@@ -250,6 +250,10 @@ static int apply_all(struct session_layers *c, const struct airlock_job *job, co
 	if (rc == AIRLOCK_ERR_CONFLICT) { /* told by the states; not a failure of the run */
 		base_error_clear(&c->error);
 		hold_all(c, CONFLICT_ELSEWHERE);
+	} else if (rc < 0) {
+		hold_all(c, "held: it could not be applied");
+		base_hint(&c->error, "its changes are held; when that is mended: airlock apply %s",
+			  path_basename(run_dir));
 	}
 	return rc;
 }

@@ -47,8 +47,11 @@ static void restore_done(struct restore *r)
 static int choose(struct restore *r, const char *path, const char *date)
 {
 	_cleanup_backups_ struct store_backups l = {0};
-	if (!r->v.id)
-		return base_error(r->err, AIRLOCK_ERR_NOT_FOUND, "restore", path, "there is no backup of %s", path);
+	if (!r->v.id) {
+		base_error(r->err, AIRLOCK_ERR_NOT_FOUND, "restore", path, "there is no backup of %s", path);
+		return base_hint(r->err,
+				 "backups begin with airlock project add; airlock undo takes back a run without one");
+	}
 	r->recorded = files_record_path(&r->v, path);
 	if (!r->recorded)
 		return base_oom(r->err);

@@ -114,7 +114,8 @@ int store_permission_remove(struct store *s, int64_t id, struct airlock_error *e
 		return 0;
 	char shown[24];
 	(void)snprintf(shown, sizeof shown, "%" PRId64, id);
-	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "permission", shown, "there is no remembered answer %s", shown);
+	base_error(err, AIRLOCK_ERR_NOT_FOUND, "permission", shown, "there is no remembered answer %s", shown);
+	return base_hint(err, "airlock permissions list shows them");
 }
 
 int store_permission_clear(struct store *s, uint64_t *ret_count, struct airlock_error *err)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2154,SC2016 # run_airlock sets variables; $ in single quotes is for the shell inside
+# shellcheck disable=SC2154,SC2016,SC2034 # run_airlock sets variables; $ in single quotes is for the shell inside
 # Cases of the threat model that no other file has: targets that cannot be changed, capabilities of files, hogs.
 
 load ../helpers
@@ -30,6 +30,40 @@ teardown() {
 	assert_status 0
 	assert_absent fixed
 	assert_file a a
+}
+
+@test "applying fails after the command: its status stays, nothing is applied, and it is said how to go on" {
+	is_root || skip "needs: root, who may make directories immutable"
+	mkdir fixed
+	chattr +i fixed 2>/dev/null || skip "needs: a file system with immutable directories"
+	chattr -i fixed
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	"$AIRLOCK" run -c 'echo x >fixed/new; echo more >>file; echo ready; read -r go; exit 7' <"$BATS_TEST_TMPDIR/go" \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
+	exec 8>"$BATS_TEST_TMPDIR/go"
+	eventually grep -qs ready "$BATS_TEST_TMPDIR/out"
+	chattr +i fixed
+	echo go >&8
+	exec 8>&-
+	status=0
+	wait $! || status=$?
+	stderr=$(<"$BATS_TEST_TMPDIR/err")
+	assert_status 7
+	assert_stderr_contains "$PROJECT/fixed/new: Operation not permitted"
+	assert_stderr_contains '2 changes held'
+	assert_stderr_contains 'when that is mended: airlock apply 20'
+	assert_file file original
+	run_airlock show last --json
+	assert_json 7 exit_code
+	assert_json io error code
+	assert_json held changes state
+	assert_json 'held: it could not be applied' changes files 0 reason
+	run_airlock apply last
+	assert_status 125
+	chattr -i fixed
+	run_airlock apply last
+	assert_status 0
+	assert_file fixed/new x
 }
 
 @test "capabilities of a file do not survive a change, and none can be given" {
