@@ -197,11 +197,22 @@ static int bare_world(struct world *w, const char *dir)
 	return 0;
 }
 
+/* Each level costs its path. Both are longer than PATH_MAX, and without sanitizers, which make it five times slower, there
+ * are more levels than descriptors. */
+#ifdef AIRLOCK_SANITIZED
+#define LEVEL "dddddddddddddddd"
+#define DEPTH 300
+#else
+#define LEVEL "ddd"
+#define DEPTH 1500
+#endif
+#define LONG_DEPTH 4000
+
 static int nest(const char *base, int depth)
 {
 	int fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; i < depth && fd >= 0; i++) {
-		int next = mkdirat(fd, "ddd", 0755) < 0 ? -1 : openat(fd, "ddd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		int next = mkdirat(fd, LEVEL, 0755) < 0 ? -1 : openat(fd, LEVEL, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		(void)close(fd);
 		fd = next;
 	}
@@ -222,9 +233,6 @@ static size_t count_entries(const char *path)
 	}
 	return n;
 }
-
-#define DEPTH 1500 /* each costs its depth; paths longer than PATH_MAX begin at 1024 */
-#define LONG_DEPTH 4000
 
 static const char *deep(const char *dir)
 {
