@@ -266,11 +266,12 @@ static void add_file(struct json *j, const char *dir, const char *key)
 	capture_done(&c);
 }
 
+#define ENDED_EARLY "airlock was ended before the run was over"
+
 /* Of a run whose end nobody has written: the little that is known, in the same shape. */
 static void add_unfinished(struct json *j, const struct store_run *r)
 {
-	struct airlock_error killed = {.code = AIRLOCK_ERR_INTERNAL,
-				       .message = "airlock was ended before the run was over"};
+	struct airlock_error killed = {.code = AIRLOCK_ERR_INTERNAL, .message = ENDED_EARLY};
 	bool running = strcmp(r->status, "running") == 0;
 	json_path(j, "command", r->command);
 	json_path(j, "project", r->project);
@@ -472,6 +473,8 @@ static void show_text(const struct shown *v, struct buf *out)
 	add_line(out, "started", buf_str(&started));
 	add_line(out, "asked by", r->asked_by);
 	add_line(out, "result", buf_str(&ended));
+	if (v->members.len == 0 && strcmp(r->status, "running") != 0)
+		add_line(out, "error", ENDED_EARLY);
 	add_error(out, v);
 	add_object(out, v, "isolation", "isolation");
 	add_usage(out, v);

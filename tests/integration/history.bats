@@ -192,6 +192,8 @@ setup() {
 	until run_airlock log --json && [ "$(json 'd["runs"][0]["status"]')" = error ]; do sleep 0.05; done
 	run_airlock show last --json
 	[ "$(json 'd["status"], d["error"]["code"]')" = "('error', 'internal')" ]
+	run_airlock show last
+	assert_stdout_contains 'airlock was ended before the run was over'
 }
 
 @test "sixteen runs at once are sixteen runs in the log" {
