@@ -40,72 +40,6 @@ int policy_add_path(struct policy *p, enum policy_access access, const char *pat
 	return 0;
 }
 
-static int copy_paths(const struct policy *from, struct policy *to, struct airlock_error *err)
-{
-	int rc = 0;
-	for (size_t i = 0; rc >= 0 && i < from->n_paths; i++) {
-		rc = policy_add_path(to, from->paths[i].access, from->paths[i].path, from->paths[i].origin, err);
-		if (rc == 0)
-			to->paths[to->n_paths - 1].asked = from->paths[i].asked;
-	}
-	return rc;
-}
-
-static int copy_env(const struct policy *from, struct policy *to, struct airlock_error *err)
-{
-	strs_add_all(&to->env_allow, &from->env_allow);
-	strs_add_all(&to->env_deny, &from->env_deny);
-	strs_add_all(&to->env_set, &from->env_set);
-	if (to->env_allow.failed || to->env_deny.failed || to->env_set.failed)
-		return base_oom(err);
-	if (from->n_env_deny_after == 0)
-		return 0;
-	to->env_deny_after = malloc(from->n_env_deny_after * sizeof *to->env_deny_after);
-	if (!to->env_deny_after)
-		return base_oom(err);
-	memcpy(to->env_deny_after, from->env_deny_after, from->n_env_deny_after * sizeof *to->env_deny_after);
-	to->n_env_deny_after = from->n_env_deny_after;
-	return 0;
-}
-
-/* The plain values; everything that owns memory starts empty. */
-static struct policy copy_values(const struct policy *from)
-{
-	return (struct policy){
-		.network = from->network,
-		.network_wanted = from->network_wanted,
-		.changes = from->changes,
-		.changes_asked = from->changes_asked,
-		.nested = from->nested,
-		.share_pid = from->share_pid,
-		.new_session = from->new_session,
-		.unix_sockets = from->unix_sockets,
-		.timeout_ms = from->timeout_ms,
-		.memory = from->memory,
-		.pids = from->pids,
-		.file_size = from->file_size,
-		.env_inherit = from->env_inherit,
-	};
-}
-
-int policy_copy(const struct policy *from, struct policy *ret, struct airlock_error *err)
-{
-	struct policy to = copy_values(from);
-	int rc = 0;
-	if (from->profile && !(to.profile = strdup(from->profile)))
-		rc = base_oom(err);
-	if (rc >= 0)
-		rc = copy_paths(from, &to, err);
-	if (rc >= 0)
-		rc = copy_env(from, &to, err);
-	if (rc < 0) {
-		policy_done(&to);
-		return rc;
-	}
-	*ret = to;
-	return 0;
-}
-
 const struct policy_path *policy_rule_for(const struct policy *p, const char *path)
 {
 	const struct policy_path *best = NULL;
@@ -203,7 +137,6 @@ int policy_validate(const struct policy *p, struct airlock_error *err)
 }
 
 static const char *const access_names[] = {"hide", "tmpfs", "read", "write"};
-static const char *const network_names[] = {"off", "ask", "refuse"};
 static const char *const changes_names[] = {"direct", "apply", "ask", "hold", "discard"};
 
 const char *policy_access_name(enum policy_access a)
@@ -211,36 +144,7 @@ const char *policy_access_name(enum policy_access a)
 	return access_names[a];
 }
 
-const char *policy_network_name(enum policy_network n)
-{
-	return network_names[n];
-}
-
 const char *policy_changes_name(enum policy_changes c)
 {
 	return changes_names[c];
-}
-
-static int find_name(const char *const *names, size_t n, const char *s)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(names[i], s) == 0)
-			return (int)i;
-	return -EINVAL;
-}
-
-int policy_parse_network(const char *s, enum policy_network *ret)
-{
-	int i = find_name(network_names, AL_ARRAY_LEN(network_names), s);
-	if (i >= 0)
-		*ret = (enum policy_network)i;
-	return i < 0 ? i : 0;
-}
-
-int policy_parse_changes(const char *s, enum policy_changes *ret)
-{
-	int i = find_name(changes_names, AL_ARRAY_LEN(changes_names), s);
-	if (i >= 0)
-		*ret = (enum policy_changes)i;
-	return i < 0 ? i : 0;
 }

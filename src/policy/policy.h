@@ -76,7 +76,6 @@ struct policy {
 	}
 
 void policy_done(struct policy *p);
-int policy_copy(const struct policy *from, struct policy *ret, struct airlock_error *err);
 
 /* True for "strict", "moderate", "permissive". */
 bool policy_is_builtin(const char *name);
@@ -120,7 +119,4 @@ void policy_env_done(struct policy_env *e);
 int policy_expand_path(const char *text, const char *home, char **ret, struct airlock_error *err);
 
 const char *policy_access_name(enum policy_access a);	/* "hide" "tmpfs" "read" "write" */
-const char *policy_network_name(enum policy_network n); /* "off" "ask" "refuse" */
 const char *policy_changes_name(enum policy_changes c); /* "apply" … */
-int policy_parse_network(const char *s, enum policy_network *ret);
-int policy_parse_changes(const char *s, enum policy_changes *ret);
