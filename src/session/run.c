@@ -203,9 +203,13 @@ void airlock_run_free(struct airlock_run *run)
 {
 	if (!run)
 		return;
+	if (run->supervise && !run->finished) {
+		/* Freed before its end: what it changed is held, for a person to decide. */
+		supervise_abandon(run->supervise);
+		(void)airlock_run_dispatch(run, 0);
+	}
 	supervise_free(run->supervise);
 	mount_points_remove(&run->mount_points);
-	/* Freed before its end: what it changed is kept, for a person to decide. */
 	history_close(run);
 	layers_done(&run->layers);
 	monitor_close(run->monitor);

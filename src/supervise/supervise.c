@@ -474,19 +474,24 @@ const struct supervise_result *supervise_result(const struct supervise *s)
 	return &s->result;
 }
 
+void supervise_abandon(struct supervise *s)
+{
+	if (s->phase == PHASE_OVER)
+		return;
+	/* Nobody reads the rest of its output; it must not keep the end from coming. */
+	s->out.relay.broken = s->err.relay.broken = true;
+	s->out.relay.len = s->err.relay.len = 0;
+	ending_kill(s);
+	events_update(s);
+	while (supervise_dispatch(s, -1) > 0)
+		;
+}
+
 void supervise_free(struct supervise *s)
 {
 	if (!s)
 		return;
-	if (s->phase != PHASE_OVER) {
-		/* Nobody reads the rest of its output; it must not keep the end from coming. */
-		s->out.relay.broken = s->err.relay.broken = true;
-		s->out.relay.len = s->err.relay.len = 0;
-		ending_kill(s);
-		events_update(s);
-		while (supervise_dispatch(s, -1) > 0)
-			;
-	}
+	supervise_abandon(s);
 	supervise_await_end(s);
 	stream_done(&s->out);
 	stream_done(&s->err);

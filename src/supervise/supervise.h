@@ -61,4 +61,5 @@ void supervise_await_end(struct supervise *s);
 void supervise_signal(struct supervise *s, int sig);
 void supervise_resize(struct supervise *s);
 const struct supervise_result *supervise_result(const struct supervise *s);
+void supervise_abandon(struct supervise *s); /* kills it and waits until it is over; free does, too */
 void supervise_free(struct supervise *s);

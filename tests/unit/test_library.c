@@ -74,6 +74,26 @@ static void freeing_a_running_one_kills_it(void **state)
 	airlock_settings_free(s);
 }
 
+static void what_a_run_had_changed_when_it_was_freed_is_held(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = start(s, "echo 1 >begun; sleep 1000", &job);
+	const char *latest = "";
+	char id[48], *text = NULL;
+	(void)snprintf(id, sizeof id, "%s", airlock_run_id(run));
+	while (airlock_run_dispatch(run, 10) > 0 && airlock_run_progress(run, &latest) < 1)
+		;
+	airlock_run_free(run);
+	assert_int_not_equal(access("begun", F_OK), 0);
+	assert_int_equal(airlock_changes_show(s, id, 1, &text, NULL), 0);
+	assert_non_null(strstr(text, "\"begun\""));
+	assert_non_null(strstr(text, "\"state\": \"held\""));
+	airlock_free(text);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
 static void objects_are_freed_in_any_order(void **state)
 {
 	struct airlock_settings *s = settings();
@@ -288,6 +308,7 @@ int main(void)
 		cmocka_unit_test(a_command_is_run_and_reported),
 		cmocka_unit_test(the_callers_own_loop_can_drive_it),
 		cmocka_unit_test(freeing_a_running_one_kills_it),
+		cmocka_unit_test(what_a_run_had_changed_when_it_was_freed_is_held),
 		cmocka_unit_test(objects_are_freed_in_any_order),
 		cmocka_unit_test(the_history_has_errors_that_nobody_wanted_to_know),
 		cmocka_unit_test(errors_are_told_in_the_callers_struct),
