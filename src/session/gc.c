@@ -94,19 +94,48 @@ static void sweep_layers(struct gc *g, int runs_fd, const char *run)
 		remove_tree(g, fd, parts[i]);
 }
 
-/* What a file of ours is called until it is whole (fs_write_private_file). Too small to be told. */
-static void sweep_unfinished(struct gc *g, int runs_fd, const char *run)
+/* ── Files that were never whole ── */
+
+#define UNFINISHED_S 3600 /* nobody takes so long to write one */
+
+/* What a file of ours is called until it is whole (fs_write_private_file). Too small to be told. Takes the directory over. */
+static void sweep_unfinished(int dir_fd, time_t before)
 {
-	_cleanup_free_ char *dir = path_join(g->e.runs, run);
-	int fd = dir && !g->dry_run && !history_is_alive(dir) ? fs_open_dir_at(runs_fd, run, O_RDONLY) : -EBADF;
-	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *entries = dir_fd >= 0 ? fdopendir(dir_fd) : NULL;
+	struct stat st;
 	for (struct dirent *e; entries && (e = readdir(entries));)
-		if (strncmp(e->d_name, ".airlock-", strlen(".airlock-")) == 0)
-			(void)unlinkat(fd, e->d_name, 0);
+		if (strncmp(e->d_name, ".airlock-", strlen(".airlock-")) == 0 &&
+		    fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime <= before)
+			(void)unlinkat(dirfd(entries), e->d_name, 0);
 	if (entries)
 		(void)closedir(entries);
 	else
-		base_closep(&fd);
+		base_closep(&dir_fd);
+}
+
+static void sweep_run(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	if (dir && !g->dry_run && !history_is_alive(dir))
+		sweep_unfinished(fs_open_dir_at(runs_fd, run, O_RDONLY), (time_t)(g->now / 1000000000));
+}
+
+/* In places that nobody locks. */
+static void sweep_state(struct gc *g)
+{
+	static const char *const places[] = {".", "copies", "trust"};
+	time_t before = (time_t)(g->now / 1000000000) - UNFINISHED_S;
+	for (size_t i = 0; i < AL_ARRAY_LEN(places); i++)
+		sweep_unfinished(gc_open_dir(g, places[i]), before);
+	int projects = gc_open_dir(g, "projects");
+	DIR *entries = projects >= 0 ? fdopendir(projects) : NULL;
+	for (struct dirent *e; entries && (e = readdir(entries));)
+		if (e->d_name[0] != '.')
+			sweep_unfinished(fs_open_dir_at(projects, e->d_name, O_RDONLY), before);
+	if (entries)
+		(void)closedir(entries);
+	else
+		base_closep(&projects);
 }
 
 /* ── Old runs ── */
@@ -182,7 +211,7 @@ static void clean_runs(struct gc *g)
 	for (size_t i = 0; i < runs.n; i++) {
 		const char *run = runs.v[i];
 		bool old = limited && history_time_of_id(run) > 0 && strcmp(run, before) < 0;
-		sweep_unfinished(g, runs_fd, run);
+		sweep_run(g, runs_fd, run);
 		if (old && may_go(g, runs_fd, run))
 			remove_run(g, runs_fd, run);
 		else if (is_crashed(g, runs_fd, run) || is_thrown_away(g, runs_fd, run))
@@ -273,6 +302,8 @@ int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **r
 	if (rc == 0) {
 		gc_backups(&g);
 		clean_runs(&g);
+		if (!dry_run)
+			sweep_state(&g);
 		if (!dry_run && g.layers.n + g.runs.n + g.backups.n > 0)
 			write_audit(&g);
 		(json ? tell_json : tell_text)(&g, &out);

@@ -88,6 +88,7 @@ static void on_tty(struct supervise *s, int master)
 	s->master_fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
 	int sink = fcntl(master, F_DUPFD_CLOEXEC, 3);
 	int rc = stream_set_fd(&s->out, master);
+	s->out.is_terminal = true;
 	if (rc == 0)
 		rc = sink < 0 ? -errno : input_set_sink(&s->in, sink, true);
 	if (rc < 0) {

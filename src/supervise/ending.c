@@ -188,6 +188,8 @@ void ending_finish(struct supervise *s)
 	s->result.duration_us = supervise_now_us() - s->started_us;
 	s->result.lost = (struct supervise_lost){.kept = s->out.file_errnum ? s->out.file_errnum : s->err.file_errnum,
 						 .relayed = s->out.relay.errnum};
+	if (!s->result.lost.relayed)
+		s->result.lost.relayed = s->out.read_errnum ? s->out.read_errnum : s->err.read_errnum;
 	settle_limit(s);
 	say_lost(s);
 	settle_status(s);

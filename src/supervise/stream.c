@@ -65,7 +65,9 @@ int stream_read(struct stream *s)
 		return 1;
 	if (n < 0 && errno == EAGAIN)
 		return 0;
-	if (n <= 0) { /* a pty's master says EIO when its last slave is closed */
+	if (n <= 0) {
+		if (n < 0 && !(s->is_terminal && errno == EIO))
+			s->read_errnum = errno;
 		base_closep(&s->fd);
 		return -1;
 	}

@@ -9,8 +9,10 @@ struct stream {
 	int fd; /* read end of the command's pipe (or the pty's master); -EBADF when ended */
 	struct relay relay;
 	struct capture capture;
-	int file_fd;	 /* the whole stream on disk; opened when the first byte comes */
-	int file_errnum; /* disk full or the like: the run goes on, the rest is not kept; 0: all is well */
+	int file_fd;	  /* the whole stream on disk; opened when the first byte comes */
+	int file_errnum;  /* disk full or the like: the run goes on, the rest is not kept; 0: all is well */
+	int read_errnum;  /* it could not be read to its end; 0: it could */
+	bool is_terminal; /* whose master says EIO when its last slave is closed */
 	const char *run_dir, *name;
 };
 

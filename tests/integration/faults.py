@@ -6,19 +6,21 @@
 
 `make faults` tries them all, which takes hours.
 """
+import re
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "faults"))
 import walk  # noqa: E402
 
-# Scenario, what goes wrong, how many cases of it.
+# Scenario, what goes wrong, how many cases of it, which calls.
 SAMPLES = (
     ("run", ("errors",), 20),
     ("run", ("kill", "short"), 6),
     ("run", ("allocations",), 8),
     ("apply", ("errors", "kill"), 6),
     ("undo", ("errors", "kill"), 6),
+    ("run", ("errors",), 3, r"^airlock sendto$"),  # the word to start: without it both sides waited
 )
 
 
@@ -28,12 +30,12 @@ def spread(cases, count):
 
 def main(build):
     with walk.Tools(build) as tools:
-        for number, (name, kinds, count) in enumerate(SAMPLES, 1):
-            title = f"{number} {name}, {' and '.join(kinds)}: an error is told, nothing is left, the next run works"
+        for number, (name, kinds, count, *calls) in enumerate(SAMPLES, 1):
+            title = f"{number} {name}, {' and '.join(kinds + tuple(calls))}: an error is told, nothing is left, the next run works"
             found = []
             try:
                 one = walk.Walk(tools, name)
-                words = walk.walk_cases(one, spread(list(walk.cases_of(one, kinds)), count), found.append)
+                words = walk.walk_cases(one, spread(list(walk.cases_of(one, kinds, *map(re.compile, calls))), count), found.append)
             except PermissionError:
                 print(f"ok {title} # skip needs: ptrace")
                 continue

@@ -76,6 +76,26 @@ age_backups() {
 	[ "$(json 'd["layers"]')" = "[]" ]
 }
 
+@test "files of ours that were never finished go once nobody can be writing them" {
+	run_airlock run -- true
+	local run dir names=()
+	run=$(last_run)
+	mkdir -p "$STATE/copies" "$STATE/trust" "$STATE/projects/0123456789abcdef"
+	for dir in "$STATE" "$STATE/copies" "$STATE/trust" "$STATE/projects/0123456789abcdef"; do
+		touch -d '2 hours ago' "$dir/.airlock-old"
+		touch "$dir/.airlock-new"
+		names+=("$dir/.airlock-new")
+	done
+	touch "$STATE/runs/$run/.airlock-old"
+	run_airlock gc --dry-run
+	[ -e "$STATE/.airlock-old" ] || fail "a dry run removed it"
+	run_airlock gc
+	assert_status 0
+	assert_stdout 'nothing to remove'
+	[ "$(find "$STATE" -name '.airlock-*' | sort)" = "$(printf '%s\n' "${names[@]}" | sort)" ] ||
+		fail "left: $(find "$STATE" -name '.airlock-*')"
+}
+
 @test "old runs go with their rows; held ones stay, whatever their age" {
 	"$AIRLOCK" run -c 'echo 1 >a'
 	applied=$(age_run "$(last_run)")
