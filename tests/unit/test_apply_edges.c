@@ -370,6 +370,29 @@ static void before_images_are_found_where_they_are(void **state)
 	world_as_everyone(image_lost);
 }
 
+/* ── Looking ── */
+
+/* I2: not even the time of the last access tells that a file was compared. */
+static const char *compared_unseen(const char *dir)
+{
+	struct world w;
+	struct stat st;
+	const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 2000}};
+	EXPECT(bare_world(&w, dir) == 0);
+	EXPECT(put_file(in_dir(w.project, "x"), "old", 0644) == 0 && put_file(in_dir(w.upper, "x"), "new", 0644) == 0);
+	EXPECT(utimensat(AT_FDCWD, in_dir(w.project, "x"), times, 0) == 0);
+	EXPECT_OK(&w, change_scan(w.set, &w.notes, &w.err));
+	EXPECT(w.set->n == 1 && w.set->v[0].kind == CHANGE_MODIFIED);
+	EXPECT(stat(in_dir(w.project, "x"), &st) == 0 && st.st_atim.tv_sec == 1000);
+	world_done(&w);
+	return NULL;
+}
+
+static void looking_leaves_no_trace(void **state)
+{
+	world_as_everyone(compared_unseen);
+}
+
 /* ── Two roots ── */
 
 static const char *two_roots(const char *dir)
@@ -477,6 +500,7 @@ int main(void)
 		cmocka_unit_test(trees_may_be_deep_and_wide),
 		cmocka_unit_test(holes_stay_holes),
 		cmocka_unit_test(before_images_are_found_where_they_are),
+		cmocka_unit_test(looking_leaves_no_trace),
 		cmocka_unit_test(a_run_may_have_several_roots),
 		cmocka_unit_test(directories_of_an_image_can_go),
 	};
