@@ -182,7 +182,7 @@ static int next_line(struct reader *r, struct fields *ret, struct airlock_error 
 {
 	r->line++;
 	r->line_start = r->at;
-	const char *start = r->text.data + r->at;
+	const char *start = buf_str(&r->text) + r->at;
 	const char *newline = r->at < r->text.len ? memchr(start, '\n', r->text.len - r->at) : NULL;
 	if (!newline)
 		return damaged(r, err, "it ends too early");
