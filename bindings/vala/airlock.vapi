@@ -1,33 +1,57 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libairlock for Vala. The C header says what each function does. */
+/* libairlock for Vala: the whole of airlock.h, files.h and history.h. The C headers say what each function does. */
 [CCode (cheader_filename = "airlock/airlock.h")]
 namespace Airlock {
 	[CCode (cname = "airlock_version")]
 	public unowned string version ();
+	[CCode (cname = "airlock_free")]
+	public void free (void *p);
+
+	/* ── Errors ── */
+
+	[CCode (cname = "enum airlock_code", cprefix = "AIRLOCK_", has_type_id = false)]
+	public enum Code {
+		OK,
+		ERR_USAGE,
+		ERR_INVALID,
+		ERR_NOT_FOUND,
+		ERR_UNAVAILABLE,
+		ERR_INIT_FAILED,
+		ERR_BLOCKED,
+		ERR_DENIED,
+		ERR_TIMEOUT,
+		ERR_CONFLICT,
+		ERR_BUSY,
+		ERR_LIMIT,
+		ERR_CORRUPT,
+		ERR_IO,
+		ERR_INTERNAL;
+		[CCode (cname = "airlock_code_slug")]
+		public unowned string slug ();
+		[CCode (cname = "airlock_code_exit_status")]
+		public int exit_status ();
+		[CCode (cname = "airlock_code_jsonrpc")]
+		public int jsonrpc ();
+		[CCode (cname = "airlock_code_meaning")]
+		public unowned string meaning ();
+	}
 
 	[CCode (cname = "struct airlock_error", has_type_id = false, destroy_function = "")]
 	public struct Error {
 		public int code;
+		public int errnum;
 		/* In C these are arrays; as expressions they are strings that live as long as the struct. */
 		public unowned string op;
 		public unowned string subject;
 		public unowned string message;
 		public unowned string hint;
 	}
+	[CCode (cname = "airlock_error_json")]
+	public string? error_json (Error err);
+	[CCode (cname = "airlock_failure_json")]
+	public string? failure_json (Error err);
 
-	[CCode (cname = "enum airlock_answer", cprefix = "AIRLOCK_", has_type_id = false)]
-	public enum Answer {
-		DENY,
-		ALLOW_ONCE
-	}
-
-	[CCode (cname = "enum airlock_status", cprefix = "AIRLOCK_", has_type_id = false)]
-	public enum Status {
-		EXITED,
-		SIGNALED,
-		TIMED_OUT,
-		FAILED
-	}
+	/* ── Settings ── */
 
 	[Compact]
 	[CCode (cname = "struct airlock_settings", free_function = "airlock_settings_free")]
@@ -36,23 +60,172 @@ namespace Airlock {
 		public Settings ();
 		[CCode (cname = "airlock_settings_set_environ")]
 		public int set_environ ([CCode (array_length = false, array_null_terminated = true, type = "char *const *")] string[] envp, out Error err);
-		[CCode (cname = "airlock_settings_set")]
-		public int set (string name, string value, string origin, out Error err);
+		[CCode (cname = "airlock_settings_set_session")]
+		public int set_session (string name, out Error err);
+		[CCode (cname = "airlock_settings_set_asked_by", cheader_filename = "airlock/history.h")]
+		public int set_asked_by (string who, out Error err);
 		[CCode (cname = "airlock_settings_explain_by_default")]
 		public void explain_by_default ();
+		[CCode (cname = "airlock_settings_set")]
+		public int set (string name, string value, string origin, out Error err);
 		[CCode (cname = "airlock_settings_set_command")]
 		public int set_command (string command, out Error err);
 		[CCode (cname = "airlock_settings_set_argv")]
 		public int set_argv ([CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[] argv, out Error err);
+
+		/* Changes of an earlier run. paths: null is all. */
+		[CCode (cname = "airlock_changes_show")]
+		public int changes_show (string run, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_changes_diff")]
+		public int changes_diff (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool colour, out string text, out Error err);
+		[CCode (cname = "airlock_output_open")]
+		public int output_open (string run, bool is_stderr, out int fd, out Error err);
+		[CCode (cname = "airlock_changes_sensitive")]
+		public int changes_sensitive (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out string text, out Error err);
+		[CCode (cname = "airlock_changes_question")]
+		public int changes_question (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Asked? asked, out Error err);
+		[CCode (cname = "airlock_changes_apply")]
+		public int changes_apply (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool force, out size_t count, out string text, out Error err);
+		[CCode (cname = "airlock_changes_discard")]
+		public int changes_discard (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out size_t count, out string text, out Error err);
+		[CCode (cname = "airlock_changes_undo")]
+		public int changes_undo (string? run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool force, out size_t count, out string which, out string text, out Error err);
+		[CCode (cname = "airlock_recover")]
+		public int recover (out size_t count, out string text, out Error err);
+
+		/* Configuration, remembered answers, the playground. */
+		[CCode (cname = "airlock_config_show")]
+		public int config_show (bool json, out string text, out Error err);
+		[CCode (cname = "airlock_config_check")]
+		public int config_check (string file, out Error err);
+		[CCode (cname = "airlock_config_paths")]
+		public int config_paths (out string text, out Error err);
+		[CCode (cname = "airlock_trust")]
+		public int trust (string? dir, out string trusted, out Error err);
+		[CCode (cname = "airlock_permissions_list")]
+		public int permissions_list (bool json, out string text, out Error err);
+		[CCode (cname = "airlock_permissions_revoke")]
+		public int permissions_revoke (string id, out Error err);
+		[CCode (cname = "airlock_permissions_clear")]
+		public int permissions_clear (out uint64 count, out Error err);
+		[CCode (cname = "airlock_playground_path")]
+		public int playground_path (out string path, out Error err);
+		[CCode (cname = "airlock_playground_size")]
+		public int playground_size (out uint64 bytes, out uint64 entries, out Error err);
+		[CCode (cname = "airlock_playground_clear")]
+		public int playground_clear (out uint64 entries, out Error err);
+
+		/* history.h */
+		[CCode (cname = "airlock_log", cheader_filename = "airlock/history.h")]
+		public int log (int64 limit, bool json, out string text, out size_t count, out Error err);
+		[CCode (cname = "airlock_log_verify", cheader_filename = "airlock/history.h")]
+		public int log_verify (out string text, out Error err);
+		[CCode (cname = "airlock_history_show", cheader_filename = "airlock/history.h")]
+		public int history_show (string run, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_history_output", cheader_filename = "airlock/history.h")]
+		public int history_output (string run, bool want_stderr, int fd, out Error err);
+		[CCode (cname = "airlock_project_add", cheader_filename = "airlock/history.h")]
+		public int project_add (string? dir, Progress? progress, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_project_scan", cheader_filename = "airlock/history.h")]
+		public int project_scan (string? dir, Progress? progress, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_project_list", cheader_filename = "airlock/history.h")]
+		public int project_list (bool json, out string text, out Error err);
+		[CCode (cname = "airlock_project_show", cheader_filename = "airlock/history.h")]
+		public int project_show (string? dir, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_project_remove", cheader_filename = "airlock/history.h")]
+		public int project_remove (string? dir, out string removed, out Error err);
+		[CCode (cname = "airlock_files", cheader_filename = "airlock/history.h")]
+		public int files (string? dir, bool deleted, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_backups", cheader_filename = "airlock/history.h")]
+		public int backups (string? path, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_restore", cheader_filename = "airlock/history.h")]
+		public int restore (string path, string? date, out string run, out string text, out Error err);
+		[CCode (cname = "airlock_gc", cheader_filename = "airlock/history.h")]
+		public int gc (bool dry_run, bool json, out string text, out size_t count, out Error err);
+	}
+
+	[CCode (has_target = true, has_typedef = false)]
+	public delegate void Progress (size_t seen);
+
+	[CCode (cname = "enum airlock_option_kind", cprefix = "AIRLOCK_OPTION_", has_type_id = false)]
+	public enum OptionKind {
+		FLAG,
+		VALUE,
+		LIST
+	}
+
+	[CCode (cname = "struct airlock_option", has_type_id = false, destroy_function = "", has_copy_function = false)]
+	public struct Option {
+		public unowned string? name;
+		public char letter;
+		public OptionKind kind;
+		public unowned string? value_name;
+		public unowned string help;
+		public unowned string? values;
+		public unowned string? completes;
+		public unowned string? implies;
+	}
+	/* Ends with an option without name. */
+	[CCode (cname = "airlock_options", array_length = false)]
+	public unowned Option[] options ();
+
+	/* ── Jobs and questions ── */
+
+	[CCode (cname = "enum airlock_answer", cprefix = "AIRLOCK_", has_type_id = false)]
+	public enum Answer {
+		DENY,
+		ALLOW_ONCE,
+		ALLOW_SESSION,
+		ALLOW_ALWAYS,
+		DENY_SESSION,
+		DENY_ALWAYS;
+		[CCode (cname = "airlock_answer_name")]
+		public unowned string name ();
+		[CCode (cname = "airlock_answer_parse")]
+		public static int parse (string name, out Answer answer);
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_question", free_function = "")]
+	public class Question {
+		public unowned string text;
+		public unowned string command;
+		public unowned string working_dir;
+		public unowned string project;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] reasons;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] paths;
+		public int one_time_only;
+		[CCode (array_length_cname = "n_choices", array_length_type = "size_t")]
+		public unowned Answer[] choices;
+		public unowned string key;
+		public unowned string grant_hint;
+		public unowned string grant_command;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_asked", free_function = "airlock_asked_free")]
+	public class Asked {
+		public Question question { [CCode (cname = "airlock_asked_question")] get; }
 	}
 
 	[Compact]
 	[CCode (cname = "struct airlock_job", free_function = "airlock_job_free")]
 	public class Job {
 		[CCode (cname = "airlock_job_prepare")]
-		public static int prepare (Settings settings, out Job job, out Error err);
+		public static int prepare (Settings settings, out Job? job, out Error err);
 		[CCode (cname = "airlock_job_explain")]
 		public unowned string explain ();
+		[CCode (cname = "airlock_job_explain_json")]
+		public unowned string explain_json ();
+		public size_t warning_count { [CCode (cname = "airlock_job_warning_count")] get; }
+		[CCode (cname = "airlock_job_warning")]
+		public unowned string? warning (size_t i);
+		[CCode (cname = "airlock_job_question")]
+		public unowned Question? question ();
+		[CCode (cname = "airlock_job_answer")]
+		public void answer (Answer answer);
 		[CCode (cname = "airlock_job_use_warm")]
 		public void use_warm (Warm? warm);
 	}
@@ -74,28 +247,188 @@ namespace Airlock {
 		public int dispatch ();
 	}
 
+	/* ── Runs ── */
+
+	[CCode (cname = "enum airlock_status", cprefix = "AIRLOCK_", has_type_id = false)]
+	public enum Status {
+		EXITED,
+		SIGNALED,
+		TIMED_OUT,
+		FAILED
+	}
+
+	[CCode (has_target = true, has_typedef = false)]
+	public delegate Answer Ask (Question question);
+
+	/* -1 for every descriptor that there is not. */
+	[CCode (cname = "struct airlock_io", has_type_id = false, destroy_function = "")]
+	public struct Io {
+		public int stdin_fd;
+		public int stdout_fd;
+		public int stderr_fd;
+		public int terminal_fd;
+		[CCode (delegate_target_cname = "data")]
+		public unowned Ask? ask;
+	}
+
 	[Compact]
 	[CCode (cname = "struct airlock_run", free_function = "airlock_run_free")]
 	public class Run {
 		[CCode (cname = "airlock_run_start")]
-		public static int start (Job job, void *io, out Run run, out Error err);
+		public static int start (Job job, Io? io, out Run? run, out Error err);
 		[CCode (cname = "airlock_run_fd")]
 		public int fd ();
 		[CCode (cname = "airlock_run_dispatch")]
 		public int dispatch (int timeout_ms);
 		[CCode (cname = "airlock_run_signal")]
 		public int signal (int number);
+		[CCode (cname = "airlock_run_resize")]
+		public void resize ();
+		[CCode (cname = "airlock_run_progress")]
+		public int64 progress (out unowned string latest);
 		public unowned string id { [CCode (cname = "airlock_run_id")] get; }
 		public Status status { [CCode (cname = "airlock_run_status")] get; }
 		public int exit_code { [CCode (cname = "airlock_run_exit_code")] get; }
+		[CCode (cname = "airlock_run_error")]
+		public unowned Error? error ();
 		[CCode (cname = "airlock_run_result_json")]
 		public unowned string result_json ();
 		[CCode (cname = "airlock_run_result_text")]
 		public unowned string result_text ();
 		[CCode (cname = "airlock_run_changes_text")]
 		public unowned string changes_text ();
+		public unowned string changes_state { [CCode (cname = "airlock_run_changes_state")] get; }
+		public size_t changes_count { [CCode (cname = "airlock_run_changes_count")] get; }
+		[CCode (cname = "airlock_run_note")]
+		public unowned string? note (size_t i);
 		[CCode (cname = "airlock_run_denial")]
 		public unowned string? denial (size_t i);
-		public unowned string changes_state { [CCode (cname = "airlock_run_changes_state")] get; }
+	}
+
+	/* ── The machine ── */
+
+	[Compact]
+	[CCode (cname = "struct airlock_check", free_function = "")]
+	public class Check {
+		public unowned string name;
+		public unowned string status;
+		public unowned string detail;
+		public unowned string consequence;
+		public unowned string fix;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_doctor", free_function = "airlock_doctor_free")]
+	public class Doctor {
+		[CCode (cname = "airlock_doctor_examine")]
+		public static int examine (Settings settings, out Doctor? doctor, out Error err);
+		[CCode (cname = "airlock_doctor_is_news")]
+		public static int is_news (Settings settings, Doctor doctor);
+		public bool ok { [CCode (cname = "airlock_doctor_ok")] get; }
+		public size_t count { [CCode (cname = "airlock_doctor_count")] get; }
+		[CCode (cname = "airlock_doctor_check")]
+		public unowned Check? check (size_t i);
+		[CCode (cname = "airlock_doctor_json")]
+		public unowned string json ();
+	}
+
+	/* ── Text ── */
+
+	[CCode (cname = "airlock_text_inert")]
+	public string? text_inert ([CCode (array_length_type = "size_t", type = "const char *")] uint8[] bytes);
+	[CCode (cname = "airlock_text_columns")]
+	public size_t text_columns ([CCode (array_length_type = "size_t", type = "const char *")] uint8[] text);
+	[CCode (cname = "airlock_text_fit")]
+	public size_t text_fit ([CCode (array_length_type = "size_t", type = "const char *")] uint8[] text, size_t columns);
+	[CCode (cname = "airlock_text_nearest")]
+	public unowned string? text_nearest (string word, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[] candidates);
+
+	/* ── Files ── */
+
+	[Compact]
+	[CCode (cname = "struct airlock_place", free_function = "airlock_place_free", cheader_filename = "airlock/files.h")]
+	public class Place {
+		[CCode (cname = "airlock_place_open")]
+		public static int open (Settings settings, string? run, out Place? place, out Error err);
+		public bool is_workspace { [CCode (cname = "airlock_place_is_workspace")] get; }
+		public unowned string dir { [CCode (cname = "airlock_place_dir")] get; }
+		[CCode (cname = "airlock_files_ls")]
+		public int ls (string? path, out Files? result, out Error err);
+		[CCode (cname = "airlock_files_read")]
+		public int read (string path, int64 offset, int64 limit, out Files? result, out Error err);
+		[CCode (cname = "airlock_files_glob")]
+		public int glob (string pattern, string? path, int64 max, out Files? result, out Error err);
+		[CCode (cname = "airlock_files_grep")]
+		public int grep (string text, string? path, string? glob, int64 max, out Files? result, out Error err);
+		[CCode (cname = "airlock_files_write")]
+		public int write (string path, [CCode (array_length_type = "size_t", type = "const void *")] uint8[] content, out Files? result, out Error err);
+		[CCode (cname = "airlock_files_edit")]
+		public int edit (string path, string old_text, string new_text, bool all, out Files? result, out Error err);
+		[CCode (cname = "airlock_files_delete")]
+		public int delete (string path, out Files? result, out Error err);
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_files_entry", free_function = "", cheader_filename = "airlock/files.h")]
+	public class FilesEntry {
+		public unowned string path;
+		public unowned string type;
+		public int is_dir;
+		public uint64 size;
+		public int64 modified_ns;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_files_match", free_function = "", cheader_filename = "airlock/files.h")]
+	public class FilesMatch {
+		public unowned string path;
+		public int64 line;
+		public unowned string text;
+		public size_t text_size;
+		public int cut;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_files_content", free_function = "", cheader_filename = "airlock/files.h")]
+	public class FilesContent {
+		[CCode (array_length_cname = "size", array_length_type = "size_t")]
+		public unowned uint8[] bytes;
+		public int is_text;
+		public int64 start_line;
+		public int64 end_line;
+		public int64 total_lines;
+		public int64 next_offset;
+		public int cut;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_files_change", free_function = "", cheader_filename = "airlock/files.h")]
+	public class FilesChange {
+		public unowned string path;
+		public unowned string action;
+		public uint64 count;
+		public unowned string? run;
+		public unowned string state;
+		public unowned string? reason;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_files", free_function = "airlock_files_free", cheader_filename = "airlock/files.h")]
+	public class Files {
+		[CCode (cname = "airlock_files_json")]
+		public unowned string json ();
+		[CCode (cname = "airlock_files_text")]
+		public unowned string text ();
+		public size_t entry_count { [CCode (cname = "airlock_files_entry_count")] get; }
+		[CCode (cname = "airlock_files_entry_at")]
+		public unowned FilesEntry? entry_at (size_t i);
+		public size_t match_count { [CCode (cname = "airlock_files_match_count")] get; }
+		[CCode (cname = "airlock_files_match_at")]
+		public unowned FilesMatch? match_at (size_t i);
+		public bool truncated { [CCode (cname = "airlock_files_truncated")] get; }
+		[CCode (cname = "airlock_files_content")]
+		public unowned FilesContent? content ();
+		[CCode (cname = "airlock_files_change")]
+		public unowned FilesChange? change ();
 	}
 }

@@ -33,3 +33,20 @@ shows_held_change() {
 		"$TOP/examples/run.vala" -o example -X -w -X -I"$TOP/include" -X -L"$LIBRARY" -X -lairlock)
 	shows_held_change
 }
+
+@test "bindings/vala has every public function" {
+	local function
+	# Those of the table of exported names, which tools/abi holds against the headers.
+	while read -r function; do
+		grep -qF "\"$function\"" "$TOP/bindings/vala/airlock.vapi" || fail "$function is not in airlock.vapi"
+	done < <(sed -n 's/^[[:space:]]*\(airlock_[a-z0-9_]*\);$/\1/p' "$TOP/src/airlock.map" | grep -v _free$)
+}
+
+@test "bindings/vala: questions, changes of a run, files" {
+	cp "$TOP/tests/assets/vala/binding.vala" "$BATS_TEST_TMPDIR"
+	(cd "$BATS_TEST_TMPDIR" && valac --profile=posix --vapidir "$TOP/bindings/vala" --pkg airlock binding.vala \
+		-o example -X -w -X -I"$TOP/include" -X -L"$LIBRARY" -X -lairlock)
+	run "$EXAMPLE"
+	[ "$status" -eq 0 ] || fail "status $status" "$output"
+	[[ $output == *"asked about network, 2 answers"*"held 1"*"+x"*"applied 1"*"2 bytes: x"* ]] || fail "unexpected: $output"
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What of the binding can go wrong without a compiler noticing: delegates, lists, lengths, ownership. */
+[CCode (cname = "environ", array_length = false, array_null_terminated = true)]
+extern string[] environ;
+
+Airlock.Answer ask (Airlock.Question question) {
+	stdout.printf ("asked about %s, %d answers\n", question.reasons[0], question.choices.length);
+	return Airlock.Answer.ALLOW_ONCE;
+}
+
+int complain (Airlock.Error err) {
+	stderr.printf ("%s: %s\n", ((Airlock.Code) err.code).slug (), err.message);
+	return 125;
+}
+
+int main (string[] args) {
+	var settings = new Airlock.Settings ();
+	Airlock.Error err;
+	Airlock.Job? job = null;
+	Airlock.Run? run = null;
+	Airlock.Place? place = null;
+	Airlock.Files? file = null;
+	Airlock.Io io = { -1, -1, -1, -1, ask };
+	string text;
+	size_t count;
+	if (settings.set_environ (environ, out err) < 0
+	    || settings.set ("network", "true", "this test", out err) < 0
+	    || settings.set ("changes", "hold", "this test", out err) < 0
+	    || settings.set_command ("echo x >made", out err) < 0
+	    || Airlock.Job.prepare (settings, out job, out err) < 0
+	    || Airlock.Run.start (job, io, out run, out err) < 0)
+		return complain (err);
+	while (run.dispatch (-1) > 0) {
+	}
+	stdout.printf ("%s %d\n", run.changes_state, (int) run.changes_count);
+	if (settings.changes_diff (run.id, null, false, out text, out err) < 0)
+		return complain (err);
+	stdout.printf ("%s", text);
+	if (settings.changes_apply (run.id, { "made" }, false, out count, out text, out err) < 0)
+		return complain (err);
+	stdout.printf ("applied %d\n", (int) count);
+	if (Airlock.Place.open (settings, null, out place, out err) < 0 || place.read ("made", 0, -1, out file, out err) < 0)
+		return complain (err);
+	stdout.printf ("%d bytes: %s", file.content ().bytes.length, file.text ());
+	return run.exit_code;
+}
