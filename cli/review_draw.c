@@ -184,6 +184,7 @@ static void draw_detail(const struct drawing *d)
 	} else if (row->reason) {
 		put(&l, "! ");
 		put(&l, row->reason);
+		put(&l, row->is_conflict ? "; the key ! applies it all the same" : "");
 	}
 	end(&l);
 }

@@ -77,9 +77,17 @@ def running(out):
              [] if status == -9 and seconds < 10 and "stopped after" in output else [f"{status}: {output}"])
 
 
+def lists(out):
+    """A file that was renamed would lose its place, or its second backend, without a word."""
+    check, tests = load_check(), TOOLS.parent / "tests"
+    named = [*(name.removeprefix("tests/") for name in (*check.AGAIN, *check.LANDLOCK)), *(f"*/{name}" for name in check.LONGEST)]
+    out.test("lists: every file that is named exists", [f"no {name}" for name in named if not list(tests.glob(name))])
+
+
 def main():
     out = tap.Writer()
     reading(out)
+    lists(out)
     running(out)
     return out.finish()
 

@@ -376,6 +376,7 @@ $(cat)" "$AIRLOCK" "$@" </dev/null
 	at_terminal <<-'EOF_PYTHON'
 		with Terminal([airlock, "review"]) as terminal:
 		    terminal.expect("M! file  conflict")
+		    terminal.expect("the key ! applies it all the same")
 		    press(terminal, "!")
 		    terminal.expect("Apply it, over what is there now?")
 		    terminal.type("n")
