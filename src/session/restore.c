@@ -71,7 +71,13 @@ static int split(struct restore *r)
 	bool elsewhere = r->recorded[0] == '/';
 	r->root = elsewhere ? path_dirname(r->recorded) : strdup(r->v.dir);
 	r->path = strdup(elsewhere ? path_basename(r->recorded) : r->recorded);
-	return r->root && r->path ? 0 : base_oom(r->err);
+	if (!r->root || !r->path)
+		return base_oom(r->err);
+	/* In another root of the project a directory on the way may have become a link since, by a command (I6). */
+	_cleanup_free_ char *real = NULL;
+	if (!elsewhere || fs_real_path(r->root, &real, NULL) < 0 || strcmp(real, r->root) == 0)
+		return 0;
+	return base_error(r->err, AIRLOCK_ERR_CONFLICT, "restore", r->root, "%s leads elsewhere than it did", r->root);
 }
 
 /* ── The run ── */
@@ -197,7 +203,8 @@ static int carry_out(struct restore *r)
 	return rc < 0 ? rc : 0;
 }
 
-/* A run that came to nothing leaves nothing. */
+/* A run that came to nothing leaves nothing. Where applying failed it may be half done: the next start finishes it, and needs
+ * what is here; the file that was there before may be here, too. What is left of it otherwise is for gc. */
 static void remove_run(struct restore *r)
 {
 	_cleanup_free_ char *runs = path_join(r->v.host.state_dir, "runs");
@@ -223,8 +230,9 @@ static int restore(struct restore *r, const char *path, const char *date)
 	rc = rc < 0 ? rc : split(r);
 	rc = rc < 0 ? rc : make_run(r);
 	rc = rc < 0 ? rc : fill(r);
+	bool has_begun = rc == 0;
 	rc = rc < 0 ? rc : carry_out(r);
-	if (rc < 0)
+	if (rc < 0 && (!has_begun || rc == AIRLOCK_ERR_CONFLICT || rc == AIRLOCK_ERR_BUSY))
 		remove_run(r);
 	return rc;
 }

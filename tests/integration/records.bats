@@ -345,3 +345,32 @@ add_project() {
 	[ "$(json 'd["backups"]')" = "[]" ]
 	[ "$(cat file)" = mine ]
 }
+
+# Whatever fails, the file that was there is live or can be had back, and nothing is left that stands in the way.
+@test "a restore that fails loses nothing" {
+	command -v strace >/dev/null || skip "needs: strace"
+	local call n struck=0 late=0
+	echo v1 >f
+	"$AIRLOCK" project add >/dev/null
+	"$AIRLOCK" run -c 'echo v2 >f'
+	for call in renameat renameat2 fsync syncfs; do
+		for ((n = 1; n < 20; n++)); do
+			echo mine >f
+			run_program strace -qq -o "$BATS_TEST_TMPDIR/log" -e trace="$call" \
+				-e inject="$call:error=ENOSPC:when=$n" "$AIRLOCK" restore f
+			grep -q INJECTED "$BATS_TEST_TMPDIR/log" || break
+			struck=$((struck + 1))
+			run_airlock recover
+			[ "$status" -le 1 ] || fail "$call:$n: recover ends with $status" "$stderr"
+			if [ "$(<f)" = v1 ]; then
+				[ "$n" -eq 1 ] || late=1
+				run_airlock undo last f
+				assert_status 0
+			fi
+			assert_file f mine
+		done
+	done
+	[ "$struck" -gt 4 ] && [ "$late" = 1 ] || fail "$struck calls struck, none after the file was in its place"
+	"$AIRLOCK" restore f
+	assert_file f v1
+}
