@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/path.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool path_is_normal(const char *path)
@@ -11,7 +12,7 @@ bool path_is_normal(const char *path)
 		return true;
 	for (const char *p = path; *p;) {
 		const char *name = p + 1;
-		size_t len = strcspn(name, "/");
+		size_t len = (size_t)(strchrnul(name, '/') - name);
 		if (len == 0 || (len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
 			return false;
 		p = name + len;
@@ -57,12 +58,16 @@ char *path_normalize(const char *base, const char *path)
 
 char *path_join(const char *dir, const char *name)
 {
-	struct buf out = BUF_INIT;
-	buf_adds(&out, dir);
-	if (out.len == 0 || out.data[out.len - 1] != '/')
-		buf_addc(&out, '/');
-	buf_adds(&out, name);
-	return buf_take(&out);
+	size_t n_dir = strlen(dir), n_name = strlen(name);
+	size_t slash = n_dir == 0 || dir[n_dir - 1] != '/';
+	char *out = malloc(n_dir + slash + n_name + 1);
+	if (!out)
+		return NULL;
+	memcpy(out, dir, n_dir);
+	if (slash)
+		out[n_dir] = '/';
+	memcpy(out + n_dir + slash, name, n_name + 1);
+	return out;
 }
 
 const char *path_rest(const char *path, const char *dir)

@@ -11,11 +11,10 @@ void policy_done(struct policy *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->n_paths; i++) {
+	for (size_t i = 0; i < p->n_paths; i++)
 		base_freep(&p->paths[i].path);
-		base_freep(&p->paths[i].origin);
-	}
 	base_freep(&p->paths);
+	strs_done(&p->origins);
 	base_freep(&p->profile);
 	base_freep(&p->env_deny_after);
 	strs_done(&p->env_allow);
@@ -32,11 +31,14 @@ int policy_add_path(struct policy *p, enum policy_access access, const char *pat
 	int rc = ARRAY_ROOM(p->paths, p->n_paths, p->cap_paths, 64) ? 0 : base_oom(err);
 	if (rc < 0)
 		return rc;
-	_cleanup_free_ char *path_copy = strdup(path), *origin_copy = strdup(origin);
-	if (!path_copy || !origin_copy)
+	/* Rules come in hundreds from one origin. */
+	if (p->origins.n == 0 || strcmp(p->origins.v[p->origins.n - 1], origin) != 0)
+		strs_add(&p->origins, origin);
+	char *copy = p->origins.failed ? NULL : strdup(path);
+	if (!copy)
 		return base_oom(err);
 	p->paths[p->n_paths++] =
-		(struct policy_path){.path = TAKE_PTR(path_copy), .access = access, .origin = TAKE_PTR(origin_copy)};
+		(struct policy_path){.path = copy, .access = access, .origin = p->origins.v[p->origins.n - 1]};
 	return 0;
 }
 

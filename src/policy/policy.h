@@ -27,8 +27,8 @@ enum policy_access {
 struct policy_path {
 	char *path; /* absolute and normal; may not exist */
 	enum policy_access access;
-	char *origin; /* who asked: "built-in: moderate", "file:line", "--ro", "AIRLOCK_HIDE" */
-	bool asked;   /* by the caller for this run, not by a file or a profile */
+	const char *origin; /* who asked: "built-in: moderate", "file:line", "--ro", "AIRLOCK_HIDE"; the policy's */
+	bool asked;	    /* by the caller for this run, not by a file or a profile */
 };
 
 enum policy_network {
@@ -55,6 +55,7 @@ struct policy {
 	char *profile;
 	struct policy_path *paths;
 	size_t n_paths, cap_paths;
+	struct strs origins; /* of the paths */
 	enum policy_network network;
 	bool network_wanted; /* --network */
 	enum policy_changes changes;

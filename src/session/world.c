@@ -2,6 +2,7 @@
 #include "session/world.h"
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/path.h"
 
 #include <dirent.h>
@@ -11,7 +12,6 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
@@ -23,7 +23,8 @@
 #define BCACHEFS_MAGIC 0xca451a4e
 
 struct entry {
-	char *name;
+	size_t name;	    /* where it is in `names` */
+	uint32_t hash;	    /* of the name as if all letters were small */
 	unsigned char type; /* DT_*, of the file system below: something may be mounted over a file */
 };
 
@@ -40,20 +41,22 @@ struct world_dir {
 	size_t len;
 	enum standing standing;
 	unsigned questions;
-	struct entry *entries; /* READ: sorted, as if all letters were small */
+	size_t next;	       /* in the same bucket; as there */
+	struct entry *entries; /* READ */
 	size_t n, cap;
-	bool foreign[256]; /* first bytes, in small letters, of names that are not ASCII */
+	struct buf names;
+	bool foreign[256];  /* first bytes, in small letters, of names that are not ASCII */
+	bool foreign_first; /* one of those bytes is not ASCII itself */
 	struct answer *answers;
 	size_t n_answers, cap_answers;
 };
 
 static void forget_entries(struct world_dir *d)
 {
-	for (size_t i = 0; i < d->n; i++)
-		free(d->entries[i].name);
 	free(d->entries);
 	d->entries = NULL;
 	d->n = d->cap = 0;
+	buf_done(&d->names);
 }
 
 void world_done(struct world *w)
@@ -121,89 +124,107 @@ static unsigned char small(char c)
 	return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-static int by_name(const void *a, const void *b)
+static uint32_t hash_small(const char *name)
 {
-	return strcasecmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+	uint32_t h = 2166136261u;
+	for (; *name; name++)
+		h = (h ^ small(*name)) * 16777619u;
+	return h;
 }
 
-static bool add_entry(struct world_dir *d, const struct dirent *e)
+static bool add_entry(struct world_dir *d, const char *name, unsigned char type)
 {
-	if (d->n == MAX_ENTRIES)
+	if (d->n == MAX_ENTRIES || !ARRAY_ROOM(d->entries, d->n, d->cap, 64))
 		return false;
-	if (!ARRAY_ROOM(d->entries, d->n, d->cap, 64))
-		return false;
-	char *name = strdup(e->d_name);
-	if (!name)
-		return false;
-	d->entries[d->n++] = (struct entry){name, e->d_type};
-	if (!is_ascii(name))
+	d->entries[d->n++] = (struct entry){d->names.len, hash_small(name), type};
+	buf_add(&d->names, name, strlen(name) + 1);
+	if (!is_ascii(name)) {
 		d->foreign[small(name[0])] = true;
-	return true;
+		d->foreign_first |= (unsigned char)name[0] >= 0x80;
+	}
+	return !d->names.failed;
+}
+
+/* As the kernel lays it out; readdir(3) would ask it for more than we need to know. */
+struct kernel_entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+/* False: not all of them. */
+static bool add_entries(struct world_dir *d, int fd)
+{
+	_Alignas(8) char bytes[16384];
+	ssize_t n;
+	while ((n = getdents64(fd, bytes, sizeof bytes)) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct kernel_entry *e = (const void *)(bytes + at);
+			at += e->len;
+			if (strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0 && !add_entry(d, e->name, e->type))
+				return false;
+		}
+	return n == 0;
 }
 
 static void read_dir(struct world_dir *d)
 {
-	bool whole = true;
-	int fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 && lists_everything(fd) ? fdopendir(fd) : NULL;
+	_cleanup_close_ int fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d->standing = ASKED_SINGLY;
-	if (!dir) {
-		if (fd >= 0)
-			(void)close(fd);
+	if (fd < 0 || !lists_everything(fd))
 		return;
-	}
-	errno = 0;
-	for (struct dirent *e; whole && (e = readdir(dir));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			whole = add_entry(d, e);
-	whole = whole && errno == 0;
-	(void)closedir(dir);
-	if (!whole) {
+	if (add_entries(d, fd))
+		d->standing = READ;
+	else
 		forget_entries(d);
-		return;
-	}
-	if (d->n > 1)
-		qsort(d->entries, d->n, sizeof *d->entries, by_name);
-	d->standing = READ;
 }
 
 /* In some directories letters of either case are the same name, and not only those of ASCII: where the list has anything
  * that may be meant, the file system is asked. Returns false then. */
 static bool ask_list(const struct world_dir *d, const char *name, enum plan_type *ret)
 {
-	struct entry key = {.name = (char *)(uintptr_t)name};
-	const struct entry *e = d->n ? bsearch(&key, d->entries, d->n, sizeof key, by_name) : NULL;
-	if (!e) {
-		bool meant = d->foreign[small(name[0])];
-		for (size_t i = 0x80; i < AL_ARRAY_LEN(d->foreign); i++)
-			meant |= d->foreign[i];
-		*ret = PLAN_MISSING;
-		return !meant;
+	uint32_t hash = hash_small(name);
+	const struct entry *found = NULL;
+	for (const struct entry *e = d->entries; e < d->entries + d->n; e++) {
+		if (e->hash != hash)
+			continue;
+		if (found) /* names that differ in their case only, or a coincidence */
+			return false;
+		found = e;
 	}
-	if (strcmp(e->name, name) != 0 || (e->type != DT_DIR && e->type != DT_LNK))
+	*ret = PLAN_MISSING;
+	if (!found)
+		return !d->foreign[small(name[0])] && !d->foreign_first;
+	if (strcmp(d->names.data + found->name, name) != 0 || (found->type != DT_DIR && found->type != DT_LNK))
 		return false;
-	*ret = e->type == DT_DIR ? PLAN_DIRECTORY : PLAN_LINK;
+	*ret = found->type == DT_DIR ? PLAN_DIRECTORY : PLAN_LINK;
 	return true;
+}
+
+static size_t bucket_of(const char *path, size_t len)
+{
+	size_t h = len;
+	for (size_t i = len > 8 ? len - 8 : 0; i < len; i++) /* paths differ at their ends */
+		h = h * 31 + (unsigned char)path[i];
+	return h % WORLD_BUCKETS;
 }
 
 static struct world_dir *find_dir(struct world *w, const char *path, size_t len)
 {
-	for (size_t k = 0; k < w->n; k++) {
-		size_t i = (w->last + w->n - k) % w->n;
-		struct world_dir *d = &w->dirs[i];
-		if (d->len == len && memcmp(d->path, path, len) == 0) {
-			w->last = i;
-			return d;
-		}
-	}
+	size_t bucket = bucket_of(path, len);
+	for (size_t i = w->buckets[bucket]; i; i = w->dirs[i - 1].next)
+		if (w->dirs[i - 1].len == len && memcmp(w->dirs[i - 1].path, path, len) == 0)
+			return &w->dirs[i - 1];
 	if (!ARRAY_ROOM(w->dirs, w->n, w->cap, 64))
 		return NULL;
 	char *copy = strndup(path, len);
 	if (!copy)
 		return NULL;
-	w->dirs[w->n] = (struct world_dir){.path = copy, .len = len};
-	w->last = w->n++;
-	return &w->dirs[w->last];
+	w->dirs[w->n] = (struct world_dir){.path = copy, .len = len, .next = w->buckets[bucket]};
+	w->buckets[bucket] = ++w->n;
+	return &w->dirs[w->n - 1];
 }
 
 /* What is there is asked about once, though several rules are about it; what is not may come to be and is asked about again. */
@@ -269,7 +290,7 @@ static int list(const char *path, struct strs *ret, void *data)
 	struct world_dir *d = find_dir(data, path, strlen(path));
 	if (d && d->standing == READ) {
 		for (size_t i = 0; i < d->n; i++)
-			strs_add(ret, d->entries[i].name);
+			strs_add(ret, d->names.data + d->entries[i].name);
 		return 0;
 	}
 	DIR *dir = opendir(path);

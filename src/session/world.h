@@ -11,10 +11,12 @@
 
 #include "plan/plan.h"
 
+#define WORLD_BUCKETS 128
+
 struct world {
 	struct world_dir *dirs;
 	size_t n, cap;
-	size_t last; /* the one that was asked about last: the next question is mostly about the same */
+	size_t buckets[WORLD_BUCKETS]; /* by path: one more than the index of the first directory, 0: none */
 };
 #define WORLD_INIT                                                                                                     \
 	{                                                                                                              \
