@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOCK_WAIT_MS 5000
 #define RECOVER_TRIES 3
 
 /* ── Forward and back ── */

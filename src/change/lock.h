@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+#define LOCK_WAIT_MS 5000 /* for another one that applies: most take a moment */
+
 struct lock {
 	int *fds;
 	size_t n;

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define LOCK_WAIT_MS 5000
 
 static int list_journals(const char *dir, struct strs *ret, struct airlock_error *err)
 {

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "change/apply.h"
+#include "change/lock.h"
 #include "fs/fs.h"
 
 #include <string.h>
@@ -106,6 +107,19 @@ static int report(const struct change_set *set, const bool *selected, const stru
 	return *ret_text ? 0 : base_oom(err);
 }
 
+/* Keeps everybody else from applying and undoing, and reads the record anew: somebody may have since. */
+static int lock_record(struct earlier *e, struct lock *lock, struct airlock_error *err)
+{
+	_cleanup_free_ const char **roots = calloc(e->set->n_roots + 1, sizeof *roots);
+	_cleanup_free_ char *id = strdup(e->set->run);
+	if (!roots || !id)
+		return base_oom(err);
+	for (size_t i = 0; i < e->set->n_roots; i++)
+		roots[i] = e->set->roots[i].path;
+	int rc = lock_roots(lock, e->locks, roots, e->set->n_roots, LOCK_WAIT_MS, err);
+	return rc < 0 ? rc : earlier_load(e, id, err);
+}
+
 enum direction { APPLY, UNDO, REDO };
 
 /* Doing again is not deciding anew: exactly what was undone. */
@@ -115,12 +129,24 @@ static void keep_undone(const struct change_set *set, bool *selected)
 		selected[i] = selected[i] && set->v[i].undone;
 }
 
-static int mark_undone(struct earlier *e, const bool *selected, bool undone, struct airlock_error *err)
+static int mark_undone(struct earlier *e, const bool *selected, size_t n, bool undone, struct strs *notes,
+		       struct airlock_error *err)
 {
-	for (size_t i = 0; i < e->set->n; i++)
-		if (selected[i])
+	_cleanup_lock_ struct lock lock = LOCK_INIT;
+	struct airlock_error why = {0};
+	int rc = lock_record(e, &lock, &why);
+	if (rc < 0 && e->set) { /* it is undone all the same */
+		strs_addf(notes, "that it was %s could not be written down: %s", undone ? "undone" : "done again",
+			  why.message);
+		return 0;
+	}
+	if (rc < 0)
+		return base_pass(err, &why);
+	/* What somebody has decided otherwise by now is theirs. */
+	for (size_t i = 0; rc == 0 && i < e->set->n && i < n; i++)
+		if (selected[i] && (e->set->v[i].state == CHANGE_APPLIED) != undone)
 			e->set->v[i].undone = undone;
-	return change_set_save(e->set, e->record, err);
+	return rc < 0 ? rc : change_set_save(e->set, e->record, err);
 }
 
 static int move_changes(struct earlier *e, const char *const *paths, enum direction direction, bool force,
@@ -134,11 +160,12 @@ static int move_changes(struct earlier *e, const char *const *paths, enum direct
 		return rc;
 	if (direction == REDO)
 		keep_undone(e->set, selected);
+	size_t n = e->set->n;
 	*ret_count = count_selected(e->set, selected);
 	if (*ret_count > 0)
 		rc = carry_out(e, selected, undo, force, &notes, err);
 	if (rc >= 0 && *ret_count > 0 && direction != APPLY)
-		rc = mark_undone(e, selected, undo, err);
+		rc = mark_undone(e, selected, n, undo, &notes, err);
 	static const char *const events[] = {[APPLY] = "apply", [UNDO] = "undo", [REDO] = "redo"};
 	if (rc >= 0 && *ret_count > 0)
 		history_decided(&e->host, e->set, events[direction], *ret_count, &notes);
@@ -185,8 +212,11 @@ int airlock_changes_discard(const struct airlock_settings *s, const char *run, c
 	struct earlier e;
 	_cleanup_free_ bool *selected = NULL;
 	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_lock_ struct lock lock = LOCK_INIT;
 	*ret_count = 0;
 	int rc = earlier_open(&e, s, run, err);
+	if (rc == 0 && e.set->n > 0)
+		rc = lock_record(&e, &lock, err);
 	if (rc == 0)
 		rc = select_changes(e.set, paths, false, &selected, err);
 	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {

@@ -171,6 +171,23 @@ END
 
 # ---- discard
 
+@test "discard waits for somebody who applies in the same project" {
+	command -v flock >/dev/null || skip "needs: flock"
+	run_airlock run --hold -c 'echo 1 >new'
+	"$AIRLOCK" apply last
+	"$AIRLOCK" undo
+	exec 7<>"$(find "$XDG_STATE_HOME/airlock/locks" -type f)"
+	flock -x 7
+	"$AIRLOCK" discard last 7>&- &
+	sleep 0.5
+	run_airlock changes last --json
+	assert_json held files 0 state
+	exec 7>&-
+	wait $!
+	run_airlock changes last --json
+	assert_json discarded files 0 state
+}
+
 @test "discard throws away what is held, all or some" {
 	hold 'echo x >>file; echo y >new; mkdir d; echo z >d/e'
 	run_airlock discard "$RUN" d
