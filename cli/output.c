@@ -47,21 +47,41 @@ static void put_line(const char *label, const char *colour, const char *inert)
 	(void)fprintf(stderr, "%sairlock: %s%s%s\n", coloured ? colour : "", label, coloured ? "\033[0m" : "", inert);
 }
 
+#define PLAIN_BYTES 1024
+
+/* Without memory a message is still told: as far as it fits, and what is not plain ASCII as a question mark. */
+static void say_plainly(const char *label, const char *colour, const char *text)
+{
+	char plain[PLAIN_BYTES];
+	size_t n = 0;
+	for (; text[n] && n + 1 < sizeof plain; n++)
+		plain[n] = (char)(text[n] >= ' ' && text[n] <= '~' ? text[n] : '?');
+	plain[n] = '\0';
+	put_line(label, colour, plain);
+}
+
 static void say_line(const char *label, const char *colour, const char *text)
 {
 	char *inert = airlock_text_inert(text, strlen(text));
-	put_line(label, colour, inert ? inert : "(out of memory)");
+	if (inert)
+		put_line(label, colour, inert);
+	else
+		say_plainly(label, colour, text);
 	airlock_free(inert);
 }
 
 void output_say(const char *fmt, ...)
 {
-	char *text = NULL;
-	va_list ap;
+	char *text = NULL, part[PLAIN_BYTES];
+	va_list ap, again;
 	va_start(ap, fmt);
+	va_copy(again, ap);
 	int n = vasprintf(&text, fmt, ap);
+	if (n < 0)
+		(void)vsnprintf(part, sizeof part, fmt, again);
+	va_end(again);
 	va_end(ap);
-	say_line("", "\033[1m", n < 0 ? "(out of memory)" : text);
+	say_line("", "\033[1m", n < 0 ? part : text);
 	if (n >= 0)
 		free(text);
 }

@@ -306,6 +306,10 @@ static void on_covers(struct supervise *s)
 static void on_spawned_dead(struct supervise *s)
 {
 	siginfo_t info;
+	/* What a backend leaves that died while it set up would wait, and hold the socket, for ever: bwrap's child for the word of
+	 * its parent. Until the dead one is waited for, its number is nobody else's. */
+	if (s->phase == PHASE_SETUP && s->spec.plan->new_session)
+		(void)kill(-s->spawned_pid, SIGKILL);
 	s->spawned_dead = true;
 	(void)waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED | WNOHANG);
 	if (s->phase == PHASE_SETUP && s->control_fd >= 0)

@@ -456,6 +456,8 @@ class Walk:
             word = "done"
         elif case.what == "kill":
             return "killed within"
+        elif b"the next start of airlock finishes or reverts it" in outcome.stderr:
+            return "left to the next start"
         elif b"held for you" in outcome.stderr and self.is_mixed(after):
             return "partly held"  # what cannot be judged waits for a person
         elif without_times(after) == without_times(before):
@@ -499,7 +501,7 @@ class Walk:
 
     @staticmethod
     def check_files(place):
-        left = [str(path) for pattern in ("**/.airlock-*", "journal/*", "**/*.tmp", "**/work/*")
+        left = [str(path) for pattern in ("**/.airlock-*", "journal/*", "**/*.tmp", "runs/*/work/*")
                 for path in place.state.glob(pattern)]
         expect(not left, f"left in the state directory: {left}")
 
