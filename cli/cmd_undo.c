@@ -51,8 +51,12 @@ static int find_run(const struct invocation *inv, struct request *r, struct chan
 	if (!r->run)
 		return 0;
 	int rc = change_list_load(inv->settings, r->run, list, err);
-	if (rc == AIRLOCK_ERR_NOT_FOUND)
-		return output_hint(err, "a path that looks like a run comes after --: airlock undo -- PATH");
+	if (rc == AIRLOCK_ERR_NOT_FOUND) {
+		err->hint[0] = '\0'; /* here it may have been meant as something else */
+		return output_hint(err,
+				   "airlock log lists the runs there are; a path that looks like one comes after --: "
+				   "airlock undo -- PATH");
+	}
 	if (rc < 0)
 		return rc;
 	r->run = list->run;
