@@ -31,7 +31,7 @@ apply_now() {
 
 find_last() {
 	# shellcheck disable=SC2034 # for the tests
-	RUN=$("$AIRLOCK" changes last --json | jq -r .run)
+	RUN=$("$JSON_GET" <("$AIRLOCK" changes last --json) get run)
 }
 
 # at_terminal [PATTERN KEYS]... -- ARG...: airlock at a terminal; what it shows is $stdout
@@ -53,7 +53,7 @@ at_lines() {
 
 # states: "path=state" of every file in the JSON on stdout, in one line
 states() {
-	jq -r '[.files[] | .path + "=" + .state] | join(" ")' "$RAW_STDOUT"
+	"$JSON_GET" "$RAW_STDOUT" changes path state | sed 's/ \([a-z]*\)$/=\1/' | paste -sd ' '
 }
 
 assert_states() {

@@ -40,24 +40,7 @@ show_changes() {
 
 # change_of PATH KEY: that value of the change of a path, of the JSON on stdout (of `run` or `changes`); "none": no change
 change_of() {
-	if ! grep -q path_base64 "$RAW_STDOUT"; then
-		jq -r --arg path "$1" --arg key "$2" '[(.files // .changes.files)[] | select(.path == $path)] |
-			if length == 0 then "none" elif .[0] | has($key) then .[0][$key] else error("no " + $key) end |
-			if type == "string" then . else tojson end' "$RAW_STDOUT"
-		return
-	fi
-	python3 -I -S -c '
-import base64, json, os, sys
-found = json.load(open(sys.argv[1], encoding="utf-8"))
-files = found["files"] if "files" in found else found["changes"]["files"]
-for one in files:
-    exact = one.get("path_base64")
-    if (base64.b64decode(exact) if exact else one["path"].encode()) == os.fsencode(sys.argv[2]):
-        value = one[sys.argv[3]]
-        print(value if isinstance(value, str) else json.dumps(value))
-        break
-else:
-    print("none")' "$RAW_STDOUT" "$1" "$2"
+	"$JSON_GET" "$RAW_STDOUT" change "$1" "$2"
 }
 
 # assert_change PATH KEY=VALUE...: VALUE may be a pattern (reason=*hook*)
@@ -79,7 +62,7 @@ assert_no_change() {
 
 # change_list: KIND PATH of every change on stdout's JSON, in its order
 change_list() {
-	jq -r '(.files // .changes.files)[] | "\(.kind) \(.path)"' "$RAW_STDOUT"
+	"$JSON_GET" "$RAW_STDOUT" changes kind path
 }
 
 # assert_changes "KIND PATH"...: exactly these, in this order
