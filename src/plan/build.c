@@ -40,15 +40,14 @@ static enum plan_mount_kind settled_kind(struct nodes *t, struct node *n, const 
 	return type == PLAN_DIRECTORY || type == PLAN_MISSING ? PLAN_EMPTY_DIR : PLAN_EMPTY_FILE;
 }
 
-/* Others than root can neither replace nor read what the built-in rules hide outside their home. */
+/* What the built-in rules hide outside the home only root can replace, and does, with each new user: no reason to end what runs. */
 static bool is_uncoverable(const struct nodes *t, size_t i, const struct plan_inputs *in)
 {
 	const struct node *n = &t->v[i], *cover = n->kind == PLAN_EMPTY_DIR ? nodes_cover(t, i) : NULL;
 	bool shows_host = cover && (cover->kind == PLAN_READ || (cover->kind == PLAN_WRITE && !in->capture));
 	if (!shows_host || nodes_is_own(t, n))
 		return false;
-	return in->is_root || path_is_beneath(n->path, in->home) ||
-	       strncmp(n->because, "built-in", strlen("built-in")) != 0;
+	return path_is_beneath(n->path, in->home) || strncmp(n->because, "built-in", strlen("built-in")) != 0;
 }
 
 static bool is_playground(const char *because)
