@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The test runner tested: what it must not take for a success. Prints TAP."""
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import signal
 import sys
 import time
@@ -66,6 +68,13 @@ def running(out):
     out.test("run: a background process holds nobody up", [] if status == 0 and seconds < 10 else [f"{seconds} s"])
     _, status, _ = run("kill -SEGV $$")
     out.test("run: death by signal is seen", [] if status == -11 else [f"status {status}"])
+    builds = [check.Suite("good", ["true"], is_build=True, then=lambda: [check.Suite("after", ["sh", "-c", "echo 1..1; echo ok 1"])]),
+              check.Suite("bad", ["false"], is_build=True, then=lambda: [check.Suite("never", ["true"])])]
+    log = check.Log()
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        failed = [suite.name for suite in log.run(builds)]
+    out.test("run: after a build comes what it makes possible, and nothing after one that failed",
+             [] if failed == ["bad"] and log.total.passed == 1 and "never" not in printed.getvalue() else [printed.getvalue()])
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)  # as nohup and scripts do
     check.hear_signals()
