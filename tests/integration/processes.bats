@@ -276,7 +276,8 @@ at_once() {
 	each_backend in_a_row
 }
 in_a_row() {
-	run_airlock run -- true
+	local _
+	for _ in 1 2 3; do run_airlock run -- true; done # until what is kept for the next run is there
 	find "$HOME" -path '*/airlock/runs/*' -prune -o -print | sort >"$BATS_TEST_TMPDIR/before"
 	run_program timeout 55 python3 -c "$REAPER"'
 import glob
