@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "output.h"
 
 /* ── Words ── */
@@ -164,9 +165,7 @@ static int read_input(char **ret, size_t *ret_size, struct airlock_error *err)
 		}
 		if (!content)
 			return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
-		ssize_t got = read(STDIN_FILENO, content + n, cap - n);
-		if (got < 0 && errno == EINTR)
-			continue;
+		ssize_t got = input_take(STDIN_FILENO, content + n, cap - n);
 		if (got < 0) {
 			free(content);
 			return output_fail(err, AIRLOCK_ERR_IO, "standard input", "cannot read standard input: %s",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hook.h"
+#include "input.h"
 #include "output.h"
 
 #define BLOCKED 2
@@ -19,11 +20,8 @@ static int read_input(char **ret, size_t *ret_len, struct airlock_error *err)
 	size_t len = 0;
 	ssize_t n = text ? 1 : -1;
 	while (n > 0 && len <= HOOK_MAX_BYTES) {
-		n = read(STDIN_FILENO, text + len, HOOK_MAX_BYTES + 1 - len);
-		if (n < 0 && errno == EINTR)
-			n = 1;
-		else if (n > 0)
-			len += (size_t)n;
+		n = input_take(STDIN_FILENO, text + len, HOOK_MAX_BYTES + 1 - len);
+		len += n > 0 ? (size_t)n : 0;
 	}
 	*ret = text;
 	*ret_len = len;

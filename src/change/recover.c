@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-
 static int list_journals(const char *dir, struct strs *ret, struct airlock_error *err)
 {
 	DIR *d = opendir(dir);

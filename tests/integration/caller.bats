@@ -40,7 +40,7 @@ assert_ends_with() {
 @test "results are whole where the caller's descriptors do not wait" {
 	seq 60000 >big
 	python3 - "$AIRLOCK" <<-'EOF_PYTHON'
-		import os, subprocess, sys
+		import os, subprocess, sys, time
 		def wholly(stream, *words):
 		    ours, theirs = os.pipe()
 		    os.set_blocking(theirs, False)
@@ -56,6 +56,14 @@ assert_ends_with() {
 		assert wholly("stdout", "output", "last") == lines
 		assert wholly("stdout", "fs", "--workspace", ".", "read", "big") == lines
 		assert wholly("stdout", "run", "--json", "--max-output", "1M", "--", "cat", "big").endswith(b"}\n")
+		ours, theirs = os.pipe()
+		os.set_blocking(ours, False)
+		with subprocess.Popen([sys.argv[1], "fs", "--workspace", ".", "write", "given"], stdin=ours) as airlock:
+		    os.close(ours)
+		    time.sleep(0.2)
+		    os.write(theirs, b"late\n")
+		    os.close(theirs)
+		assert airlock.returncode == 0 and open("given").read() == "late\n"
 		said = wholly("stderr", "run", "--hold", "-c", "cat big >&2; echo 1 >new")
 		assert said.startswith(lines) and b"airlock: " in said[len(lines):], said[-200:]
 	EOF_PYTHON
