@@ -21,6 +21,10 @@ struct launch {
 /* 0 and the child's pid, or -errno with failed_call set. The environment is empty, signals are as a new program expects. */
 int launch(struct launch *l, pid_t *ret_pid);
 
+/* Runs step in a process that shares our memory, and waits for its end. step makes system calls only and writes nothing but
+ * what data points to. 0, or -errno when there was no such process. */
+int launch_step(void (*step)(void *data), void *data);
+
 /* The same while the caller goes on: making namespaces takes as long as deciding what to do in them. The descriptors may be
  * closed once ahead() has returned; *a stays where it is until ahead_end() has. */
 struct launch_ahead {

@@ -40,14 +40,19 @@ static enum plan_mount_kind settled_kind(struct nodes *t, struct node *n, const 
 	return type == PLAN_DIRECTORY || type == PLAN_MISSING ? PLAN_EMPTY_DIR : PLAN_EMPTY_FILE;
 }
 
-/* What the built-in rules hide outside the home only root can replace, and does, with each new user: no reason to end what runs. */
+/* What the built-in rules hide outside the home only root can replace, and does, with each new user. */
+static bool is_of_root(const struct node *n, const struct plan_inputs *in)
+{
+	return !path_is_beneath(n->path, in->home) && strncmp(n->because, "built-in", strlen("built-in")) == 0;
+}
+
 static bool is_uncoverable(const struct nodes *t, size_t i, const struct plan_inputs *in)
 {
 	const struct node *n = &t->v[i], *cover = n->kind == PLAN_EMPTY_DIR ? nodes_cover(t, i) : NULL;
 	bool shows_host = cover && (cover->kind == PLAN_READ || (cover->kind == PLAN_WRITE && !in->capture));
 	if (!shows_host || nodes_is_own(t, n))
 		return false;
-	return path_is_beneath(n->path, in->home) || strncmp(n->because, "built-in", strlen("built-in")) != 0;
+	return in->is_root || !is_of_root(n, in);
 }
 
 static bool is_playground(const char *because)
@@ -74,6 +79,7 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 		if (plan_add_mount(p, kind, &t->v[i], err) < 0)
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
 		p->mounts[p->n_mounts - 1].uncoverable = is_uncoverable(t, i, in);
+		p->mounts[p->n_mounts - 1].replaced_by_root = is_of_root(&t->v[i], in);
 	}
 	/* Only once every mount point has been made. */
 	for (size_t i = 0; i < t->n; i++)

@@ -63,6 +63,7 @@ struct plan_mount {
 	bool derived;  /* made for the sake of another: no rule of its own, the one above it holds */
 	/* It hides a file of the host that somebody may replace whose new one the command could read: the mount goes with the old. */
 	bool uncoverable;
+	bool replaced_by_root; /* and by nobody else, who does so with each new user: no reason to end what runs */
 };
 
 struct plan_root {

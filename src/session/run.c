@@ -175,6 +175,10 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	note_lost_output(run);
 	if (run->job->backend == &backend_passthrough)
 		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
+	const char *again = supervise_result(run->supervise)->covered_again;
+	if (again)
+		strs_addf(&run->layers.notes,
+			  "%s, which is hidden, was replaced outside while the command ran, and hidden again", again);
 	if (run->job->not_remembered.code)
 		strs_addf(&run->layers.notes, "your answer could not be remembered: %s",
 			  run->job->not_remembered.message);

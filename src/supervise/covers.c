@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A hidden file has an empty one mounted over it. When somebody on the host renames another over the hidden one, or removes
  * it, the kernel takes the mount away in every namespace, and the command could read the new one. That cannot be kept from
- * happening, only noticed: the table of mounts wakes those who have it open. */
+ * happening, only noticed: the table of mounts wakes those who have it open. What is there then is hidden again, and when that
+ * cannot be, because it is gone and may come back, the command is ended. */
 #include "supervise/internal.h"
 
+#include "base/path.h"
+#include "child/cover.h"
 #include "sys/mountinfo.h"
 
 #include <fcntl.h>
@@ -62,6 +65,13 @@ static bool is_mounted(char *table, const char *target)
 	return false;
 }
 
+/* Where that which is there now can be hidden as well, the command goes on. */
+static bool cover(const struct supervise *s, const struct plan_mount *m)
+{
+	_cleanup_free_ char *empty = path_join(s->spec.ctx->data_dir, "empty");
+	return empty && s->first_fd >= 0 && cover_again(s->first_fd, m->target, m->kind == PLAN_EMPTY_DIR, empty) == 0;
+}
+
 int covers_check(struct supervise *s, struct airlock_error *err)
 {
 	const struct plan *plan = s->spec.plan;
@@ -72,6 +82,12 @@ int covers_check(struct supervise *s, struct airlock_error *err)
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		const struct plan_mount *m = &plan->mounts[i];
 		if (!m->uncoverable || is_mounted(table.data, m->target))
+			continue;
+		if (cover(s, m)) {
+			s->result.covered_again = m->target;
+			continue;
+		}
+		if (m->replaced_by_root)
 			continue;
 		base_error(
 			err, AIRLOCK_ERR_CONFLICT, "hide", m->target,

@@ -39,8 +39,10 @@ struct supervise_result {
 	int64_t duration_us, cpu_us, max_rss_kb;
 	const char *limit_hit; /* "timeout", "memory", "pids", "fsize" or NULL */
 	enum backend_grade limits;
-	bool was_prepared; /* in a sandbox, or in namespaces, made in advance */
-	bool was_warm;	   /* in a sandbox made in advance */
+	const char
+		*covered_again; /* a path of the plan that somebody replaced, and that was hidden once more; or NULL */
+	bool was_prepared;	/* in a sandbox, or in namespaces, made in advance */
+	bool was_warm;		/* in a sandbox made in advance */
 	const struct capture *out, *err;
 	struct supervise_lost {
 		int kept;    /* on disk, of either stream */

@@ -11,6 +11,7 @@ import sys
 
 # What the caller's side of launch.c needs; everything after clone is system calls. The compiler may add the others.
 LAUNCH = {"clone", "waitpid", "__errno_location"}
+COVER = {"launch_step", "close"}
 COMPILER = re.compile(r"__stack_chk_fail|memset|memcpy|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|lsan)_.*|__gcov_.*")
 count = 0
 
@@ -47,6 +48,8 @@ def main(program, library):
     good &= check(re.search(r"GNU_STACK .* RW +0x", headers), "its stack cannot be executed", headers.splitlines())
     names = {name for name in undefined(library, "src_child_launch.c.o") if not COMPILER.fullmatch(name)}
     good &= check(names == LAUNCH, "what starts it calls nothing of libc after clone", sorted(names ^ LAUNCH))
+    names = {name for name in undefined(library, "src_child_cover.c.o") if not COMPILER.fullmatch(name)}
+    good &= check(names == COVER, "nor does what hides something in a sandbox at work", sorted(names ^ COVER))
     print(f"1..{count}")
     return 0 if good else 1
 
