@@ -303,9 +303,18 @@ static void on_covers(struct supervise *s)
 		ending_break(s, &err);
 }
 
+/* The event may be about one that was replaced since (supervise_start_again). */
+static bool is_spawned_dead(const struct supervise *s)
+{
+	siginfo_t info = {0};
+	return waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0;
+}
+
 static void on_spawned_dead(struct supervise *s)
 {
 	siginfo_t info;
+	if (!is_spawned_dead(s))
+		return;
 	/* What a backend leaves that died while it set up would wait, and hold the socket, for ever: bwrap's child for the word of
 	 * its parent. Until the dead one is waited for, its number is nobody else's. */
 	if (s->phase == PHASE_SETUP && s->spec.plan->new_session)
