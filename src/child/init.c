@@ -373,7 +373,6 @@ static void start_command(struct state *st)
 	(void)r_close(pipe_fds[0]);
 	if (n == (long)sizeof f)
 		give_up(f.stage, -f.errnum);
-	tell(CHILD_STARTED, 0, 0);
 	take_over_listener(st);
 	/* The command has its own copies; while we held the write ends the supervisor would never see their end. */
 	if (tty >= 0)

@@ -13,7 +13,7 @@
  *         ◄─────────────────────────── GO
  *   TTY (with the pty's master) ─────►   only with CHILD_PTY
  *   OBSERVER (with what it sees) ────►   only with CHILD_OBSERVE
- *   STARTED or FAILED ───────────────►
+ *   FAILED ──────────────────────────►   only when it cannot be started: who waits is not woken for good news
  *         ◄─────────────────────────── SIGNAL …
  *   LIMIT ───────────────────────────►   a watched limit was passed
  *   EXITED ──────────────────────────►
@@ -83,7 +83,7 @@ enum child_message_type {
 	CHILD_GO,
 	CHILD_TTY,
 	CHILD_OBSERVER, /* b = errno, or 0 and the memory file of seen.h */
-	CHILD_STARTED,
+	CHILD_STARTED, /* between the first process and the command's, with what is to be answered (notify.h) */
 	CHILD_FAILED, /* a = enum child_stage, b = errno */
 	CHILD_SIGNAL, /* a = signal, b = enum child_scope */
 	CHILD_LIMIT,  /* a = enum child_limit */
