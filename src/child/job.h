@@ -83,11 +83,11 @@ enum child_message_type {
 	CHILD_GO,
 	CHILD_TTY,
 	CHILD_OBSERVER, /* b = errno, or 0 and the memory file of seen.h */
-	CHILD_STARTED, /* between the first process and the command's, with what is to be answered (notify.h) */
-	CHILD_FAILED, /* a = enum child_stage, b = errno */
-	CHILD_SIGNAL, /* a = signal, b = enum child_scope */
-	CHILD_LIMIT,  /* a = enum child_limit */
-	CHILD_EXITED, /* a = wait status; b = 1: no other process is left; cpu_us, max_rss_kb */
+	CHILD_STARTED,	/* between the first process and the command's, with what is to be answered (notify.h) */
+	CHILD_FAILED,	/* a = enum child_stage, b = errno */
+	CHILD_SIGNAL,	/* a = signal, b = enum child_scope */
+	CHILD_LIMIT,	/* a = enum child_limit */
+	CHILD_EXITED,	/* a = wait status; b = 1: no other process is left; cpu_us, max_rss_kb */
 	CHILD_READY,
 	CHILD_TAKE,
 };
