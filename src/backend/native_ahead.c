@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static struct plan_mount beginning[] = {
+static const struct plan_mount beginning[] = {
 	{.kind = PLAN_READ, .source = (char *)"/", .target = (char *)"/"},
 	{.kind = PLAN_DEV, .target = (char *)"/dev"},
 	{.kind = PLAN_PROC, .target = (char *)"/proc"},
@@ -21,7 +21,7 @@ static struct plan_mount beginning[] = {
 static const struct plan usual = {.namespaces = PLAN_NS_MOUNT | PLAN_NS_PID | PLAN_NS_NET | PLAN_NS_IPC | PLAN_NS_UTS |
 						PLAN_NS_CGROUP,
 				  .new_session = true,
-				  .mounts = beginning,
+				  .mounts = (struct plan_mount *)beginning,
 				  .n_mounts = AL_ARRAY_LEN(beginning)};
 
 static int beginning_fd(void)
@@ -29,8 +29,10 @@ static int beginning_fd(void)
 	struct child_mount_spec mounts[AL_ARRAY_LEN(beginning)];
 	struct child_plan_spec spec;
 	int rc = native_translate(&usual, true, "", NULL, mounts, &spec);
+	if (rc < 0)
+		return rc;
 	spec.flags |= CHILD_PLAN_AHEAD;
-	return rc < 0 ? rc : child_plan_fd(&spec);
+	return child_plan_fd(&spec);
 }
 
 /* Every place the child gets something in later is taken, by its socket: what comes with CHILD_TAKE is not in the way. */

@@ -99,19 +99,26 @@ static const struct {
 	const char *name, *used, *cleaned;
 } parts[] = {{"upper", "used-upper", "clean-upper"}, {"work", "used-work", "clean-work"}};
 
+/* Into the first place of the pool that has none of that kind: as it was left, or as new. */
+static bool put(int state_fd, int run_fd, bool used)
+{
+	for (int n = 0; n < POOL_SIZE; n++) {
+		_cleanup_close_ int fd = open_slot(state_fd, n, true);
+		size_t moved = 0;
+		while (fd >= 0 && moved < AL_ARRAY_LEN(parts) &&
+		       renameat2(run_fd, used ? parts[moved].name : parts[moved].cleaned, fd,
+				 used ? parts[moved].used : parts[moved].name, RENAME_NOREPLACE) == 0)
+			moved++;
+		if (fd < 0 || moved > 0 || errno != EEXIST)
+			return moved == AL_ARRAY_LEN(parts);
+	}
+	return false;
+}
+
 bool empty_layers_give(const char *state_dir, const char *run_dir)
 {
 	_cleanup_close_ int state_fd = open_dir(AT_FDCWD, state_dir), run_fd = open_dir(AT_FDCWD, run_dir);
-	for (int n = 0; state_fd >= 0 && run_fd >= 0 && n < POOL_SIZE; n++) {
-		_cleanup_close_ int fd = open_slot(state_fd, n, true);
-		if (fd < 0)
-			return false;
-		if (renameat2(run_fd, parts[0].name, fd, parts[0].used, RENAME_NOREPLACE) == 0)
-			return renameat2(run_fd, parts[1].name, fd, parts[1].used, RENAME_NOREPLACE) == 0;
-		if (errno != EEXIST)
-			return false;
-	}
-	return false;
+	return state_fd >= 0 && run_fd >= 0 && put(state_fd, run_fd, true);
 }
 
 /* Nobody else has it from here on: whoever renames it first. False: there is none. */
@@ -129,23 +136,11 @@ static bool claim(int state_fd, int run_fd)
 	return false;
 }
 
-/* Where there is room for one that is as new. */
-static bool keep(int state_fd, int run_fd)
-{
-	for (int n = 0; n < POOL_SIZE; n++) {
-		_cleanup_close_ int fd = open_slot(state_fd, n, true);
-		if (fd < 0)
-			return false;
-		if (renameat2(run_fd, parts[0].cleaned, fd, parts[0].name, RENAME_NOREPLACE) == 0)
-			return renameat2(run_fd, parts[1].cleaned, fd, parts[1].name, RENAME_NOREPLACE) == 0;
-	}
-	return false;
-}
-
 void empty_layers_clean(const char *state_dir, const char *run_dir)
 {
 	_cleanup_close_ int state_fd = open_dir(AT_FDCWD, state_dir), run_fd = open_dir(AT_FDCWD, run_dir);
-	if (state_fd < 0 || run_fd < 0 || !claim(state_fd, run_fd) || (is_as_new(run_fd) && keep(state_fd, run_fd)))
+	if (state_fd < 0 || run_fd < 0 || !claim(state_fd, run_fd) ||
+	    (is_as_new(run_fd) && put(state_fd, run_fd, false)))
 		return;
 	for (size_t i = 0; i < AL_ARRAY_LEN(parts); i++)
 		(void)fs_remove_tree_at(run_fd, parts[i].cleaned, NULL, NULL);
