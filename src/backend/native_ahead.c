@@ -135,5 +135,6 @@ bool native_take_ahead(const struct plan *plan, bool own_proc, const char *empty
 	    was->uid != geteuid() || was->gid != getegid() || !is_as_then(p))
 		return false;
 	_cleanup_close_ int rest = rest_fd(plan, empty_file, fds);
-	return rest >= 0 && backend_prepared_settle(p) == 0 && native_send_command(p, fds, rest) == 0;
+	/* Sent before it is known whether there is anybody: who is there need not wait until we are woken to hear of it. */
+	return rest >= 0 && native_send_command(p, fds, rest) == 0 && backend_prepared_settle(p) == 0;
 }

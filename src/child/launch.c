@@ -14,6 +14,7 @@
  */
 #include "child/launch.h"
 
+#include "base/macros.h"
 #include "sys/raw.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #ifdef __SANITIZE_ADDRESS__
@@ -30,6 +32,7 @@
 
 #define LAST_SIGNAL 64
 #define KERNEL_SIGSET_BYTES 8
+#define MAX_CPUS 1024
 
 /* The address sanitizer marks the frames of functions in memory that stays the caller's, and these never return. */
 #define IN_CHILD __attribute__((no_sanitize_address))
@@ -229,6 +232,21 @@ IN_CHILD static int starter_main(void *data)
 	return 0;
 }
 
+/* The scheduler likes to start a process on the processor of the one that made it, which goes on and keeps it waiting; then
+ * nothing is won. Its own mask is put back at once: where it is, it stays. */
+static void move_elsewhere(pid_t pid)
+{
+	unsigned long allowed[MAX_CPUS / (8 * sizeof(unsigned long))] = {0}, others[AL_ARRAY_LEN(allowed)];
+	unsigned cpu = 0;
+	long len = raw_call3(__NR_sched_getaffinity, 0, sizeof allowed, allowed);
+	if (len <= 0 || raw_call3(__NR_getcpu, &cpu, 0, 0) < 0 || cpu >= MAX_CPUS)
+		return;
+	memcpy(others, allowed, sizeof others);
+	others[cpu / (8 * sizeof *others)] &= ~(1ul << cpu % (8 * sizeof *others));
+	if (raw_call3(__NR_sched_setaffinity, pid, len, others) == 0) /* refused where there is no other */
+		(void)raw_call3(__NR_sched_setaffinity, pid, len, allowed);
+}
+
 int launch_ahead(struct launch_ahead *a)
 {
 	uint64_t all = ~UINT64_C(0), before = 0;
@@ -238,6 +256,8 @@ int launch_ahead(struct launch_ahead *a)
 	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
 	a->starter = clone(starter_main, a->stack + sizeof a->stack, CLONE_VM | SIGCHLD, a);
 	int rc = a->starter < 0 ? -errno : 0;
+	if (rc == 0)
+		move_elsewhere(a->starter);
 	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 	return rc;
 }
