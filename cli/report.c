@@ -205,6 +205,8 @@ static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 	struct airlock_error err = {0};
 	const char *text = airlock_run_changes_text(run);
 	int rc = change_list_parse(json_read_member(airlock_run_result_json(run), "changes"), &list, &err);
+	if (rc == 0 && list.n == 0) /* there are some */
+		rc = output_fail(&err, AIRLOCK_ERR_INTERNAL, NULL, "the changes cannot be listed: out of memory");
 	if (rc < 0)
 		output_error(&err);
 	else if (should_ask(inv, run, &list))

@@ -207,19 +207,26 @@ static bool has_unknown_entry(struct check *k, const char *path)
 		_cleanup_free_ char *child = path_join(path, w.name);
 		bool known =
 			child && (change_set_find(k->set, k->root, child) || moved_find(&k->moved, k->root, child));
+		k->failed |= !child;
 		if (!known)
 			return true;
 	}
+	if (event < 0)
+		note_error(k, -event);
 	return event < 0;
 }
 
 /* The scan, after the run, took it for what was there before. */
-static bool was_born_since(const struct check *k, const char *path)
+static bool was_born_since(struct check *k, const char *path)
 {
 	struct statx stx;
-	return k->tells_birth &&
-	       statx(k->dir_fd, path_basename(path), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &stx) == 0 &&
-	       (stx.stx_mask & STATX_BTIME) && nanoseconds(&stx.stx_btime) > k->set->started_ns &&
+	if (!k->tells_birth)
+		return false;
+	if (statx(k->dir_fd, path_basename(path), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &stx) < 0) {
+		note_error(k, errno);
+		return false;
+	}
+	return (stx.stx_mask & STATX_BTIME) && nanoseconds(&stx.stx_btime) > k->set->started_ns &&
 	       !returns_has_made(k->returns, stx.stx_ino, nanoseconds(&stx.stx_btime));
 }
 
@@ -267,7 +274,13 @@ static bool dir_was_changed(struct check *k)
 		known = bsearch(&key, k->set->dirs, k->set->n_dirs, sizeof key, compare_dirs);
 	if (known)
 		return known->without_ns > k->set->started_ns;
-	return k->dir_fd >= 0 && fstat(k->dir_fd, &st) == 0 && change_stat_of(&st).ctime_ns > k->set->started_ns;
+	if (k->dir_fd < 0)
+		return false;
+	if (fstat(k->dir_fd, &st) < 0) {
+		note_error(k, errno);
+		return false;
+	}
+	return change_stat_of(&st).ctime_ns > k->set->started_ns;
 }
 
 /* Copied up from an entry that was gone when the scan came. A file may also have been moved here by the command; then
@@ -422,10 +435,14 @@ static const char *open_root(struct check *k, size_t root)
 	close_root(k);
 	k->root = root;
 	k->live = open(r->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	k->layer = open(r->upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (k->live < 0 || k->layer < 0)
+	if (k->live < 0 || fstat(k->live, &st) < 0) {
 		note_error(k, errno);
-	if (k->live < 0 || fstat(k->live, &st) < 0 || st.st_dev != r->device || st.st_ino != r->inode)
+		return root_replaced;
+	}
+	k->layer = open(r->upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (k->layer < 0)
+		note_error(k, errno);
+	if (st.st_dev != r->device || st.st_ino != r->inode)
 		return root_replaced;
 	k->tells_birth = tells_birth(k->live);
 	return NULL;

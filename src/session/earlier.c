@@ -80,7 +80,9 @@ static int without_record(const char *dir, const char *run, struct airlock_error
 				  "run %s has no changes to decide about: they could not be read, and are in %s/upper",
 				  run, dir);
 	return base_error(err, code, "run", run,
-			  "run %s has no changes to decide about: airlock was killed before it ended", run);
+			  "run %s has no changes to decide about: airlock was ended before it could record them; until "
+			  "`airlock gc` what the command wrote is in %s/upper",
+			  run, dir);
 }
 
 int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)

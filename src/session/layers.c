@@ -14,11 +14,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
+#include <unistd.h>
 
 #define XATTR_NAMES_MAX 65536
 #define XATTR_VALUE_MAX 65536
@@ -345,7 +347,17 @@ static void record_direct(const struct airlock_job *job, const char *run_dir)
 	(void)change_set_save(set, record, NULL);
 }
 
-/* Held changes without a record cannot be found again: nobody is told to apply them. */
+/* An apply writes the record before it begins, so that it can be recovered: then what is held can be found. Without memory,
+ * which may be what there is none of. */
+static bool has_record(const char *run_dir)
+{
+	char record[PATH_MAX];
+	int n = snprintf(record, sizeof record, "%s/changes", run_dir);
+	return n > 0 && (size_t)n < sizeof record && access(record, F_OK) == 0;
+}
+
+/* Held changes without a record cannot be found again: nobody is told to apply them. What could not be applied has such a
+ * hint already. */
 static void give_up_held(struct session_layers *c, const char *run_dir, const struct airlock_error *why)
 {
 	size_t lost = 0;
@@ -357,11 +369,17 @@ static void give_up_held(struct session_layers *c, const char *run_dir, const st
 		(void)change_set_reason(ch, "not kept: %s", why->message);
 		lost++;
 	}
-	base_pass(&c->error, why);
-	if (lost > 0)
-		strs_addf(&c->notes,
-			  "the changes could not be kept (%s); until `airlock gc` what it wrote is in %s/upper",
-			  why->message, run_dir);
+	if (lost == 0)
+		return;
+	strs_addf(&c->notes, "the changes could not be kept (%s); until `airlock gc` what it wrote is in %s/upper",
+		  why->message, run_dir);
+	c->error.hint[0] = '\0';
+	base_hint(&c->error,
+		  "the changes could not be recorded: the project is without them, and they cannot be applied; when "
+		  "that is "
+		  "mended, run the command again%s%s%s",
+		  c->notes.failed ? "; what it wrote is in " : "", c->notes.failed ? run_dir : "",
+		  c->notes.failed ? "/upper until `airlock gc`" : "");
 }
 
 static bool save_record(struct session_layers *c, const struct airlock_job *job, const char *run_dir)
@@ -374,6 +392,8 @@ static bool save_record(struct session_layers *c, const struct airlock_job *job,
 		rc = change_set_save(c->set, record, &why);
 	}
 	if (rc < 0)
+		base_pass(&c->error, &why);
+	if (rc < 0 && !has_record(run_dir))
 		give_up_held(c, run_dir, &why);
 	return rc == 0;
 }

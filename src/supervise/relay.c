@@ -32,13 +32,14 @@ int relay_init(struct relay *r, int fd)
 		return 0;
 	if (fstat(fd, &st) < 0)
 		return errno == EBADF ? 0 : -errno; /* closed: the command runs all the same */
-	if (isatty(fd))
+	r->terminal = isatty(fd);
+	if (r->terminal)
 		r->fd = reopen_terminal(fd);
 	if (r->fd < 0) {
 		r->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-		r->small = isatty(fd);
+		r->small = r->terminal;
 	}
-	r->plain = !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode) && !isatty(fd);
+	r->plain = !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode) && !r->terminal;
 	r->data = malloc(RELAY_BUFFER);
 	return r->fd < 0 ? -errno : r->data ? 0 : -ENOMEM;
 }
@@ -83,6 +84,12 @@ static ssize_t write_some(struct relay *r)
 	return write(r->fd, p, AL_MIN(r->len, (size_t)PIPE_BUF));
 }
 
+/* Whoever stops reading knows why. */
+static bool is_reader_gone(const struct relay *r, int errnum)
+{
+	return !r->plain && (errnum == EPIPE || errnum == ECONNRESET || (errnum == EIO && r->terminal));
+}
+
 void relay_flush(struct relay *r)
 {
 	while (r->len > 0 && !r->broken) {
@@ -93,7 +100,7 @@ void relay_flush(struct relay *r)
 			return;
 		if (n < 0) {
 			r->broken = true;
-			r->errnum = r->plain ? errno : 0;
+			r->errnum = is_reader_gone(r, errno) ? 0 : errno;
 			r->len = 0;
 			return;
 		}

@@ -8,11 +8,12 @@
 #define RELAY_BUFFER (64 * 1024)
 
 struct relay {
-	int fd;	     /* our own duplicate, or -EBADF: nobody listens */
+	int fd; /* our own duplicate, or -EBADF: nobody listens */
+	bool terminal;
 	bool plain;  /* a regular file or the like: plain writes, always ready */
 	bool small;  /* no non-blocking write to be had: at most PIPE_BUF bytes when poll says so */
 	bool broken; /* the reader is gone, or cannot take any more */
-	int errnum;  /* why not, where it is no reader but a file that is full or the like */
+	int errnum;  /* why not, where no reader has gone: a file is full or the like */
 	char *data;  /* pending bytes */
 	size_t at, len;
 };

@@ -28,6 +28,32 @@ def spread(cases, count):
     return cases[len(cases) // count // 2::max(1, len(cases) // count)][:count]
 
 
+def is_recorded(one, number):
+    """Does memory that ends with this allocation leave a record of the changes?"""
+    with one.place() as place:
+        one.without_memory(place, f"{number}+")
+        return any(place.state.glob("runs/*/changes"))
+
+
+def first_recorded(one):
+    low, high = 0, len(one.allocations()) + 1  # not with the first, but with all of them
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_recorded(one, middle) else (middle, high)
+    return high
+
+
+def no_memory_for_the_record(tools):
+    """changes that cannot be recorded for want of memory are not offered for applying, and it is told where they are"""
+    one = walk.Walk(tools, "run")
+    number = first_recorded(one) - 1
+    with one.place() as place:
+        told = one.without_memory(place, f"{number}+").stderr.decode()
+    word, finding = walk.judge(one, walk.Case("run", "allocation", f"{number}+"))
+    is_true = "could not be recorded: the project is without them" in told and "/upper until" in told
+    return [told] * (not is_true) + [finding] * (finding is not None), word
+
+
 def main(build):
     with walk.Tools(build) as tools:
         for number, (name, kinds, count, *calls) in enumerate(SAMPLES, 1):
@@ -43,7 +69,11 @@ def main(build):
             print(f"{'not ' if found or not enough else ''}ok {title}")
             print("".join(f"# {line}\n" for text in found for line in text.splitlines()), end="")
             print(f"# {dict(words)}", flush=True)
-    print(f"1..{len(SAMPLES)}")
+        found, word = no_memory_for_the_record(tools)
+        print(f"{'not ' if found else ''}ok {len(SAMPLES) + 1} {no_memory_for_the_record.__doc__}")
+        print("".join(f"# {line}\n" for text in found for line in text.splitlines()), end="")
+        print(f"# {word}", flush=True)
+    print(f"1..{len(SAMPLES) + 1}")
 
 
 if __name__ == "__main__":

@@ -118,20 +118,28 @@ def command_fills_the_disk():
     expect(place.airlock("log", "--verify").returncode == 0, "the log is damaged")
 
 
-def no_room_for_the_record():
-    """changes whose record cannot be written are not offered for applying"""
+def no_room_for_the_record(*mode):
+    """changes whose record cannot be written are not offered for applying, and it is told where they are"""
     place = Place(state_disk=True)
     expect(place.airlock("run", "-c", "true").returncode == 0)
     before = place.look()
     (place.state / "airlock/spare").unlink()
     (place.state / "airlock/spare").mkdir()  # nothing to be had from there
-    done = place.airlock("run", "--hold", "-c", "echo changed >file; dd if=/dev/zero of=big bs=512 2>/dev/null; "
-                                                "cat big >more; echo ran")
+    done = place.airlock("run", *mode, "-c", "echo changed >file; dd if=/dev/zero of=big bs=512 2>/dev/null; "
+                                             "cat big >more; echo ran")
     expect(place.look() == before, "the project was touched")
-    if "airlock apply" in done.stderr:  # there was room after all
-        expect_promises_kept(place, done)
-        return
-    expect("No space left" in done.stderr and "upper" in done.stderr, done.stderr)
+    expect("No space left" in done.stderr and "could not be recorded: the project is without them" in done.stderr, done.stderr)
+    expect("airlock apply" not in done.stderr, done.stderr)
+    upper = Path(re.search(r"what it wrote is in (\S+/upper)", done.stderr)[1], "overlay1/file")
+    expect(upper.read_text() == "changed\n", upper)
+    done = place.airlock("apply", upper.parent.parent.parent.name)
+    expect(done.returncode == 1 and str(upper.parent.parent) in done.stderr, done)
+    expect(place.look() == before, "the project was touched")
+
+
+def no_room_for_the_record_of_held_changes():
+    """the same when they would have been held anyway"""
+    no_room_for_the_record("--hold")
 
 
 def no_room_for_the_history():
@@ -177,8 +185,8 @@ def no_room_to_undo():
     expect((place.project / "file").read_text() == "original\n", "undo")
 
 
-TESTS = (no_room_before, command_fills_the_disk, no_room_for_the_record, no_room_for_the_history, no_room_in_the_project,
-         no_room_to_undo)
+TESTS = (no_room_before, command_fills_the_disk, no_room_for_the_record, no_room_for_the_record_of_held_changes,
+         no_room_for_the_history, no_room_in_the_project, no_room_to_undo)
 
 
 def main():

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The scan when memory runs out or a call fails, at every place where that can happen: an error or a note, every mode put
- * back, every descriptor closed; never half a truth. */
+/* The scan, and the look for conflicts, when memory runs out or a call fails, at every place where that can happen: an error
+ * or a note, every mode put back, every descriptor closed; never half a truth. */
 #include "scan_world.h"
 
 #include <sys/xattr.h>
 
 /* The call to fail: the countdown-th of this kind from now. 0: none. */
-enum kind { MEMORY, LOOK, OPEN, READ, LIST };
+enum kind { MEMORY, LOOK, OPEN, READ, LIST, LOOK_OPEN, BIRTH, KINDS };
 static enum kind failing;
 static long countdown;
 
@@ -28,6 +28,8 @@ int __real_fstatat64(int fd, const char *name, struct stat *st, int flags);
 int __real_openat64(int fd, const char *name, int flags, mode_t mode);
 ssize_t __real_pread64(int fd, void *to, size_t n, off_t at);
 ssize_t __real_getdents64(int fd, void *to, size_t n);
+int __real_fstat64(int fd, struct stat *st);
+int __real_statx(int fd, const char *name, int flags, unsigned mask, struct statx *stx);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
@@ -38,6 +40,8 @@ int __wrap_fstatat64(int fd, const char *name, struct stat *st, int flags);
 int __wrap_openat64(int fd, const char *name, int flags, mode_t mode);
 ssize_t __wrap_pread64(int fd, void *to, size_t n, off_t at);
 ssize_t __wrap_getdents64(int fd, void *to, size_t n);
+int __wrap_fstat64(int fd, struct stat *st);
+int __wrap_statx(int fd, const char *name, int flags, unsigned mask, struct statx *stx);
 
 void *__wrap_malloc(size_t n)
 {
@@ -87,6 +91,16 @@ ssize_t __wrap_pread64(int fd, void *to, size_t n, off_t at)
 ssize_t __wrap_getdents64(int fd, void *to, size_t n)
 {
 	return fails(LIST, EIO) ? -1 : __real_getdents64(fd, to, n);
+}
+
+int __wrap_fstat64(int fd, struct stat *st)
+{
+	return fails(LOOK_OPEN, EIO) ? -1 : __real_fstat64(fd, st);
+}
+
+int __wrap_statx(int fd, const char *name, int flags, unsigned mask, struct statx *stx)
+{
+	return fails(BIRTH, EIO) ? -1 : __real_statx(fd, name, flags, mask, stx);
 }
 
 /* ── A layer with something of everything ── */
@@ -210,11 +224,42 @@ static void a_record_is_read_whole_or_not(void **state)
 	as_everyone(check_record);
 }
 
+/* What the machine cannot say is nobody's change. */
+static const char *check_conflicts(const char *dir)
+{
+	EXPECT(make_layer(dir) == 0);
+	_cleanup_changes_ struct change_set *set = world_scan(dir);
+	EXPECT(set && world_host(dir, "chmod -R u+rwx upper") == 0);
+	set->started_ns = INT64_MAX;
+	EXPECT(conflict_check(set, NULL, NULL) == 0);
+	for (enum kind kind = MEMORY; kind < KINDS; kind++) {
+		bool spent = true;
+		for (long at = 1; spent; at++) {
+			struct airlock_error err = {0};
+			failing = kind;
+			countdown = at;
+			int rc = conflict_check(set, NULL, &err);
+			spent = countdown == 0;
+			countdown = 0;
+			EXPECT(rc <= 0 && err.code == rc);
+			EXPECT(rc == 0 || rc == (kind == MEMORY ? AIRLOCK_ERR_INTERNAL : AIRLOCK_ERR_IO));
+			EXPECT(rc < 0 || !spent || (kind != LOOK && kind != BIRTH));
+		}
+	}
+	return NULL;
+}
+
+static void an_error_is_no_conflict(void **state)
+{
+	as_everyone(check_conflicts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_call_may_fail),
 		cmocka_unit_test(a_record_is_read_whole_or_not),
+		cmocka_unit_test(an_error_is_no_conflict),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
