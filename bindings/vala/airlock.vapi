@@ -237,6 +237,8 @@ namespace Airlock {
 		public Warm ();
 		[CCode (cname = "airlock_warm_begin")]
 		public int begin (out Error err);
+		[CCode (cname = "airlock_warm_begin_early")]
+		public static void begin_early ();
 		[CCode (cname = "airlock_warm_prepare")]
 		public int prepare (Job job, out Error err);
 		[CCode (cname = "airlock_warm_drop")]

@@ -207,6 +207,10 @@ int airlock_warm_prepare(struct airlock_warm *w, const struct airlock_job *job, 
  * identity, limits, umask and namespaces. 0: on their way; without them the run is merely slower, so an error can be
  * ignored. */
 int airlock_warm_begin(struct airlock_warm *w, struct airlock_error *err);
+/* For the entry point of a program that is linked statically, before libc is there: what the next airlock_warm_begin would do is
+ * begun now, and what it says of identity, limits, umask and namespaces holds from here on. System calls only. When nobody
+ * takes it, it ends with exit(3). */
+void airlock_warm_begin_early(void);
 /* Nothing is kept for the next run. */
 void airlock_warm_drop(struct airlock_warm *w);
 

@@ -76,6 +76,8 @@ struct backend {
 	 * AIRLOCK_ERR_UNAVAILABLE: no sandbox for this plan can. */
 	int (*prepare)(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared **ret,
 		       struct airlock_error *err);
+	/* Tells what was begun what is going to be taken, as far as the plan alone says it. NULL: it need not know. */
+	void (*advance)(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared *p);
 	/* spawn, in that sandbox or in those namespaces. False: it is not what a new one would be, and nothing has happened. */
 	bool (*take)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     struct backend_prepared *p);

@@ -81,5 +81,6 @@ const struct backend backend_native = {"native",
 				       spawn,
 				       .begin = native_begin,
 				       .prepare = native_prepare,
+				       .advance = native_advance,
 				       .take = native_take,
 				       .spawns_first_process = true};

@@ -36,18 +36,23 @@ int native_clone_flags(const struct plan *plan);
 int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, pid_t *ret_pid,
 		  const char **ret_failed_call);
 
-/* Says an error condition once a mount came or went. */
-int native_open_mount_table(void);
+/* Of a mount of this plan that a child makes later: the layers, and what is mounted in them. -EINVAL: something else would have
+ * to wait for them. */
+int native_mark_late(const struct plan *plan, size_t i, struct child_mount_spec *m);
+/* n ≤ CHILD_TAKEN_FDS. */
+int native_send(const struct backend_prepared *p, enum child_message_type type, const int *fds, size_t n);
 /* CHILD_TAKE. */
 int native_send_command(const struct backend_prepared *p, const struct backend_fds *fds, int plan_fd);
 
 /* native_ahead.c, as backend.h has it. */
 int native_begin(struct backend_prepared **ret, struct airlock_error *err);
+void native_advance_ahead(const struct plan *plan, bool own_proc, const char *empty_file, struct backend_prepared *p);
 bool native_take_ahead(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
 		       struct backend_prepared *p);
 
 /* native_prepared.c, as backend.h has it. */
 int native_prepare(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared **ret,
 		   struct airlock_error *err);
+void native_advance(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared *p);
 bool native_take(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		 struct backend_prepared *p);

@@ -5,81 +5,27 @@
 #include "backend/native.h"
 
 #include "backend/prepared.h"
-#include "backend/spawn.h"
-#include "child/job.h"
+#include "child/ahead.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
-
-static const struct plan_mount beginning[] = {
-	{.kind = PLAN_READ, .source = (char *)"/", .target = (char *)"/"},
-	{.kind = PLAN_DEV, .target = (char *)"/dev"},
-	{.kind = PLAN_PROC, .target = (char *)"/proc"},
-};
-static const struct plan usual = {.namespaces = PLAN_NS_MOUNT | PLAN_NS_PID | PLAN_NS_NET | PLAN_NS_IPC | PLAN_NS_UTS |
-						PLAN_NS_CGROUP,
-				  .new_session = true,
-				  .mounts = (struct plan_mount *)beginning,
-				  .n_mounts = AL_ARRAY_LEN(beginning)};
-
-static int beginning_fd(void)
-{
-	struct child_mount_spec mounts[AL_ARRAY_LEN(beginning)];
-	struct child_plan_spec spec;
-	int rc = native_translate(&usual, true, "", NULL, mounts, &spec);
-	if (rc < 0)
-		return rc;
-	spec.flags |= CHILD_PLAN_AHEAD;
-	return child_plan_fd(&spec);
-}
-
-/* Every place the child gets something in later is taken, by its socket: what comes with CHILD_TAKE is not in the way. */
-static int launch_with(struct launch_ahead *a, int control, int program, int plan)
-{
-	static const char *const argv[] = {"airlock", "view", NULL};
-	_cleanup_close_ int lifted_program = fcntl(program, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD),
-			    lifted_plan = fcntl(plan, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD),
-			    lifted = fcntl(control, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
-	if (lifted_program < 0 || lifted < 0 || lifted_plan < 0)
-		return -EMFILE;
-	a->l = (struct launch){.namespaces = native_clone_flags(&usual),
-			       .argv = argv,
-			       .uid = geteuid(),
-			       .gid = getegid(),
-			       .new_session = usual.new_session,
-			       .program_fd = lifted_program};
-	for (int i = 0; i < LAUNCH_FDS; i++)
-		a->l.fds[i] = lifted;
-	a->l.fds[CHILD_FD_PLAN] = lifted_plan;
-	return launch_ahead(a);
-}
 
 static int begin(struct backend_prepared *p)
 {
-	int sockets[2], one = 1;
-	/* Before the namespaces, so that nothing can change unnoticed. */
-	p->host_mounts_fd = native_open_mount_table();
-	if (p->host_mounts_fd < 0)
-		return p->host_mounts_fd;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return -errno;
-	p->control_fd = sockets[0];
-	_cleanup_close_ int control = sockets[1], program = child_program_fd(), plan = beginning_fd();
-	if (program < 0 || plan < 0)
-		return program < 0 ? program : plan;
-	if (setsockopt(p->control_fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof one) < 0)
-		return -errno;
-	struct launch_ahead *a = malloc(sizeof *a);
-	if (!a)
-		return -ENOMEM;
-	int rc = launch_with(a, control, program, plan);
-	if (rc == 0)
-		p->ahead = a;
-	else
+	struct ahead *a = ahead_take_early();
+	int rc = 0;
+	if (!a) {
+		a = calloc(1, sizeof *a);
+		rc = a ? ahead_begin(a) : -ENOMEM;
+	}
+	if (rc < 0) {
 		free(a);
-	return rc;
+		return rc;
+	}
+	p->control_fd = a->control_fd;
+	p->host_mounts_fd = a->mounts_fd;
+	p->ahead = a;
+	return 0;
 }
 
 int native_begin(struct backend_prepared **ret, struct airlock_error *err)
@@ -103,38 +49,80 @@ static bool is_as_then(const struct backend_prepared *p)
 	return poll(fds, AL_ARRAY_LEN(fds), 0) == 0;
 }
 
-static bool is_beginning(const struct plan_mount *m)
+/* A plan in the child's words, or -EINVAL when it does not begin as usual. */
+static int translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+		     struct child_mount_spec *mounts, struct child_plan_spec *ret)
 {
-	for (size_t i = 0; i < AL_ARRAY_LEN(beginning); i++)
-		if (m->kind == beginning[i].kind && strcmp(m->target, beginning[i].target) == 0)
-			return m->kind != PLAN_READ || strcmp(m->source, beginning[i].source) == 0;
-	return false;
+	size_t found = 0;
+	int rc = native_translate(plan, own_proc, empty_file, fds, mounts, ret);
+	for (size_t i = 0; rc == 0 && i < plan->n_mounts; i++) {
+		bool is_there = ahead_makes(mounts[i].kind, mounts[i].source, mounts[i].target);
+		mounts[i].late = is_there ? CHILD_FIRST : CHILD_WITH_PLAN;
+		found += is_there;
+	}
+	return rc < 0 ? rc : mounts[0].late || found != AHEAD_MOUNTS ? -EINVAL : 0;
 }
 
-/* The rest of the plan; -EINVAL when it does not begin as usual. */
-static int rest_fd(const struct plan *plan, const char *empty_file, const struct backend_fds *fds)
+/* The same without its layers. -EINVAL also when something else would have to wait for them. */
+static int translate_early(const struct plan *plan, bool own_proc, const char *empty_file, void **ret, size_t *ret_len)
 {
 	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
 	struct child_plan_spec spec;
-	size_t found = 0;
-	int rc = mounts ? native_translate(plan, true, empty_file, fds, mounts, &spec) : -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < plan->n_mounts; i++) {
-		mounts[i].late = !is_beginning(&plan->mounts[i]);
-		found += !mounts[i].late;
+	int rc = mounts ? translate(plan, own_proc, empty_file, NULL, mounts, &spec) : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < plan->n_mounts; i++)
+		rc = native_mark_late(plan, i, &mounts[i]);
+	return rc < 0 ? rc : child_plan_bytes(&spec, ret, ret_len);
+}
+
+static bool fits(const struct plan *plan, bool own_proc, const struct backend_prepared *p)
+{
+	const struct launch *was = &p->ahead->l;
+	return own_proc && was->namespaces == native_clone_flags(plan) &&
+	       (was->new_session != 0) == plan->new_session && was->uid == geteuid() && was->gid == getegid();
+}
+
+void native_advance_ahead(const struct plan *plan, bool own_proc, const char *empty_file, struct backend_prepared *p)
+{
+	if (!fits(plan, own_proc, p) || translate_early(plan, own_proc, empty_file, &p->key, &p->key_len) < 0)
+		return;
+	_cleanup_close_ int fd = child_plan_memory(p->key, p->key_len);
+	if (fd < 0 || native_send(p, CHILD_ADVANCE, &fd, 1) < 0) {
+		free(p->key); /* and TAKE is all it hears */
+		p->key = NULL;
 	}
-	if (rc == 0 && (mounts[0].late || found != AL_ARRAY_LEN(beginning)))
-		rc = -EINVAL;
+}
+
+/* What it was told to do in advance is what it is to do now; or it was told nothing. */
+static bool is_still_right(const struct plan *plan, bool own_proc, const char *empty_file,
+			   const struct backend_prepared *p)
+{
+	void *bytes = NULL;
+	size_t len = 0;
+	if (!p->key)
+		return true;
+	bool same = translate_early(plan, own_proc, empty_file, &bytes, &len) == 0 && len == p->key_len &&
+		    memcmp(bytes, p->key, len) == 0;
+	free(bytes);
+	return same;
+}
+
+static int rest_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+		   bool has_advanced)
+{
+	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	struct child_plan_spec spec;
+	int rc = mounts ? translate(plan, own_proc, empty_file, fds, mounts, &spec) : -ENOMEM;
+	for (size_t i = 0; has_advanced && rc == 0 && i < plan->n_mounts; i++)
+		rc = native_mark_late(plan, i, &mounts[i]);
 	return rc < 0 ? rc : child_plan_fd(&spec);
 }
 
 bool native_take_ahead(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
 		       struct backend_prepared *p)
 {
-	const struct launch *was = &p->ahead->l;
-	if (!own_proc || was->namespaces != native_clone_flags(plan) || was->new_session != plan->new_session ||
-	    was->uid != geteuid() || was->gid != getegid() || !is_as_then(p))
+	if (!fits(plan, own_proc, p) || !is_still_right(plan, own_proc, empty_file, p) || !is_as_then(p))
 		return false;
-	_cleanup_close_ int rest = rest_fd(plan, empty_file, fds);
+	_cleanup_close_ int rest = rest_fd(plan, own_proc, empty_file, fds, p->key != NULL);
 	/* Sent before it is known whether there is anybody: who is there need not wait until we are woken to hear of it. */
 	return rest >= 0 && native_send_command(p, fds, rest) == 0 && backend_prepared_settle(p) == 0;
 }

@@ -15,6 +15,7 @@
 
 #include "backend/prepared.h"
 #include "base/path.h"
+#include "child/ahead.h"
 #include "sys/inherited.h"
 
 #include <fcntl.h>
@@ -75,17 +76,22 @@ static bool is_mount(const struct plan_mount *m)
 	return m->kind != PLAN_SEAL && m->kind != PLAN_SYMLINK && m->kind != PLAN_DIR;
 }
 
-/* Late: the layers, and what is mounted in them. -EINVAL: something else would have to wait for them. */
+int native_mark_late(const struct plan *plan, size_t i, struct child_mount_spec *m)
+{
+	const struct plan_mount *p = &plan->mounts[i];
+	if (!lies_in_layer(plan, p->target))
+		return m->inside ? -EINVAL : 0;
+	m->late = CHILD_WITH_LAYERS;
+	return p->kind == PLAN_LAYER && (strcmp(p->target, "/") == 0 || strcmp(p->source, p->target) != 0) ? -EINVAL
+													   : 0;
+}
+
 static int mark(const struct plan *plan, size_t i, struct child_mount_spec *m)
 {
 	const struct plan_mount *p = &plan->mounts[i];
-	m->late = lies_in_layer(plan, p->target);
-	if (m->late)
-		return p->kind == PLAN_LAYER && (strcmp(p->target, "/") == 0 || strcmp(p->source, p->target) != 0)
-			       ? -EINVAL
-			       : 0;
-	if (m->inside)
-		return -EINVAL;
+	int rc = native_mark_late(plan, i, m);
+	if (rc < 0 || m->late)
+		return rc;
 	if (m->kind == CHILD_MOUNT_READ || m->kind == CHILD_MOUNT_WRITE)
 		m->source_is = identity_of(m->source);
 	return is_mount(p) ? place_of(plan, i, &m->place_is) : 0;
@@ -119,12 +125,6 @@ static int make_key(const struct plan *plan, const struct child_plan_spec *spec,
 
 /* ── Making one ── */
 
-int native_open_mount_table(void)
-{
-	int fd = open("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static int start(const struct plan *plan, const void *bytes, size_t len, struct backend_prepared *p,
 		 const char **ret_call)
 {
@@ -141,7 +141,7 @@ static int start(const struct plan *plan, const void *bytes, size_t len, struct 
 	if (job < 0 || program < 0)
 		return job < 0 ? job : program;
 	*ret_call = "open";
-	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC), mounts = native_open_mount_table();
+	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC), mounts = ahead_open_mount_table();
 	if (null < 0 || mounts < 0)
 		return null < 0 ? -errno : mounts;
 	/* The places of the job and the program are kept for what comes with CHILD_TAKE. */
@@ -163,7 +163,7 @@ static int prepare(const struct backend_context *ctx, const struct plan *plan, b
 	if (!mounts)
 		return -ENOMEM;
 	/* Before anything is looked at, so that nothing can change unnoticed. */
-	p->host_mounts_fd = native_open_mount_table();
+	p->host_mounts_fd = ahead_open_mount_table();
 	int rc = p->host_mounts_fd < 0 ? p->host_mounts_fd : translate(plan, own_proc, empty, NULL, mounts, &spec);
 	if (rc == 0)
 		rc = make_key(plan, &spec, &key, &at);
@@ -226,6 +226,26 @@ static bool is_ready(struct backend_prepared *p)
 	return !p->spoilt && p->own_mounts_fd >= 0;
 }
 
+int native_send(const struct backend_prepared *p, enum child_message_type type, const int *fds, size_t n)
+{
+	struct child_message m = {.type = type};
+	union {
+		char bytes[CMSG_SPACE(CHILD_TAKEN_FDS * sizeof(int))];
+		struct cmsghdr align;
+	} ancillary = {{0}};
+	struct iovec iov = {&m, sizeof m};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &ancillary,
+			     .msg_controllen = CMSG_SPACE(n * sizeof *fds)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof *fds);
+	memcpy(CMSG_DATA(c), fds, n * sizeof *fds);
+	return sendmsg(p->control_fd, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof m ? 0 : -1;
+}
+
 int native_send_command(const struct backend_prepared *p, const struct backend_fds *fds, int plan_fd)
 {
 	const int all[CHILD_TAKEN_FDS] = {[CHILD_TAKEN_STDIN] = fds->stdin_fd,
@@ -233,20 +253,7 @@ int native_send_command(const struct backend_prepared *p, const struct backend_f
 					  [CHILD_TAKEN_STDERR] = fds->stderr_fd,
 					  [CHILD_TAKEN_JOB] = fds->job_fd,
 					  [CHILD_TAKEN_PLAN] = plan_fd};
-	struct child_message m = {.type = CHILD_TAKE};
-	union {
-		char bytes[CMSG_SPACE(sizeof all)];
-		struct cmsghdr align;
-	} ancillary = {{0}};
-	struct iovec iov = {&m, sizeof m};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = sizeof ancillary};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof all);
-	memcpy(CMSG_DATA(c), all, sizeof all);
-	return sendmsg(p->control_fd, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof m ? 0 : -1;
+	return native_send(p, CHILD_TAKE, all, CHILD_TAKEN_FDS);
 }
 
 static bool is_same(const struct plan *plan, const struct child_plan_spec *spec, const struct backend_prepared *p)
@@ -267,9 +274,17 @@ static bool take(const struct plan *plan, bool own_proc, const char *empty, cons
 	if (!is_ready(p) || native_translate(plan, own_proc, empty, fds, mounts, &spec) < 0)
 		return false;
 	for (size_t i = 0; i < plan->n_mounts; i++)
-		mounts[i].late = lies_in_layer(plan, plan->mounts[i].target);
+		(void)native_mark_late(plan, i, &mounts[i]);
 	_cleanup_close_ int plan_fd = child_plan_fd(&spec);
 	return plan_fd >= 0 && native_send_command(p, fds, plan_fd) == 0;
+}
+
+void native_advance(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared *p)
+{
+	_cleanup_free_ char *empty = NULL;
+	bool own_proc = false;
+	if (p->ahead && !p->key && look_around(ctx, plan, &own_proc, &empty, NULL) == 0)
+		native_advance_ahead(plan, own_proc, empty, p);
 }
 
 bool native_take(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,

@@ -5,12 +5,11 @@
 #include "backend/spawn.h"
 #include "backend/stage.h"
 #include "base/path.h"
+#include "child/become.h"
 #include "child/launch.h"
 #include "child/program.h"
-#include "sys/raw.h"
 
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <sched.h>
 #include <string.h>
 
@@ -100,15 +99,6 @@ static int translate(const struct plan *plan, const struct plan_mount *m, const 
 	return 0;
 }
 
-/* May we make mounts without a user namespace of our own? */
-static bool is_privileged(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {0};
-	return geteuid() == 0 && raw_call2(__NR_capget, &head, data) == 0 &&
-	       (data[0].effective & (1U << CAP_SYS_ADMIN));
-}
-
 int native_translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
 		     struct child_mount_spec *mounts, struct child_plan_spec *ret)
 {
@@ -118,7 +108,7 @@ int native_translate(const struct plan *plan, bool own_proc, const char *empty_f
 			return rc;
 	}
 	*ret = (struct child_plan_spec){
-		.flags = (is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
+		.flags = (become_is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
 			 (plan->namespaces & PLAN_NS_NET ? CHILD_PLAN_LOOPBACK : 0) |
 			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (own_proc ? 0 : CHILD_PLAN_OLD_PROC),
 		.uid = geteuid(),
@@ -144,7 +134,7 @@ int native_clone_flags(const struct plan *plan)
 		int flag;
 	} rows[] = {{PLAN_NS_MOUNT, CLONE_NEWNS}, {PLAN_NS_PID, CLONE_NEWPID}, {PLAN_NS_NET, CLONE_NEWNET},
 		    {PLAN_NS_IPC, CLONE_NEWIPC},  {PLAN_NS_UTS, CLONE_NEWUTS}, {PLAN_NS_CGROUP, CLONE_NEWCGROUP}};
-	int flags = is_privileged() ? 0 : CLONE_NEWUSER;
+	int flags = become_is_privileged() ? 0 : CLONE_NEWUSER;
 	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++)
 		flags |= plan->namespaces & rows[i].bit ? rows[i].flag : 0;
 	return flags;

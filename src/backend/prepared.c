@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "backend/prepared.h"
 
+#include "child/ahead.h"
 #include "child/job.h"
-#include "child/launch.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -23,8 +23,8 @@ int backend_prepared_settle(struct backend_prepared *p)
 {
 	if (!p->ahead)
 		return 0;
-	int rc = launch_ahead_end(p->ahead, &p->pid);
-	free(p->ahead);
+	int rc = ahead_end(p->ahead, &p->pid);
+	ahead_free(p->ahead);
 	p->ahead = NULL;
 	if (rc == 0)
 		p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);

@@ -2,6 +2,7 @@
 /* A sandbox that waits for its command, or only its namespaces.
  *
  *   backend->begin(&p, err);                    its namespaces are on their way, while a plan is made
+ *   backend->advance(ctx, plan, p);             the plan is there, the command's descriptors and layers are not yet
  *   backend->prepare(ctx, plan, &p, err);       it is on its way
  *   if (backend->take(ctx, plan, &fds, p))      the command runs in it: pid and descriptors are the caller's now
  *           supervise…
@@ -21,8 +22,8 @@ struct backend_prepared {
 	bool spoilt;			   /* not to be used; it has been killed */
 	void *key;
 	size_t key_len;
-	struct launch_ahead *ahead; /* only the namespaces; NULL once it is known how that went */
-	bool has_view;		    /* everything but the layers is there */
+	struct ahead *ahead; /* only the namespaces; NULL once it is known how that went */
+	bool has_view;	     /* everything but the layers is there */
 };
 
 struct backend_prepared *backend_prepared_new(void);

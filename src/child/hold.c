@@ -44,11 +44,15 @@ static void wait_for_message(int table)
 	}
 }
 
-int hold_for_plan(void)
+int hold_for_plan(int *ret_taken)
 {
 	struct child_message m;
 	int fds[CHILD_TAKEN_FDS];
-	if (pass_take(CHILD_FD_CONTROL, &m, fds, CHILD_TAKEN_FDS) != CHILD_TAKEN_FDS || m.type != CHILD_TAKE)
+	int came = pass_take(CHILD_FD_CONTROL, &m, fds, CHILD_TAKEN_FDS);
+	*ret_taken = came == CHILD_TAKEN_FDS && m.type == CHILD_TAKE;
+	if (came == 1 && m.type == CHILD_ADVANCE)
+		return fds[0];
+	if (!*ret_taken)
 		r_exit(0);
 	/* The launcher left nothing free below CHILD_FD_PLAN: none of them is in the way of another. */
 	for (int i = 0; i < 3; i++)
@@ -67,5 +71,8 @@ int hold_until_taken(int watch)
 	say_ready(watch);
 	wait_for_message(own);
 	(void)r_close(own);
-	return hold_for_plan();
+	int is_taken, plan = hold_for_plan(&is_taken);
+	if (!is_taken)
+		r_exit(0);
+	return plan;
 }

@@ -25,7 +25,8 @@
  *   READY (with its mount table) ────►   every mount but the late ones is made
  *         ◄─────────────────────────── TAKE (with stdin, stdout, stderr, the job, the plan with its layers)
  *
- * One that is started before there is a plan (CHILD_PLAN_AHEAD) has what every plan begins with and waits for TAKE. When that
+ * One that is started before there is a plan (CHILD_PLAN_AHEAD) has what every plan begins with and waits for TAKE, perhaps for
+ * ADVANCE (with the plan, without its layers) first: the supervisor has more to do before it can send TAKE. When any of that
  * fails it ends without a word, and nothing is lost: whoever started it starts another.
  *
  * Where the process that was spawned is the first process itself, GO may come before HELLO is said.
@@ -89,6 +90,7 @@ enum child_message_type {
 	CHILD_LIMIT,	/* a = enum child_limit */
 	CHILD_EXITED,	/* a = wait status; b = 1: no other process is left; cpu_us, max_rss_kb */
 	CHILD_READY,
+	CHILD_ADVANCE,
 	CHILD_TAKE,
 };
 
@@ -209,6 +211,13 @@ struct child_identity {
 	uint32_t major, minor;
 };
 
+/* When a mount is made. Without CHILD_PLAN_HOLD and CHILD_PLAN_AHEAD all are made at once. */
+enum child_when {
+	CHILD_FIRST,
+	CHILD_WITH_PLAN,   /* ahead: at CHILD_ADVANCE, or at CHILD_TAKE where there was none */
+	CHILD_WITH_LAYERS, /* at CHILD_TAKE: a layer, or what lies in one */
+};
+
 struct child_mount {
 	uint32_t kind, target;
 	uint32_t source;      /* host path, or the text of the link */
@@ -217,7 +226,7 @@ struct child_mount {
 	int64_t size;	      /* TMPFS: bytes */
 	uint32_t optional;    /* READ: left out when it is not there any more */
 	uint32_t inside; /* READ, WRITE: the source lies in a layer and is found inside, where the layer is mounted */
-	uint32_t late;	 /* made after CHILD_TAKE: a layer, or what lies in one */
+	uint32_t late;	 /* enum child_when */
 	uint32_t reserved;
 	/* With CHILD_PLAN_HOLD, of those that are not late: what is bound, and what it is mounted over. */
 	struct child_identity source_is, place_is;

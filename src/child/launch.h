@@ -24,16 +24,3 @@ int launch(struct launch *l, pid_t *ret_pid);
 /* Runs step in a process that shares our memory, and waits for its end. step makes system calls only and writes nothing but
  * what data points to. 0, or -errno when there was no such process. */
 int launch_step(void (*step)(void *data), void *data);
-
-/* The same while the caller goes on: making namespaces takes as long as deciding what to do in them. The descriptors may be
- * closed once ahead() has returned; *a stays where it is until ahead_end() has. */
-struct launch_ahead {
-	struct launch l;
-	pid_t starter, child;
-	int result;
-	_Alignas(16) char stack[LAUNCH_STACK_BYTES];
-};
-
-int launch_ahead(struct launch_ahead *a);
-/* Waits until the program is being executed. */
-int launch_ahead_end(struct launch_ahead *a, pid_t *ret_pid);

@@ -2,58 +2,14 @@
 /* Runs in the supervisor, before anything is spawned. */
 #include "child/program.h"
 
+#include "child/memory.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
-#include <linux/memfd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
 
 #define MAX_JOB_BYTES (64u << 20)
-
-static int write_all(int fd, const void *data, size_t len)
-{
-	const char *p = data;
-	while (len > 0) {
-		ssize_t n = write(fd, p, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-/* A CLOEXEC memory file with this content that nobody can change any more. Older kernels do not know `flag`. */
-static int sealed_memory(const char *name, unsigned flag, const void *data, size_t len)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | flag);
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
-	int rc = write_all(fd, data, len);
-	if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		rc = -errno;
-	if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		(void)close(fd);
-		return rc;
-	}
-	return fd;
-}
 
 const char *child_op_name(enum child_op op)
 {
@@ -87,7 +43,7 @@ const char *child_op_name(enum child_op op)
 
 int child_program_fd(void)
 {
-	return sealed_memory("airlock-init", MFD_EXEC, child_init_bytes, child_init_size);
+	return memory_sealed("airlock-init", MFD_EXEC, child_init_bytes, child_init_size);
 }
 
 struct layout {
@@ -194,7 +150,7 @@ int child_job_fd(const struct child_job_spec *spec)
 		return -ENOMEM;
 	lay_out(&l, spec, &head);
 	memcpy(l.base, &head, sizeof head);
-	int fd = sealed_memory("airlock-job", MFD_NOEXEC_SEAL, l.base, l.at);
+	int fd = memory_sealed("airlock-job", MFD_NOEXEC_SEAL, l.base, l.at);
 	free(l.base);
 	return fd;
 }
@@ -277,7 +233,7 @@ int child_stage_fd(const struct child_stage_spec *spec)
 		return -ENOMEM;
 	lay_out_stage(&l, spec, &head);
 	memcpy(l.base, &head, sizeof head);
-	int fd = sealed_memory("airlock-stage", MFD_NOEXEC_SEAL, l.base, l.at);
+	int fd = memory_sealed("airlock-stage", MFD_NOEXEC_SEAL, l.base, l.at);
 	free(l.base);
 	return fd;
 }
@@ -331,7 +287,7 @@ int child_plan_bytes(const struct child_plan_spec *spec, void **ret, size_t *ret
 
 int child_plan_memory(const void *bytes, size_t len)
 {
-	return sealed_memory("airlock-plan", MFD_NOEXEC_SEAL, bytes, len);
+	return memory_sealed("airlock-plan", MFD_NOEXEC_SEAL, bytes, len);
 }
 
 int child_plan_fd(const struct child_plan_spec *spec)

@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-extern const unsigned char child_init_bytes[];
-extern const unsigned long child_init_size;
+/* Hidden: found without the loader, which may not have been at work yet (ahead.c). */
+extern const unsigned char child_init_bytes[] __attribute__((visibility("hidden")));
+extern const unsigned long child_init_size __attribute__((visibility("hidden")));
 
 struct sock_filter;
 
@@ -74,7 +75,8 @@ struct child_mount_spec {
 	const char *source, *target, *upper, *work;
 	unsigned mode;
 	int64_t size;
-	int optional, inside, late;
+	int optional, inside;
+	enum child_when late;
 	struct child_identity source_is, place_is;
 };
 

@@ -393,18 +393,48 @@ static void check_mounted(const struct child_mount *m)
 	(void)r_close(fd);
 }
 
-/* The late mounts of the real plan. */
-static struct child_plan *finish(struct child_plan *begun, int plan_fd)
+/* Those that are made at this time or were to be made before; the first ones are there already. A layer that comes later has
+ * its place now, while what is around it can still be written. */
+static void make_mounts(const struct child_plan *plan, enum child_when from, enum child_when until)
+{
+	const struct child_mount *mounts = (const void *)(base + plan->mounts);
+	uint32_t *i = &mounts_progress.subject;
+	for (; *i < plan->n_mounts; ++*i)
+		if (mounts[*i].late >= from && mounts[*i].late <= until)
+			carry_out(&mounts[*i], plan->flags);
+		else if (mounts[*i].late > until && mounts[*i].kind == CHILD_MOUNT_LAYER)
+			(void)r_close(make_directory(base + mounts[*i].target));
+}
+
+static struct child_plan *exchange(struct child_plan *old, int plan_fd)
 {
 	struct child_plan *plan;
-	uint32_t *i = &mounts_progress.subject;
-	(void)raw_call2(__NR_munmap, begun, begun->size);
-	const struct child_mount *mounts = map_plan(plan_fd, &plan);
-	mounts_progress.silent = 0;
-	for (*i = 0; *i < plan->n_mounts; ++*i)
-		if (mounts[*i].late)
-			carry_out(&mounts[*i], plan->flags);
+	(void)raw_call2(__NR_munmap, old, old->size);
+	(void)map_plan(plan_fd, &plan);
+	mounts_progress.subject = 0;
 	return plan;
+}
+
+/* The rest of the real plan. */
+static struct child_plan *finish(struct child_plan *begun, int plan_fd, enum child_when from)
+{
+	struct child_plan *plan = exchange(begun, plan_fd);
+	mounts_progress.silent = 0;
+	make_mounts(plan, from, CHILD_WITH_LAYERS);
+	return plan;
+}
+
+static struct child_plan *wait_for_plan(struct child_plan *plan)
+{
+	int is_taken, fd = hold_for_plan(&is_taken);
+	if (is_taken)
+		return finish(plan, fd, CHILD_WITH_PLAN);
+	plan = exchange(plan, fd);
+	make_mounts(plan, CHILD_WITH_PLAN, CHILD_WITH_PLAN);
+	fd = hold_for_plan(&is_taken);
+	if (!is_taken)
+		r_exit(0);
+	return finish(plan, fd, CHILD_WITH_LAYERS);
 }
 
 static struct child_plan *hold(struct child_plan *plan)
@@ -414,7 +444,7 @@ static struct child_plan *hold(struct child_plan *plan)
 	int table = hold_watch();
 	for (*i = 0; *i < plan->n_mounts; ++*i)
 		check_mounted(&mounts[*i]);
-	return finish(plan, hold_until_taken(table));
+	return finish(plan, hold_until_taken(table), CHILD_WITH_LAYERS);
 }
 
 void view_build(void)
@@ -426,18 +456,14 @@ void view_build(void)
 	long umask = raw_call1(__NR_umask, 0);
 	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
 	mounts_make_private();
-	uint32_t *i = &mounts_progress.subject;
-	for (*i = make_root(mounts, plan->n_mounts); *i < plan->n_mounts; ++*i)
-		if (!mounts[*i].late)
-			carry_out(&mounts[*i], plan->flags);
-		else if (mounts[*i].kind == CHILD_MOUNT_LAYER)
-			(void)r_close(make_directory(base + mounts[*i].target));
+	mounts_progress.subject = make_root(mounts, plan->n_mounts);
+	make_mounts(plan, CHILD_FIRST, CHILD_FIRST);
 	if (plan->flags & CHILD_PLAN_LOOPBACK)
 		bring_loopback_up();
 	if (plan->flags & CHILD_PLAN_HOLD)
 		plan = hold(plan);
 	if (plan->flags & CHILD_PLAN_AHEAD)
-		plan = finish(plan, hold_for_plan());
+		plan = wait_for_plan(plan);
 	enter_root();
 	if (plan->flags & CHILD_PLAN_USER_LAST) {
 		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));

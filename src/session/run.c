@@ -89,6 +89,14 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 	return supervise_start(&spec, &run->supervise, err);
 }
 
+/* The rest of the start takes as long as most of the mounts. Not for a workspace, whose mount points are not there yet. */
+static void advance(const struct airlock_job *job)
+{
+	struct backend_prepared *p = job->warm ? job->warm->prepared : NULL;
+	if (p && !p->spoilt && job->backend->advance && !job->workspace.dir)
+		job->backend->advance(&job->ctx, job->plan, p);
+}
+
 struct airlock_run *run_new(struct airlock_job *job)
 {
 	struct airlock_run *run = calloc(1, sizeof *run);
@@ -118,6 +126,7 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		rc = job_ask(job, io, err);
 	if (rc == 0) {
 		job->started = true;
+		advance(job);
 		rc = start(run, io, err);
 	}
 	if (rc < 0) {

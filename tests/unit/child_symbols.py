@@ -5,13 +5,17 @@ thread may hold, no allocation, no thread-local storage that nobody has set up.
 
     child_symbols.py AIRLOCK_INIT LIBRARY.a
 """
+import os
 import re
 import subprocess
 import sys
 
 # What the caller's side of launch.c needs; everything after clone is system calls. The compiler may add the others.
-LAUNCH = {"clone", "waitpid", "__errno_location"}
+LAUNCH = {"clone", "waitpid", "__errno_location", "free", "become"}
 COVER = {"launch_step", "close"}
+# What a program may call before libc is there, and before its own addresses are right.
+EARLY = {"ahead.c.o": {"become", "become_is_privileged", "child_init_bytes", "child_init_size", "memory_sealed"},
+         "become.c.o": set(), "early.c.o": {"ahead_begin"}, "memory.c.o": set()}
 COMPILER = re.compile(r"__stack_chk_fail|memset|memcpy|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|lsan)_.*|__gcov_.*")
 count = 0
 
@@ -34,10 +38,32 @@ def undefined(archive, member):
     names, inside = set(), False
     for line in output("nm", "-u", archive).splitlines():
         if line.endswith(":"):
-            inside = line.rstrip(":").endswith(member)
+            inside = os.path.basename(line.rstrip(":")) == member
         elif inside and line.split()[:1] == ["U"]:
             names.add(line.split()[1])
     return names
+
+
+def relocated_data(archive, member):
+    """Sections of an object file whose words the loader must put right; what runs at the end may have such."""
+    sections, inside = set(), False
+    for line in output("readelf", "--wide", "--sections", archive).splitlines():
+        if line.startswith("File: "):
+            inside = re.split(r"[/([]", line.rstrip(")]"))[-1] == member
+        found = re.search(r"\] (\.rela?(\.[a-z_.0-9]+)) ", line)
+        if inside and found and not re.match(r"\.(text|debug|eh_frame|fini_array)", found[2]):
+            sections.add(found[2])
+    return sections
+
+
+def check_early(library):
+    good = check(relocated_data(library, "src_child_program.c.o"), "data that holds addresses is found where there is such")
+    for member, allowed in EARLY.items():
+        names = {name for name in undefined(library, member) if name != "_GLOBAL_OFFSET_TABLE_"} - allowed
+        good &= check(not names, f"{member} needs nothing that is not there before libc", sorted(names))
+        sections = relocated_data(library, member)
+        good &= check(not sections, f"{member} has no data that holds addresses", sorted(sections))
+    return good
 
 
 def main(program, library):
@@ -50,6 +76,7 @@ def main(program, library):
     good &= check(names == LAUNCH, "what starts it calls nothing of libc after clone", sorted(names ^ LAUNCH))
     names = {name for name in undefined(library, "src_child_cover.c.o") if not COMPILER.fullmatch(name)}
     good &= check(names == COVER, "nor does what hides something in a sandbox at work", sorted(names ^ COVER))
+    good &= check_early(library)
     print(f"1..{count}")
     return 0 if good else 1
 

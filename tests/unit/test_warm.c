@@ -258,6 +258,47 @@ static void nothing_is_left_of_what_was_begun(void **state)
 	airlock_warm_free(w);
 }
 
+/* ── Begun before anything else ── */
+
+static void what_was_begun_early_is_taken_once(void **state)
+{
+	struct airlock_warm *w = airlock_warm_new();
+	struct outcome o = {0};
+	for (int tries = 0; tries < TRIES && !o.begun; tries++) {
+		airlock_warm_begin_early();
+		size_t before = open_descriptors();
+		airlock_warm_begin_early(); /* of which there is one at a time */
+		assert_int_equal(open_descriptors(), before);
+		o = run_begun(w, "echo $$; exit 4", NULL, NULL);
+		assert_int_equal(o.exit_code, 4);
+		assert_memory_equal(o.out, "2\nExit code: 4\n", sizeof "2\nExit code: 4\n" - 1);
+	}
+	assert_true(o.begun);
+	assert_int_equal(run_begun(w, "exit 4", NULL, NULL).exit_code, 4);
+	airlock_warm_free(w);
+}
+
+/* What it leaves would become a child of ours. */
+static void what_was_begun_early_ends_with_its_program(void **state)
+{
+	int status = 0;
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	(void)fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		airlock_warm_begin_early();
+		pid_t copy = fork();
+		if (copy == 0) /* what is in its memory too is not its own to take, or to end */
+			exit(0);
+		exit(waitpid(copy, &status, 0) != copy || status != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+}
+
 /* ── What a child inherits ── */
 
 static bool mask_files(void)
@@ -409,6 +450,8 @@ int main(void)
 		cmocka_unit_test(plans_that_begin_otherwise_get_a_new_sandbox),
 		cmocka_unit_test(what_is_mounted_meanwhile_is_seen),
 		cmocka_unit_test(nothing_is_left_of_what_was_begun),
+		cmocka_unit_test(what_was_begun_early_is_taken_once),
+		cmocka_unit_test(what_was_begun_early_ends_with_its_program),
 		cmocka_unit_test(a_child_started_then_is_like_one_started_now_or_not_used),
 	};
 	return cmocka_run_group_tests(tests, make_place, remove_place);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where the program begins when it is linked statically: before libc, whose own beginning takes as long as the kernel needs for
+ * some of the namespaces. `airlock run` begins its sandbox here, then everything goes on as in any other program. Compiled
+ * without a stack protector and without libc: neither is there yet, and no address in the program's data is right. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <airlock/airlock.h>
+
+void airlock_entry_look(const long *stack);
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	while (*prefix && *text == *prefix) {
+		text++;
+		prefix++;
+	}
+	return !*prefix;
+}
+
+static bool is_word(const char *text, const char *word)
+{
+	size_t n = 0;
+	while (word[n])
+		n++;
+	return starts_with(text, word) && !text[n];
+}
+
+/* Of what run_loop() says about its options as much as can be seen here; it has the last word. */
+static bool is_plain_run(const char *const *argv)
+{
+	if (!argv[0] || !argv[1] || !is_word(argv[1], "run"))
+		return false;
+	for (const char *const *a = argv + 2; *a && !is_word(*a, "--"); a++)
+		if (starts_with(*a, "--backend") || starts_with(*a, "--network") || is_word(*a, "--help") ||
+		    is_word(*a, "-h"))
+			return false;
+	return true;
+}
+
+/* The kernel puts the number of arguments there, and the arguments behind it. */
+__attribute__((used)) void airlock_entry_look(const long *stack)
+{
+	if (is_plain_run((const char *const *)(stack + 1)))
+		airlock_warm_begin_early();
+}
+
+/* Everything that _start expects stays as it is. */
+#if defined(__x86_64__)
+__asm__(".globl airlock_entry\n"
+	".type airlock_entry, @function\n"
+	"airlock_entry:\n\t"
+	"endbr64\n\t"
+	"mov %rsp, %rdi\n\t"
+	"push %rdx\n\t"
+	"sub $8, %rsp\n\t"
+	"call airlock_entry_look\n\t"
+	"add $8, %rsp\n\t"
+	"pop %rdx\n\t"
+	"jmp _start\n");
+#elif defined(__aarch64__)
+__asm__(".globl airlock_entry\n"
+	".type airlock_entry, %function\n"
+	"airlock_entry:\n\t"
+	"mov x19, x0\n\t"
+	"mov x0, sp\n\t"
+	"bl airlock_entry_look\n\t"
+	"mov x0, x19\n\t"
+	"b _start\n");
+#endif
