@@ -69,20 +69,17 @@ static int find_by_prefix(const struct strs *runs, const char *name, const char 
 /* Why a run has no record of its changes. */
 static int without_record(const char *dir, const char *run, struct airlock_error *err)
 {
-	const int code = AIRLOCK_ERR_NOT_FOUND;
-	_cleanup_free_ char *ended = path_join(dir, HISTORY_FILE);
-	if (!ended)
+	_cleanup_free_ char *ended = path_join(dir, HISTORY_FILE), *upper = path_join(dir, "upper");
+	if (!ended || !upper)
 		return base_oom(err);
 	if (history_is_alive(dir))
-		return base_error(err, code, "run", run, "run %s has not ended yet", run);
-	if (access(ended, F_OK) == 0)
-		return base_error(err, code, "run", run,
-				  "run %s has no changes to decide about: they could not be read, and are in %s/upper",
-				  run, dir);
-	return base_error(err, code, "run", run,
-			  "run %s has no changes to decide about: airlock was ended before it could record them; until "
-			  "`airlock gc` what the command wrote is in %s/upper",
-			  run, dir);
+		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", run, "run %s has not ended yet", run);
+	const char *why = access(ended, F_OK) == 0 ? "they could not be read or recorded"
+						   : "airlock ended before it could record them";
+	base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", run, "run %s has no changes to decide about: %s", run, why);
+	if (access(upper, F_OK) == 0)
+		base_hint(err, "what the command wrote is in %s until `airlock gc` removes it", upper);
+	return AIRLOCK_ERR_NOT_FOUND;
 }
 
 int earlier_load(struct earlier *e, const char *run, struct airlock_error *err)

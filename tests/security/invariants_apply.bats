@@ -247,7 +247,8 @@ i3_root() {
 	assert_stderr_contains 'nothing is applied'
 	run_airlock changes last
 	assert_status 1
-	assert_stderr_contains 'could not be read, and are in'
+	assert_stderr_contains 'they could not be read or recorded'
+	assert_stderr_contains 'what the command wrote is in '
 	[ "$(cat "$XDG_STATE_HOME"/airlock/runs/*/upper/overlay1/one)" = ours ] || fail "what it wrote is lost"
 	assert_file "$PROJECT/one" theirs
 	assert_file "$HOME/moved/one" one
