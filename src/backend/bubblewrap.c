@@ -12,14 +12,13 @@
 #include "backend/bwrap_probe.h"
 #include "backend/stage.h"
 #include "base/path.h"
+#include "child/job.h"
 #include "fs/fs.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#define SMALL_TMPFS (INT64_C(1) << 20)
 
 static int find_bwrap(const struct backend_context *ctx, struct bwrap_info *info, struct airlock_error *err)
 {
@@ -86,7 +85,7 @@ static void add_mount(struct strs *a, const struct bwrap_info *info, const struc
 		break;
 	case PLAN_REBUILD:
 	case PLAN_EMPTY_DIR:
-		add_tmpfs(a, info, 0755, SMALL_TMPFS, m->target);
+		add_tmpfs(a, info, 0755, CHILD_SMALL_TMPFS, m->target);
 		break;
 	case PLAN_EMPTY_FILE:
 		add3(a, "--ro-bind", empty, m->target);

@@ -13,8 +13,6 @@
 #include <sched.h>
 #include <string.h>
 
-#define SMALL_TMPFS (INT64_C(1) << 20)
-
 static const struct backend_layer *layer_of(const struct backend_fds *fds, const char *root)
 {
 	for (size_t i = 0; i < fds->n_layers; i++)
@@ -54,7 +52,8 @@ static int fill_layer(const struct backend_fds *fds, struct child_mount_spec *sp
 static int translate(const struct plan *plan, const struct plan_mount *m, const char *empty_file,
 		     const struct backend_fds *fds, struct child_mount_spec *ret)
 {
-	*ret = (struct child_mount_spec){.source = m->source, .target = m->target, .mode = 0755, .size = SMALL_TMPFS};
+	*ret = (struct child_mount_spec){
+		.source = m->source, .target = m->target, .mode = 0755, .size = CHILD_SMALL_TMPFS};
 	switch (m->kind) {
 	case PLAN_READ:
 		ret->kind = CHILD_MOUNT_READ;

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#define SMALL_TMPFS (1 << 20)
 #define SAFE_FD 32 /* above every descriptor that the child puts something else in */
 #define MAX_CPUS 1024
 #define WORD_BITS (8 * sizeof(unsigned long))
@@ -78,7 +77,7 @@ static int plan_fd(bool is_privileged)
 		m->source = plan.texts[i][0][0] ? (uint32_t)(plan.texts[i][0] - (char *)&plan) : 0;
 		m->target = (uint32_t)(plan.texts[i][1] - (char *)&plan);
 		m->mode = 0755;
-		m->size = SMALL_TMPFS;
+		m->size = CHILD_SMALL_TMPFS;
 	}
 	return memory_sealed("airlock-plan", MFD_NOEXEC_SEAL, &plan, sizeof plan);
 }

@@ -45,6 +45,7 @@
 
 #define CHILD_JOB_MAGIC 0x6b6c7261u
 #define CHILD_NONE (-1)
+#define CHILD_SMALL_TMPFS (INT64_C(1) << 20) /* what only hides something, or holds mount points */
 
 enum {
 	CHILD_PTY = 1 << 0,	    /* give the command a terminal made in its own devpts */

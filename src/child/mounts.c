@@ -104,7 +104,19 @@ int mounts_fs(int fs_fd, unsigned attributes)
 	return (int)mount;
 }
 
-int mounts_tmpfs(int64_t size, unsigned mode)
+/* ── Empty file systems ── */
+
+/* Those that nearly every plan asks for. Whose plan asks for others has made some for nothing. */
+static struct {
+	int64_t size;
+	unsigned mode;
+	int mount; /* 0: none */
+} spare[] = {{CHILD_SMALL_TMPFS, 0755, 0}, {CHILD_SMALL_TMPFS, 0755, 0},  {CHILD_SMALL_TMPFS, 0755, 0},
+	     {CHILD_SMALL_TMPFS, 0755, 0}, {INT64_C(2) << 30, 01777, 0},  {INT64_C(2) << 30, 01777, 0},
+	     {INT64_C(2) << 30, 0755, 0},  {INT64_C(256) << 20, 01777, 0}};
+#define SPARES (sizeof spare / sizeof *spare)
+
+static int new_tmpfs(int64_t size, unsigned mode)
 {
 	char size_text[24], mode_text[24];
 	size_text[put_number(size_text, (uint64_t)size, 10)] = '\0';
@@ -114,6 +126,32 @@ int mounts_tmpfs(int64_t size, unsigned mode)
 	mounts_check(CHILD_OP_OPTION, mounts_set_string(fs, "mode", mode_text));
 	return mounts_fs(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
+
+void mounts_make_spare(void)
+{
+	for (size_t i = 0; i < SPARES; i++)
+		spare[i].mount = new_tmpfs(spare[i].size, spare[i].mode);
+}
+
+void mounts_drop_spare(void)
+{
+	for (size_t i = 0; i < SPARES; i++)
+		if (spare[i].mount)
+			(void)r_close(spare[i].mount);
+}
+
+int mounts_tmpfs(int64_t size, unsigned mode)
+{
+	for (size_t i = 0; i < SPARES; i++)
+		if (spare[i].mount && spare[i].size == size && spare[i].mode == mode) {
+			int mount = spare[i].mount;
+			spare[i].mount = 0;
+			return mount;
+		}
+	return new_tmpfs(size, mode);
+}
+
+/* ── Overlays ── */
 
 /* "/proc/self/fd/N" */
 static void name_fd(char out[32], int fd)

@@ -36,6 +36,9 @@ void mounts_make_private(void);
 
 /* Detached mounts: descriptors for mounts_attach. Size in bytes. */
 int mounts_tmpfs(int64_t size, unsigned mode);
+/* Some in advance, for who has to wait anyway; what was not used is dropped. */
+void mounts_make_spare(void);
+void mounts_drop_spare(void);
 int mounts_overlay(int lower_fd, const char *upper, const char *work);
 int mounts_fs(int fs_fd, unsigned attributes); /* a file system whose options are set; closes fs_fd */
 int mounts_open_fs(const char *type);

@@ -21,8 +21,6 @@
 #include <linux/stat.h>
 #include <asm/statfs.h>
 
-#define SMALL_TMPFS (1 << 20)
-
 static void enter_namespaces(const struct child_stage_job *job)
 {
 	int user = job->flags & CHILD_STAGE_USER;
@@ -80,7 +78,7 @@ static void make_place(int dir, char *name)
 static void rebuild(char *base, const struct child_rebuild *r)
 {
 	int old = mounts_open_directory(CHILD_OP_REBUILD, base + r->dir);
-	int new = mounts_tmpfs(SMALL_TMPFS, 0755);
+	int new = mounts_tmpfs(CHILD_SMALL_TMPFS, 0755);
 	mounts_attach(new, old);
 	const struct child_entry *e = (const void *)(base + r->entries);
 	for (uint32_t i = 0; i < r->n_entries; i++) {
@@ -104,7 +102,7 @@ static void cover(const char *path, int is_dir, const char *empty)
 	if (over == -ENOENT)
 		return; /* gone meanwhile: nothing to hide */
 	mounts_check(CHILD_OP_COVER, over);
-	long with = is_dir ? mounts_tmpfs(SMALL_TMPFS, 0755)
+	long with = is_dir ? mounts_tmpfs(CHILD_SMALL_TMPFS, 0755)
 			   : raw_call3(__NR_open_tree, AT_FDCWD, empty, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	mounts_check(CHILD_OP_COVER, with);
 	mounts_attach((int)with, (int)over);

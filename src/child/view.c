@@ -31,7 +31,6 @@
 #include <linux/socket.h>
 #include <linux/stat.h>
 
-#define SMALL_TMPFS (1 << 20)
 #define LOOPBACK_UP 0x9 /* IFF_UP | IFF_LOOPBACK */
 #define UMOUNT_DETACH 2
 
@@ -206,7 +205,7 @@ static void add_dev(const struct child_mount *m)
 	static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
 					      "/dev/random", "/dev/urandom", "/dev/tty"};
 	char *target = base + m->target;
-	put(mounts_tmpfs(SMALL_TMPFS, 0755), target, &m->place_is);
+	put(mounts_tmpfs(CHILD_SMALL_TMPFS, 0755), target, &m->place_is);
 	int dev = (int)mounts_check(CHILD_OP_DEVICE, find(target, O_DIRECTORY));
 	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
 		add_device(dev, devices[i] + sizeof "/dev/" - 1, devices[i]);
@@ -315,7 +314,7 @@ static uint32_t make_root(const struct child_mount *first, uint32_t n)
 {
 	uint32_t taken = n > 0 && base[first->target + 1] == '\0' && first->kind <= CHILD_MOUNT_TMPFS;
 	if (!taken)
-		root_fd = mounts_tmpfs(SMALL_TMPFS, 0755);
+		root_fd = mounts_tmpfs(CHILD_SMALL_TMPFS, 0755);
 	else if (first->kind == CHILD_MOUNT_LAYER)
 		root_fd = layered(first);
 	else if (first->kind == CHILD_MOUNT_TMPFS)
@@ -426,15 +425,20 @@ static struct child_plan *finish(struct child_plan *begun, int plan_fd, enum chi
 
 static struct child_plan *wait_for_plan(struct child_plan *plan)
 {
+	enum child_when from = CHILD_WITH_PLAN;
+	mounts_make_spare();
 	int is_taken, fd = hold_for_plan(&is_taken);
-	if (is_taken)
-		return finish(plan, fd, CHILD_WITH_PLAN);
-	plan = exchange(plan, fd);
-	make_mounts(plan, CHILD_WITH_PLAN, CHILD_WITH_PLAN);
-	fd = hold_for_plan(&is_taken);
+	if (!is_taken) {
+		plan = exchange(plan, fd);
+		make_mounts(plan, CHILD_WITH_PLAN, CHILD_WITH_PLAN);
+		fd = hold_for_plan(&is_taken);
+		from = CHILD_WITH_LAYERS;
+	}
 	if (!is_taken)
 		r_exit(0);
-	return finish(plan, fd, CHILD_WITH_LAYERS);
+	plan = finish(plan, fd, from);
+	mounts_drop_spare();
+	return plan;
 }
 
 static struct child_plan *hold(struct child_plan *plan)
