@@ -9,30 +9,39 @@
 
 void airlock_entry_look(const long *stack);
 
-static bool starts_with(const char *text, const char *prefix)
+/* What follows the word, or NULL. */
+static const char *after(const char *text, const char *word)
 {
-	while (*prefix && *text == *prefix) {
+	while (*word && *text == *word) {
 		text++;
-		prefix++;
+		word++;
 	}
-	return !*prefix;
+	return *word ? NULL : text;
 }
 
 static bool is_word(const char *text, const char *word)
 {
-	size_t n = 0;
-	while (word[n])
-		n++;
-	return starts_with(text, word) && !text[n];
+	const char *rest = text ? after(text, word) : NULL;
+	return rest && !*rest;
+}
+
+/* Of an option's word and the one behind it. */
+static bool is_other_backend(const char *word, const char *next)
+{
+	const char *value = after(word, "--backend");
+	if (!value || (*value && *value != '='))
+		return false;
+	const char *name = *value ? value + 1 : next;
+	return !is_word(name, "native") && !is_word(name, "auto");
 }
 
 /* Of what run_loop() says about its options as much as can be seen here; it has the last word. */
 static bool is_plain_run(const char *const *argv)
 {
-	if (!argv[0] || !argv[1] || !is_word(argv[1], "run"))
+	if (!argv[0] || !is_word(argv[1], "run"))
 		return false;
 	for (const char *const *a = argv + 2; *a && !is_word(*a, "--"); a++)
-		if (starts_with(*a, "--backend") || starts_with(*a, "--network") || is_word(*a, "--help") ||
+		if (is_other_backend(a[0], a[1]) || after(*a, "--network") || is_word(*a, "--help") ||
 		    is_word(*a, "-h"))
 			return false;
 	return true;

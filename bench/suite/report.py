@@ -111,7 +111,7 @@ def print_summary(results):
 # ---- README
 
 README_WIDTH = 120
-README_PEERS = ("bwrap", "bwrap-mounts", "airlock-warm", "airlock-direct", "airlock", "airlock-bwrap", "crun", "firejail",
+README_PEERS = ("floor", "bwrap", "bwrap-mounts", "airlock-warm", "airlock-direct", "airlock", "airlock-bwrap", "crun", "firejail",
                 "codex", "runsc", "srt")
 README_COLUMNS = (("start-up", "start-up", "", "ratio", " ×"), ("build", "build", "", "ratio", " ×"),
                   ("grep", "grep", "", "ratio", " ×"), ("memory", "memory", "", "median", " MB"),
