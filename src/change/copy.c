@@ -116,14 +116,20 @@ static void free_linked(void *node)
 
 /* ── Copying ── */
 
+/* A directory's own attributes come when it is filled. */
+struct level {
+	struct stat st;
+	int pinned_fd; /* it had to be opened up for as long as the walk is in it; -EBADF: not */
+};
+
 struct copying {
 	struct fs_walk w;
 	const char *root;
 	int to_fd;
 	const struct copy_limits *limits;
 	struct copy_origins *origins;
-	void *linked;	    /* tsearch(3) of struct linked */
-	struct stat *stack; /* of the directories the walk is in: their own attributes come when they are filled */
+	void *linked;	     /* tsearch(3) of struct linked */
+	struct level *stack; /* the directories the walk is in */
 	size_t depth, cap;
 	struct airlock_error *err;
 };
@@ -136,8 +142,8 @@ static int fail(struct copying *c, int errnum, const char *op)
 	if (!path || errnum == -ENOMEM)
 		return base_oom(c->err);
 	int code = errnum == -EACCES || errnum == -EPERM || errnum == -EXDEV ? AIRLOCK_ERR_UNAVAILABLE : AIRLOCK_ERR_IO;
-	int rc = base_error(c->err, code, op, c->root, "%s/%s cannot be copied: %s", c->root, buf_str(&shown),
-			    strerrordesc_np(-errnum));
+	int rc = base_error(c->err, code, op, c->root, "%s%s%s cannot be copied: %s", c->root, *path ? "/" : "",
+			    buf_str(&shown), strerrordesc_np(-errnum));
 	if (c->err)
 		c->err->errnum = -errnum;
 	return rc;
@@ -203,30 +209,39 @@ static int check_limits(struct copying *c)
 	return base_error(c->err, AIRLOCK_ERR_LIMIT, "copy", c->root, "%s is too large to be copied", c->root);
 }
 
-static int push(struct copying *c, const struct stat *st)
+static int close_up(struct level *l)
+{
+	int rc = l->pinned_fd >= 0 ? upper_chmod(l->pinned_fd, l->st.st_mode) : 0;
+	base_closep(&l->pinned_fd);
+	return rc;
+}
+
+/* A directory of ours that we may not look into. */
+static int open_up(struct copying *c, struct level *l)
+{
+	if ((l->st.st_mode & 0500) == 0500)
+		return -EACCES;
+	l->pinned_fd = upper_pin(fs_walk_dirfd(&c->w), c->w.name, &l->st);
+	int rc = l->pinned_fd < 0 ? l->pinned_fd : upper_chmod(l->pinned_fd, l->st.st_mode | 0500);
+	return rc == -EPERM ? -EACCES : rc;
+}
+
+static int enter(struct copying *c, const struct stat *st)
 {
 	if (!ARRAY_ROOM(c->stack, c->depth, c->cap, 32))
 		return -ENOMEM;
-	c->stack[c->depth++] = *st;
-	return 0;
-}
-
-/* A directory of ours that we may not look into: for as long as it is opened. */
-static int enter(struct copying *c, const struct stat *st)
-{
+	struct level *l = &c->stack[c->depth];
+	*l = (struct level){.st = *st, .pinned_fd = -EBADF};
 	int rc = fs_walk_enter(&c->w);
-	if (rc != -EACCES)
-		return rc;
-	_cleanup_close_ int dir = fcntl(fs_walk_dirfd(&c->w), F_DUPFD_CLOEXEC, 3);
-	_cleanup_free_ char *name = strdup(c->w.name);
-	if (dir < 0 || !name)
-		return -ENOMEM;
-	return upper_unlock(dir, name, st) <= 0 ? rc : fs_walk_enter(&c->w);
-}
-
-static bool is_closed(const struct stat *st)
-{
-	return (st->st_mode & 0500) != 0500 && geteuid() != 0;
+	if (rc == -EACCES) {
+		rc = open_up(c, l);
+		rc = rc < 0 ? rc : fs_walk_enter(&c->w);
+	}
+	if (rc < 0)
+		(void)close_up(l);
+	else
+		c->depth++;
+	return rc;
 }
 
 static int on_entry(struct copying *c, bool is_dir)
@@ -245,21 +260,20 @@ static int on_entry(struct copying *c, bool is_dir)
 	rc = check_limits(c);
 	if (rc < 0 || !is_dir)
 		return rc;
-	rc = push(c, &st);
-	rc = rc < 0 ? rc : enter(c, &st);
+	rc = enter(c, &st);
 	return rc < 0 ? fail(c, rc, "open") : 0;
 }
 
 /* Filling it changed the copy's time; looking into it needed another mode. */
 static int on_leave(struct copying *c)
 {
-	const struct stat *st = &c->stack[--c->depth];
+	struct level *l = &c->stack[--c->depth];
+	int rc = close_up(l);
 	const char *name, *path = fs_walk_path(&c->w);
 	if (!path)
 		return base_oom(c->err);
-	int rc = is_closed(st) ? upper_relock(fs_walk_dirfd(&c->w), c->w.name, st) : 0;
 	_cleanup_close_ int dir = fs_open_parent(c->to_fd, path, &name);
-	struct timespec times[2] = {st->st_atim, st->st_mtim};
+	struct timespec times[2] = {l->st.st_atim, l->st.st_mtim};
 	if (rc == 0 && (dir < 0 || utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW) < 0))
 		rc = dir < 0 ? dir : -errno;
 	return rc < 0 ? fail(c, rc, "copy") : 0;
@@ -282,14 +296,8 @@ static int copy_all(struct copying *c)
 /* After a failure each directory that was opened up gets its mode back. */
 static void unwind(struct copying *c)
 {
-	while (c->depth > 0) {
-		fs_walk_skip(&c->w);
-		if (fs_walk_next(&c->w) != FS_WALK_LEAVE)
-			return;
-		const struct stat *st = &c->stack[--c->depth];
-		if (is_closed(st))
-			(void)upper_relock(fs_walk_dirfd(&c->w), c->w.name, st);
-	}
+	while (c->depth > 0)
+		(void)close_up(&c->stack[--c->depth]);
 }
 
 static void count_outside(const void *node, VISIT visit, void *context)
@@ -339,8 +347,10 @@ static int take(struct copying *c, const char *to)
 	rc = copy_all(c);
 	if (rc < 0)
 		unwind(c);
-	rc = rc < 0 ? rc : set_top_time(c, &st);
-	return rc;
+	if (rc < 0)
+		return rc;
+	rc = set_top_time(c, &st);
+	return rc < 0 ? base_errno(c->err, AIRLOCK_ERR_IO, rc, "set the time of", to) : 0;
 }
 
 int copy_take(const char *root, const char *to, const struct copy_limits *limits, struct copy_origins *origins,

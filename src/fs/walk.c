@@ -210,9 +210,9 @@ void fs_walk_skip(struct fs_walk *w)
 
 const char *fs_walk_path(struct fs_walk *w)
 {
-	size_t len = top_of(w)->path_len;
+	size_t len = w->depth > 0 ? top_of(w)->path_len : 0; /* none when it could not begin */
 	w->path.len = len;
-	buf_adds(&w->path, w->name);
+	buf_adds(&w->path, w->depth > 0 ? w->name : "");
 	w->path.len = len; /* the text stays behind the end until the next call */
 	return w->path.failed ? NULL : w->path.data;
 }

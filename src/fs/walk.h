@@ -67,6 +67,6 @@ int fs_walk_dirfd(const struct fs_walk *w);
 const struct fs_walk_level *fs_walk_dir(const struct fs_walk *w);
 /* Passes over the rest of that directory. */
 void fs_walk_skip(struct fs_walk *w);
-/* Path of the current entry from the start of the walk, without leading slash. NULL on out of memory; else borrowed
- * until the next call. */
+/* Path of the current entry from the start of the walk, without leading slash; "" before the first, also when the walk could
+ * not begin. NULL on out of memory; else borrowed until the next call. */
 const char *fs_walk_path(struct fs_walk *w);

@@ -88,15 +88,14 @@ int upper_entry_read(int dirfd, const char *name, const struct stat *st, const s
 
 /* ── Access ── */
 
-static int chmod_fd(int fd, mode_t mode)
+int upper_chmod(int pinned_fd, mode_t mode)
 {
 	char proc[32]; /* fchmod takes no O_PATH descriptor */
-	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
+	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", pinned_fd);
 	return chmod(proc, mode & 07777) < 0 ? -errno : 0;
 }
 
-/* The very entry that was looked at, O_PATH. */
-static int pin(int dirfd, const char *name, const struct stat *st)
+int upper_pin(int dirfd, const char *name, const struct stat *st)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat now;
@@ -107,8 +106,8 @@ static int pin(int dirfd, const char *name, const struct stat *st)
 
 static int chmod_entry(int dirfd, const char *name, const struct stat *st, mode_t mode)
 {
-	_cleanup_close_ int fd = pin(dirfd, name, st);
-	return fd < 0 ? fd : chmod_fd(fd, mode);
+	_cleanup_close_ int fd = upper_pin(dirfd, name, st);
+	return fd < 0 ? fd : upper_chmod(fd, mode);
 }
 
 int upper_unlock(int dirfd, const char *name, const struct stat *st)
@@ -131,12 +130,12 @@ int upper_relock(int dirfd, const char *name, const struct stat *st)
 /* Pinned for as long as it is unlocked: putting the mode back needs nothing that could run out. */
 static int open_locked(int dirfd, const char *name, const struct stat *st)
 {
-	_cleanup_close_ int pinned = pin(dirfd, name, st);
-	int rc = pinned < 0 ? pinned : chmod_fd(pinned, st->st_mode | 0400);
+	_cleanup_close_ int pinned = upper_pin(dirfd, name, st);
+	int rc = pinned < 0 ? pinned : upper_chmod(pinned, st->st_mode | 0400);
 	if (rc < 0)
 		return rc == -EPERM ? -EACCES : rc;
 	int fd = open_known_at(dirfd, name, st);
-	rc = chmod_fd(pinned, st->st_mode);
+	rc = upper_chmod(pinned, st->st_mode);
 	if (rc < 0)
 		base_closep(&fd);
 	return rc < 0 ? rc : fd;
@@ -153,7 +152,7 @@ static int open_up(int fd)
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	return (st.st_mode & 0700) == 0700 ? 0 : chmod_fd(fd, st.st_mode | 0700);
+	return (st.st_mode & 0700) == 0700 ? 0 : upper_chmod(fd, st.st_mode | 0700);
 }
 
 /* Component by component: slow, and rarely needed. Takes start_fd. */
@@ -221,9 +220,9 @@ int upper_strip_xattrs(int fd)
 	if (rc < 0 || names.len == 0)
 		return rc;
 	rc = strip_listed(fd, &names);
-	if (rc != -EACCES || fstat(fd, &st) < 0 || chmod_fd(fd, st.st_mode | 0200) < 0)
+	if (rc != -EACCES || fstat(fd, &st) < 0 || upper_chmod(fd, st.st_mode | 0200) < 0)
 		return rc;
 	rc = strip_listed(fd, &names);
-	int back = chmod_fd(fd, st.st_mode);
+	int back = upper_chmod(fd, st.st_mode);
 	return rc < 0 ? rc : back < 0 ? back : rc;
 }

@@ -48,6 +48,9 @@ int upper_strip_xattrs(int fd);
  * its owner these bits and returns 1: upper_relock puts st's mode back. 0: nothing was needed. */
 int upper_unlock(int dirfd, const char *name, const struct stat *st);
 int upper_relock(int dirfd, const char *name, const struct stat *st);
+/* For who must put the mode back whatever has run out by then: the very entry that was looked at, O_PATH, and its mode. */
+int upper_pin(int dirfd, const char *name, const struct stat *st);
+int upper_chmod(int pinned_fd, mode_t mode);
 
 /* The directory of the upper that holds path, as fs_open_parent, whatever the modes on the way: those that keep us out are
  * opened up and stay so. Only after the scan, whose set has the modes that count. */

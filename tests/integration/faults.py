@@ -21,6 +21,8 @@ SAMPLES = (
     ("apply", ("errors", "kill"), 6),
     ("undo", ("errors", "kill"), 6),
     ("run", ("errors",), 3, r"^airlock sendto$"),  # the word to start: without it both sides waited
+    ("auto", ("errors", "kill"), 5, r"^airlock (socketpair|memfd_create|clone|setsockopt)$"),  # before libc
+    ("landlock", ("errors", "kill"), 5),
 )
 
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The scan, and the look for conflicts, when memory runs out or a call fails, at every place where that can happen: an error
+/* The scan, the look for conflicts, and the copy of a project, when memory runs out or a call fails, at every place where that can happen: an error
  * or a note, every mode put back, every descriptor closed; never half a truth. */
 #include "scan_world.h"
+
+#include "change/copy.h"
+#include "fs/fs.h"
 
 #include <sys/xattr.h>
 
@@ -254,12 +257,76 @@ static void an_error_is_no_conflict(void **state)
 	as_everyone(check_conflicts);
 }
 
+/* ── A copy of the project, for want of a layer ── */
+
+static int copy_with_fault(const char *dir, enum kind kind, long at, bool *ret_spent, struct airlock_error *err)
+{
+	char root[128], to[128];
+	struct copy_limits limits = {.bytes = 1 << 20, .entries = 1000};
+	struct copy_origins origins = {0};
+	(void)snprintf(root, sizeof root, "%s/lower", dir);
+	(void)snprintf(to, sizeof to, "%s/copy", dir);
+	if (mkdir(to, 0700) < 0)
+		return -1;
+	failing = kind;
+	countdown = at;
+	int rc = copy_take(root, to, &limits, &origins, err);
+	*ret_spent = countdown == 0;
+	countdown = 0;
+	copy_origins_done(&origins);
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int removed = fs_remove_tree_at(dir_fd, "copy", NULL, NULL);
+	(void)close(dir_fd);
+	return removed < 0 ? removed : rc;
+}
+
+static bool has_mode(const char *dir, const char *path, mode_t mode)
+{
+	struct stat st;
+	return lstat(in_dir(dir, path), &st) == 0 && (st.st_mode & 07777) == mode;
+}
+
+static const char *check_copy(const char *dir)
+{
+	static char text[256];
+	EXPECT(make_layer(dir) == 0 &&
+	       world_host(dir, "chmod 500 lower/gone; chmod 0 lower/gone/deep lower/locked") == 0);
+	for (enum kind kind = MEMORY; kind < KINDS; kind++) {
+		bool spent = true;
+		for (long at = 1; spent; at++) {
+			struct airlock_error err = {0};
+			size_t fds = count_fds();
+			int rc = copy_with_fault(dir, kind, at, &spent, &err);
+			const char *wrong = rc != err.code	 ? "an error without words"
+					    : !spent && rc != 0	 ? "it cannot be copied at all"
+					    : count_fds() != fds ? "a descriptor is left open"
+					    : rc < 0 && rc != (kind == MEMORY ? AIRLOCK_ERR_INTERNAL : AIRLOCK_ERR_IO)
+						    ? "another error than expected"
+						    : NULL;
+			(void)snprintf(text, sizeof text, "%s (kind %d, call %ld: %.100s)", wrong ? wrong : "",
+				       (int)kind, at, err.message);
+			if (wrong)
+				return text;
+			EXPECT(has_mode(dir, "lower/gone", 0500));
+			EXPECT(has_mode(dir, "lower/locked", 0));
+		}
+	}
+	EXPECT(world_host(dir, "chmod -R u+rwx lower upper") == 0);
+	return NULL;
+}
+
+static void a_copy_is_whole_or_an_error(void **state)
+{
+	as_everyone(check_copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_call_may_fail),
 		cmocka_unit_test(a_record_is_read_whole_or_not),
 		cmocka_unit_test(an_error_is_no_conflict),
+		cmocka_unit_test(a_copy_is_whole_or_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
