@@ -15,7 +15,7 @@
 
 #define POOL "empty-layers"
 #define POOL_SIZE 8
-#define RETIRED POOL "/retired"
+#define RETIRED "retired"
 #define RETIRED_MAX 1024 /* four inodes each */
 #define UPPER "upper/overlay1"
 #define WORK "work/work1"
@@ -97,8 +97,8 @@ static unsigned long count_in(int fd)
  * freed are what makes new ones slow. */
 static void retire(int state_fd, int work_fd, const char *unique)
 {
-	(void)mkdirat(state_fd, RETIRED, 0700);
-	_cleanup_close_ int retired = open_dir(state_fd, RETIRED);
+	(void)mkdirat(state_fd, POOL "/" RETIRED, 0700);
+	_cleanup_close_ int retired = open_dir(state_fd, POOL "/" RETIRED);
 	/* The kernel gives nobody any right to it, and it cannot be moved then. */
 	(void)fchmodat(work_fd, "work", 0700, AT_SYMLINK_NOFOLLOW);
 	if (retired < 0 || count_in(retired) >= RETIRED_MAX || renameat(work_fd, "work", retired, unique) < 0)
@@ -108,8 +108,9 @@ static void retire(int state_fd, int work_fd, const char *unique)
 void empty_layers_forget(const char *state_dir)
 {
 	_cleanup_close_ int state_fd = open_dir(AT_FDCWD, state_dir);
-	if (state_fd >= 0)
-		(void)fs_remove_tree_at(state_fd, RETIRED, NULL, NULL);
+	_cleanup_close_ int pool_fd = state_fd < 0 ? -EBADF : open_dir(state_fd, POOL);
+	if (pool_fd >= 0)
+		(void)fs_remove_tree_at(pool_fd, RETIRED, NULL, NULL);
 }
 
 static bool is_as_new(int state_fd, int run_fd, const char *unique)
