@@ -15,8 +15,6 @@
 
 #define POOL "empty-layers"
 #define POOL_SIZE 8
-#define RETIRED "retired"
-#define RETIRED_MAX 1024 /* four inodes each */
 #define UPPER "upper/overlay1"
 #define WORK "work/work1"
 /* The kernel gives every overlay a name of its own, which it would find again. */
@@ -86,39 +84,13 @@ static bool is_plain(int fd)
 	       flistxattr(fd, names, sizeof names) == 0 && fchmod(fd, 0700) == 0;
 }
 
-/* How many directories lie in it, where the file system counts them. */
-static unsigned long count_in(int fd)
-{
-	struct stat st;
-	return fstat(fd, &st) < 0 || st.st_nlink < 2 ? RETIRED_MAX : (unsigned long)st.st_nlink - 2;
-}
-
-/* What the kernel made in a layer, and what keeps it from being used twice. Removed only when there is much of it: inodes that were
- * freed are what makes new ones slow. */
-static void retire(int state_fd, int work_fd, const char *unique)
-{
-	(void)mkdirat(state_fd, POOL "/" RETIRED, 0700);
-	_cleanup_close_ int retired = open_dir(state_fd, POOL "/" RETIRED);
-	/* The kernel gives nobody any right to it, and it cannot be moved then. */
-	(void)fchmodat(work_fd, "work", 0700, AT_SYMLINK_NOFOLLOW);
-	if (retired < 0 || count_in(retired) >= RETIRED_MAX || renameat(work_fd, "work", retired, unique) < 0)
-		(void)fs_remove_tree_at(work_fd, "work", NULL, NULL);
-}
-
-void empty_layers_forget(const char *state_dir)
-{
-	_cleanup_close_ int state_fd = open_dir(AT_FDCWD, state_dir);
-	_cleanup_close_ int pool_fd = state_fd < 0 ? -EBADF : open_dir(state_fd, POOL);
-	if (pool_fd >= 0)
-		(void)fs_remove_tree_at(pool_fd, RETIRED, NULL, NULL);
-}
-
-static bool is_as_new(int state_fd, int run_fd, const char *unique)
+static bool is_as_new(int run_fd)
 {
 	_cleanup_close_ int upper = open_dir(run_fd, "clean-" UPPER), work = open_dir(run_fd, "clean-" WORK);
 	if (upper < 0 || work < 0)
 		return false;
-	retire(state_fd, work, unique);
+	(void)fs_remove_tree_at(work, "work", NULL,
+				NULL); /* the kernel's own, which keeps a layer from being used twice */
 	return is_empty(upper) && is_empty(work) && is_plain(upper) && is_plain(work);
 }
 
@@ -166,10 +138,9 @@ static bool claim(int state_fd, int run_fd)
 
 void empty_layers_clean(const char *state_dir, const char *run_dir)
 {
-	const char *run = strrchr(run_dir, '/');
 	_cleanup_close_ int state_fd = open_dir(AT_FDCWD, state_dir), run_fd = open_dir(AT_FDCWD, run_dir);
-	if (!run || state_fd < 0 || run_fd < 0 || !claim(state_fd, run_fd) ||
-	    (is_as_new(state_fd, run_fd, run + 1) && put(state_fd, run_fd, false)))
+	if (state_fd < 0 || run_fd < 0 || !claim(state_fd, run_fd) ||
+	    (is_as_new(run_fd) && put(state_fd, run_fd, false)))
 		return;
 	for (size_t i = 0; i < AL_ARRAY_LEN(parts); i++)
 		(void)fs_remove_tree_at(run_fd, parts[i].cleaned, NULL, NULL);

@@ -12,7 +12,6 @@
 #include "fs/walk.h"
 #include "session/config_api.h"
 #include "session/copies.h"
-#include "session/empty_layers.h"
 #include "session/history.h"
 #include "session/history_read.h"
 #include "store/audit.h"
@@ -303,10 +302,8 @@ int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **r
 	if (rc == 0) {
 		gc_backups(&g);
 		clean_runs(&g);
-		if (!dry_run) {
+		if (!dry_run)
 			sweep_state(&g);
-			empty_layers_forget(g.e.host.state_dir);
-		}
 		if (!dry_run && g.layers.n + g.runs.n + g.backups.n > 0)
 			write_audit(&g);
 		(json ? tell_json : tell_text)(&g, &out);
