@@ -33,6 +33,7 @@
 #include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/resource.h>
+#include <linux/sched.h>
 #include <linux/socket.h>
 #include <linux/time_types.h>
 #include <linux/wait.h>
@@ -284,8 +285,9 @@ static void hand_over_listener(const struct child_job *job, int socket, int erro
 	(void)r_write(socket, &why, sizeof why);
 }
 
-/* In the command's process, between clone and exec. */
-__attribute__((noreturn)) static void become_command(struct state *st, char **argv, char **envp, int tty)
+/* In the command's process, between clone and exec. In our memory and on our stack, below the frame of who called clone: not
+ * part of that frame. */
+__attribute__((noreturn, noinline)) static void become_command(struct state *st, char **argv, char **envp, int tty)
 {
 	struct child_job *job = st->job;
 	long rc = job->flags & CHILD_NEW_SESSION ? raw_call0(__NR_setsid) : 0;
@@ -358,7 +360,8 @@ static void start_command(struct state *st)
 	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE) &&
 	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->notify_socket) < 0)
 		st->notify_socket[0] = st->notify_socket[1] = -1;
-	rc = raw_call5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
+	/* As vfork(2): we have nothing to do before it is another program, and there is nothing to copy. */
+	rc = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
 	if (rc < 0)
 		give_up(CHILD_STAGE_SETUP, rc);
 	if (rc == 0)
