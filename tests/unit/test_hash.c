@@ -66,13 +66,20 @@ static void lengths_around_a_block(void **state)
 	}
 }
 
+static void the_checksum_is_fnv_1a(void **state)
+{
+	assert_true(hash_checksum("", 0) == 0xcbf29ce484222325);
+	assert_true(hash_checksum("a", 1) == 0xaf63dc4c8601ec8c);
+	assert_true(hash_checksum("foobar", 6) == 0x85944171f73967e8);
+	assert_true(hash_checksum("\0", 1) != hash_checksum("\0\0", 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fips_vectors),
-		cmocka_unit_test(a_million_times_a),
-		cmocka_unit_test(nothing_may_be_null),
-		cmocka_unit_test(lengths_around_a_block),
+		cmocka_unit_test(fips_vectors),		  cmocka_unit_test(a_million_times_a),
+		cmocka_unit_test(nothing_may_be_null),	  cmocka_unit_test(lengths_around_a_block),
+		cmocka_unit_test(the_checksum_is_fnv_1a),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
