@@ -196,7 +196,7 @@ static bool open_refused(struct earlier *e, const char *name)
 {
 	_cleanup_strs_ struct strs ids = STRS_INIT;
 	_cleanup_store_ struct store *store = NULL;
-	if (!*name || store_open_existing(e->host.state_dir, STORE_WAIT_MS, &store, NULL) < 0 ||
+	if (!*name || store_open_history(e->host.state_dir, STORE_WAIT_MS, &store, NULL) < 0 ||
 	    store_run_find(store, name, &ids, NULL) < 0 || ids.n != 1)
 		return false;
 	e->set = change_set_new(ids.v[0]);

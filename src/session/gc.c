@@ -15,7 +15,7 @@
 #include "session/history.h"
 #include "session/history_read.h"
 #include "store/audit.h"
-#include "store/runs.h"
+#include "store/inbox.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -262,18 +262,19 @@ static void tell_text(const struct gc *g, struct buf *out)
 
 static void write_audit(struct gc *g)
 {
-	_cleanup_buf_ struct buf time = BUF_INIT, line = BUF_INIT;
+	_cleanup_buf_ struct buf time = BUF_INIT, line = BUF_INIT, news = BUF_INIT;
 	history_add_time(&time, g->now);
 	buf_printf(&line, "\"event\":\"gc\",\"time\":\"%s\",\"uid\":%u,\"layers\":%zu,\"runs\":%zu,\"backups\":%zu",
 		   buf_str(&time), (unsigned)getuid(), g->layers.n, g->runs.n, g->backups.n);
-	if (!line.failed)
-		(void)audit_append(g->e.host.state_dir, line.data, g->store, g->err);
+	if (line.failed || audit_append(g->e.host.state_dir, line.data, &news, g->err) < 0)
+		return;
+	(void)inbox_put(g->e.host.state_dir, &news, STORE_WAIT_MS, g->err);
 }
 
 static int open_store(struct gc *g)
 {
 	struct airlock_error why = {0};
-	int rc = store_open_existing(g->e.host.state_dir, STORE_WAIT_MS, &g->store, &why);
+	int rc = store_open_history(g->e.host.state_dir, STORE_WAIT_MS, &g->store, &why);
 	if (rc == 0 || rc == AIRLOCK_ERR_NOT_FOUND)
 		return 0;
 	*g->err = why;

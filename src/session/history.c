@@ -7,7 +7,7 @@
 #include "session/run_id.h"
 #include "session/spare.h"
 #include "store/audit.h"
-#include "store/runs.h"
+#include "store/inbox.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -171,15 +171,15 @@ static void add_audit_files(struct json *j, const struct change_set *set)
 		json_int(j, "files_left_out", (int64_t)(set->n - n));
 }
 
-static int write_audit(const char *state_dir, struct buf *object, struct store *store, struct airlock_error *err)
+static int write_audit(const char *state_dir, struct buf *object, struct buf *news, struct airlock_error *err)
 {
 	if (object->failed || object->len < 2)
 		return base_oom(err);
 	object->data[object->len - 1] = '\0';
-	return audit_append(state_dir, object->data + 1, store, err);
+	return audit_append(state_dir, object->data + 1, news, err);
 }
 
-static int audit_run(const struct airlock_run *run, const struct store_run *row, struct store *store,
+static int audit_run(const struct airlock_run *run, const struct store_run *row, struct buf *news,
 		     struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf out = BUF_INIT;
@@ -198,20 +198,21 @@ static int audit_run(const struct airlock_run *run, const struct store_run *row,
 	json_string(&j, "changes", row->changes_state);
 	add_audit_files(&j, run->layers.set);
 	json_close(&j);
-	return write_audit(run->job->host.state_dir, &out, store, err);
+	return write_audit(run->job->host.state_dir, &out, news, err);
 }
 
 /* ── While it runs, and after ── */
 
 void history_begin(struct airlock_run *run)
 {
+	_cleanup_buf_ struct buf news = BUF_INIT;
 	struct store_run row = row_of(run, "running", -1, "");
 	row.changes_state = "none";
 	row.changes_count = 0;
 	spare_keep(run->job->host.state_dir);
-	if (store_open(run->job->host.state_dir, WAIT_AT_START_MS, &run->store, NULL) < 0 ||
-	    store_run_put(run->store, &row, NULL) < 0)
-		history_close(run); /* once more at the end, and then with words */
+	inbox_add_run(&news, &row);
+	(void)inbox_put(run->job->host.state_dir, &news, WAIT_AT_START_MS,
+			NULL); /* at the end all of it is said again */
 }
 
 /* In the run's directory, so that it can be shown when the database is gone. */
@@ -219,7 +220,9 @@ static int write_file(const struct airlock_run *run, const char *detail, struct 
 {
 	_cleanup_free_ char *file = path_join(run->dir, HISTORY_FILE);
 	_cleanup_buf_ struct buf text = BUF_INIT;
-	buf_printf(&text, "{%s}\n", detail);
+	buf_addc(&text, '{');
+	buf_adds(&text, detail); /* some thousand characters, over which printf takes its time */
+	buf_adds(&text, "}\n");
 	if (!file || text.failed)
 		return base_oom(err);
 	return fs_create_private_file(file, text.data, text.len, err);
@@ -231,22 +234,43 @@ static void note(struct strs *notes, const struct airlock_error *why)
 		strs_addf(notes, "this is missing in the history: %s", why->message);
 }
 
+/* When it has become large somebody has to take it over. A while in vain is enough: the next run tries again. */
+static int take_over(const char *state_dir, struct strs *notes)
+{
+	struct airlock_error why = {0};
+	int rc = inbox_take_over(state_dir, WAIT_AT_START_MS, &why);
+	if (rc < 0 && rc != AIRLOCK_ERR_BUSY)
+		strs_addf(notes, "the history cannot be brought up to date: %s", why.message);
+	return rc;
+}
+
+static void tell(const char *state_dir, const struct buf *news, struct strs *notes, struct airlock_error *err)
+{
+	struct airlock_error why = {0};
+	int rc = inbox_put(state_dir, news, STORE_WAIT_MS, &why);
+	if (rc == AIRLOCK_ERR_LIMIT && take_over(state_dir, notes) == 0) {
+		why = (struct airlock_error){0};
+		rc = inbox_put(state_dir, news, STORE_WAIT_MS, &why);
+	}
+	if (rc > 0)
+		(void)take_over(state_dir, notes);
+	else if (rc < 0)
+		(void)base_pass(err, &why);
+}
+
 /* As much of it as can be had: the one must not be missing because the other cannot be written. */
 static void record(struct airlock_run *run, const char *status, int exit_code, const char *detail)
 {
 	struct airlock_error err = {0}, auditing = {0};
-	const char *state = run->job->host.state_dir;
+	_cleanup_buf_ struct buf news = BUF_INIT;
 	struct store_run row = row_of(run, status, exit_code, detail);
 	if (run->supervise && !run->layers.enabled)
 		row.changes_state = "direct";
 	if (run->dir && (run->supervise || run->files_only) && write_file(run, detail, &err) == 0)
 		row.detail = "";
-	if (run->store)
-		store_set_wait(run->store, STORE_WAIT_MS);
-	if (run->store || store_open(state, STORE_WAIT_MS, &run->store, &err) == 0)
-		(void)store_run_put(run->store, &row, &err);
-	(void)audit_run(run, &row, run->store, &auditing);
-	history_close(run);
+	inbox_add_run(&news, &row);
+	(void)audit_run(run, &row, &news, &auditing);
+	tell(run->job->host.state_dir, &news, &run->layers.notes, &err);
 	note(&run->layers.notes, &err);
 	note(&run->layers.notes, &auditing);
 	run->recorded = true;
@@ -280,17 +304,10 @@ void history_refused(struct airlock_run *run, const struct airlock_error *why)
 		record(run, "error", airlock_code_exit_status(why->code), detail);
 }
 
-void history_close(struct airlock_run *run)
-{
-	store_close(run->store);
-	run->store = NULL;
-}
-
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
 		     struct strs *notes)
 {
-	_cleanup_store_ struct store *store = NULL;
-	_cleanup_buf_ struct buf out = BUF_INIT;
+	_cleanup_buf_ struct buf out = BUF_INIT, news = BUF_INIT;
 	struct airlock_error err = {0}, auditing = {0};
 	struct json j = json_begin(&out, false);
 	json_open_object(&j, NULL);
@@ -302,9 +319,9 @@ void history_decided(const struct host *host, const struct change_set *set, cons
 	json_string(&j, "changes", change_set_state(set));
 	add_audit_files(&j, set);
 	json_close(&j);
-	if (store_open(host->state_dir, STORE_WAIT_MS, &store, &err) == 0)
-		(void)store_run_put_changes(store, set->run, change_set_state(set), (int64_t)set->n, &err);
-	(void)write_audit(host->state_dir, &out, store, &auditing);
+	inbox_add_changes(&news, set->run, change_set_state(set), (int64_t)set->n);
+	(void)write_audit(host->state_dir, &out, &news, &auditing);
+	tell(host->state_dir, &news, notes, &err);
 	note(notes, &err);
 	note(notes, &auditing);
 }
@@ -351,13 +368,12 @@ void history_made(const struct host *host, const char *dir, const struct change_
 				.changes_state = change_set_state(set),
 				.changes_count = (int64_t)set->n,
 				.detail = ""};
-	_cleanup_store_ struct store *store = NULL;
+	_cleanup_buf_ struct buf news = BUF_INIT;
 	_cleanup_free_ char *detail = made_detail(&row), *file = path_join(dir, HISTORY_FILE);
 	if (detail && file)
 		(void)fs_create_private_file(file, detail, strlen(detail), &err);
-	if (store_open(host->state_dir, STORE_WAIT_MS, &store, &err) == 0)
-		(void)store_run_put(store, &row, &err);
+	inbox_add_run(&news, &row);
+	tell(host->state_dir, &news, notes, &err);
 	note(notes, &err);
-	store_close(TAKE_PTR(store));
 	history_decided(host, set, "restore", set->n, notes);
 }

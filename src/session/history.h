@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is remembered of runs: a row in the database, runs/<run>/run.json with the same in case the database is lost, and a
- * line in the audit file. None of it may change what a run's result is: a failure becomes a note. */
+/* What is remembered of runs: a row for the database, which it gets by the inbox so that no run opens it; runs/<run>/run.json
+ * with the same in case the database is lost; and a line in the audit file. None of it may change what a run's result is:
+ * a failure becomes a note. */
 #pragma once
 
 #include "change/change.h"
@@ -17,7 +18,6 @@ void history_end(struct airlock_run *run);
 void history_files(struct airlock_run *run);
 /* It could not start, or was denied: recorded all the same, without a directory. */
 void history_refused(struct airlock_run *run, const struct airlock_error *why);
-void history_close(struct airlock_run *run);
 
 /* Something was decided about an earlier run. event: "apply", "discard", "undo", "restore". */
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,

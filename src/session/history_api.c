@@ -23,7 +23,7 @@
 static int open_store(const struct earlier *e, struct store **ret, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
-	int rc = store_open_existing(e->host.state_dir, STORE_WAIT_MS, ret, &why);
+	int rc = store_open_history(e->host.state_dir, STORE_WAIT_MS, ret, &why);
 	if (rc == 0 || rc == AIRLOCK_ERR_NOT_FOUND)
 		return 0;
 	if (err)

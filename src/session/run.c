@@ -223,7 +223,6 @@ void airlock_run_free(struct airlock_run *run)
 	}
 	supervise_free(run->supervise);
 	mount_points_remove(&run->mount_points);
-	history_close(run);
 	layers_done(&run->layers);
 	monitor_close(run->monitor);
 	if (run->dir)

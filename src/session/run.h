@@ -20,7 +20,6 @@ struct airlock_run {
 	char *dir;
 	int lock_fd;	     /* of dir, locked while the run is alive: what gc must leave alone */
 	int64_t started_ns;  /* by the clock of the calendar */
-	struct store *store; /* open since the command was started, when that was possible at once */
 	bool recorded;
 	struct denial_scene scene; /* for the supervisor, and for what it saw */
 	struct denials denials;

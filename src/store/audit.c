@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "fs/fs.h"
 #include "store/audit_file.h"
-#include "store/sql.h"
+#include "store/inbox.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -173,19 +173,7 @@ static int ends_whole(int fd, off_t size)
 	return rc < 0 ? rc : size == 0 || strcmp(buf_str(&last), "\n") == 0;
 }
 
-static int remember_end(struct store *store, int64_t number, const char *hash, struct airlock_error *err)
-{
-	_cleanup_sql_ struct sql q = sql_begin(store,
-					       "INSERT INTO audit(id, number, hash) VALUES(1, ?, ?) ON CONFLICT(id) DO"
-					       " UPDATE SET number = excluded.number, hash = excluded.hash"
-					       " WHERE excluded.number > number",
-					       err);
-	sql_bind_int(&q, number);
-	sql_bind_text(&q, hash);
-	return sql_run(&q);
-}
-
-static int append(int fd, const struct end *end, const char *members, struct store *store, struct airlock_error *err)
+static int append(int fd, const struct end *end, const char *members, struct buf *news, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf line = BUF_INIT;
 	char hash[65];
@@ -195,7 +183,9 @@ static int append(int fd, const struct end *end, const char *members, struct sto
 	size_t skip = whole ? 0 : 1; /* a power cut left half a line: it stays, and tells so */
 	if (skip)
 		buf_addc(&line, '\n');
-	buf_printf(&line, "{\"number\":%" PRId64 ",\"previous\":\"%s\",%s}", end->number + 1, end->hash, members);
+	buf_printf(&line, "{\"number\":%" PRId64 ",\"previous\":\"%s\",", end->number + 1, end->hash);
+	buf_adds(&line, members);
+	buf_addc(&line, '}');
 	if (line.failed)
 		return base_oom(err);
 	hash_sha256_hex(line.data + skip, line.len - skip, hash);
@@ -205,10 +195,11 @@ static int append(int fd, const struct end *end, const char *members, struct sto
 	int rc = write_line(fd, &line, end->size);
 	if (rc < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, rc, "write", AUDIT_FILE);
-	return store ? remember_end(store, end->number + 1, hash, err) : 0;
+	inbox_add_audit_end(news, end->number + 1, hash);
+	return 0;
 }
 
-int audit_append_rotating(const char *state_dir, const char *members, struct store *store, int64_t rotate_at,
+int audit_append_rotating(const char *state_dir, const char *members, struct buf *news, int64_t rotate_at,
 			  struct airlock_error *err)
 {
 	struct end end;
@@ -224,10 +215,10 @@ int audit_append_rotating(const char *state_dir, const char *members, struct sto
 	_cleanup_close_ int fd = open_end(dir, dir_fd, rotate_at, &end);
 	if (fd < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, fd, "open", dir);
-	return append(fd, &end, members, store, err);
+	return append(fd, &end, members, news, err);
 }
 
-int audit_append(const char *state_dir, const char *members, struct store *store, struct airlock_error *err)
+int audit_append(const char *state_dir, const char *members, struct buf *news, struct airlock_error *err)
 {
-	return audit_append_rotating(state_dir, members, store, ROTATE_AT, err);
+	return audit_append_rotating(state_dir, members, news, ROTATE_AT, err);
 }

@@ -11,12 +11,13 @@
 
 #include "store/store.h"
 
-/* members: JSON as in an object, starting with "event". The database (may be NULL) is told the new end. */
-int audit_append(const char *state_dir, const char *members, struct store *store, struct airlock_error *err);
+/* members: JSON as in an object, starting with "event". The new end is added to the news (inbox.h), for the database. */
+int audit_append(const char *state_dir, const char *members, struct buf *news, struct airlock_error *err);
 
-/* 0 when everything is as it was written, or how many places are not; report says it for a person. */
+/* 0 when everything is as it was written, or how many places are not; report says it for a person. The store (may be NULL)
+ * is one that was opened for the history. */
 int audit_verify(const char *state_dir, struct store *store, struct buf *report, struct airlock_error *err);
 
 /* For tests: another size to rotate at. */
-int audit_append_rotating(const char *state_dir, const char *members, struct store *store, int64_t rotate_at,
+int audit_append_rotating(const char *state_dir, const char *members, struct buf *news, int64_t rotate_at,
 			  struct airlock_error *err);

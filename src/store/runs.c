@@ -24,39 +24,6 @@ void store_runs_done(struct store_runs *l)
 	*l = (struct store_runs){0};
 }
 
-int store_run_put(struct store *s, const struct store_run *run, struct airlock_error *err)
-{
-	_cleanup_sql_ struct sql q =
-		sql_begin(s,
-			  "INSERT INTO run(" COLUMNS ", detail) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-			  " ON CONFLICT(id) DO UPDATE SET status = excluded.status, exit_code = excluded.exit_code,"
-			  " changes_state = excluded.changes_state, changes_count = excluded.changes_count,"
-			  " detail = excluded.detail",
-			  err);
-	sql_bind_text(&q, run->id);
-	sql_bind_blob(&q, run->project);
-	sql_bind_blob(&q, run->command);
-	sql_bind_text(&q, run->asked_by);
-	sql_bind_blob(&q, run->working_dir);
-	sql_bind_int(&q, run->started);
-	sql_bind_text(&q, run->status);
-	sql_bind_int(&q, run->exit_code);
-	sql_bind_text(&q, run->changes_state);
-	sql_bind_int(&q, run->changes_count);
-	sql_bind_blob(&q, run->detail);
-	return sql_run(&q);
-}
-
-int store_run_put_changes(struct store *s, const char *id, const char *state, int64_t count, struct airlock_error *err)
-{
-	_cleanup_sql_ struct sql q =
-		sql_begin(s, "UPDATE run SET changes_state = ?, changes_count = ? WHERE id = ?", err);
-	sql_bind_text(&q, state);
-	sql_bind_int(&q, count);
-	sql_bind_text(&q, id);
-	return sql_run(&q);
-}
-
 static struct store_run read_row(struct sql *q)
 {
 	return (struct store_run){.id = sql_text(q, 0),

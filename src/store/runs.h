@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The history: one row a run. What it changed is in its directory. */
+/* The history: one row a run. What it changed is in its directory. Rows come in by the inbox (inbox.h) only. */
 #pragma once
 
 #include "store/store.h"
@@ -24,9 +24,11 @@ struct store_runs {
 	size_t n;
 };
 
-/* A row, or what is new in it. */
-int store_run_put(struct store *s, const struct store_run *run, struct airlock_error *err);
-int store_run_put_changes(struct store *s, const char *id, const char *state, int64_t count, struct airlock_error *err);
+/* For who looks at the history: the database with all that was in the inbox. Where nothing can be written, or somebody
+ * else writes for long, the news are there all the same, in memory: then what is removed of the history comes back.
+ * AIRLOCK_ERR_NOT_FOUND: there is neither. */
+int store_open_history(const char *state_dir, int wait_ms, struct store **ret, struct airlock_error *err);
+
 /* 1 and *ret, or 0. */
 int store_run_get(struct store *s, const char *id, struct store_run *ret, struct airlock_error *err);
 /* Newest first, without detail (""). project: only its runs, or NULL. limit: at most so many, or -1. */

@@ -98,7 +98,7 @@ int store_schema_create(struct store *s, int version, struct airlock_error *err)
 }
 
 /* A database with tables and without our number is somebody else's. */
-static int check_empty(struct store *s, struct airlock_error *err)
+int store_schema_check_empty(struct store *s, struct airlock_error *err)
 {
 	_cleanup_sql_ struct sql q = sql_begin(s, "SELECT count(*) FROM sqlite_schema", err);
 	bool empty = !sql_next(&q) || sql_int(&q, 0) == 0;
@@ -111,7 +111,7 @@ int store_schema_upgrade(struct store *s, struct airlock_error *err)
 {
 	int version, rc = store_schema_version(s, &version, err);
 	if (rc == 0 && version == 0)
-		rc = check_empty(s, err);
+		rc = store_schema_check_empty(s, err);
 	if (rc < 0 || version >= store_schema_latest()) /* somebody was faster */
 		return rc;
 	return take_steps(s, version, store_schema_latest(), err);

@@ -57,5 +57,6 @@ int sql_error(struct store *s, const char *op, struct airlock_error *err);
 int store_schema_upgrade(struct store *s, struct airlock_error *err); /* in a transaction */
 int store_schema_version(struct store *s, int *ret, struct airlock_error *err);
 int store_schema_latest(void);
+int store_schema_check_empty(struct store *s, struct airlock_error *err); /* AIRLOCK_ERR_INVALID: it is not */
 /* The first `version` migrations on an empty database: for tests of upgrades. */
 int store_schema_create(struct store *s, int version, struct airlock_error *err);

@@ -138,7 +138,12 @@ static int newer(struct store *s, int version, struct airlock_error *err)
 	return base_hint(err, "use the newer airlock, or point XDG_STATE_HOME to another directory");
 }
 
-static int configure(struct store *s, const char *dir, struct airlock_error *err)
+static int none_yet(struct store *s, struct airlock_error *err)
+{
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "open", s->file, "there is no database yet");
+}
+
+static int configure(struct store *s, const char *dir, bool make, struct airlock_error *err)
 {
 	int version;
 	(void)sqlite3_extended_result_codes(s->db, 1);
@@ -153,20 +158,24 @@ static int configure(struct store *s, const char *dir, struct airlock_error *err
 		return rc;
 	if (version > store_schema_latest())
 		return newer(s, version, err);
+	if (version == 0 && !make) { /* whoever began it has not come to the end, for want of room perhaps */
+		rc = store_schema_check_empty(s, err);
+		return rc < 0 ? rc : none_yet(s, err);
+	}
 	return version < store_schema_latest() ? upgrade(s, dir, err) : 0;
 }
 
 /* There are moments, while somebody makes the log anew, at which SQLite refuses without waiting. */
-static int configure_patiently(struct store *s, const char *dir, struct airlock_error *err)
+static int configure_patiently(struct store *s, const char *dir, bool make, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
 	const struct timespec pause = {.tv_nsec = 2000000};
 	int64_t end = store_now() + (int64_t)s->wait_ms * 1000000;
-	int rc = configure(s, dir, &why);
+	int rc = configure(s, dir, make, &why);
 	while (rc == AIRLOCK_ERR_BUSY && store_now() < end) {
 		why = (struct airlock_error){0};
 		(void)nanosleep(&pause, NULL);
-		rc = configure(s, dir, &why);
+		rc = configure(s, dir, make, &why);
 	}
 	if (rc < 0 && err && !err->code)
 		*err = why;
@@ -183,13 +192,13 @@ static int open_in(const char *dir, int wait_ms, bool make, struct store **ret, 
 	if (make)
 		rc = make_file(s->file, err);
 	else if (access(s->file, F_OK) < 0 && errno == ENOENT)
-		rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "open", s->file, "there is no database yet");
+		rc = none_yet(s, err);
 	if (rc < 0)
 		return rc;
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
 	if (sqlite3_open_v2(s->file, &s->db, flags, NULL) != SQLITE_OK)
 		return s->db ? sql_error(s, "open", err) : base_oom(err);
-	rc = configure_patiently(s, dir, err);
+	rc = configure_patiently(s, dir, make, err);
 	if (rc == 0)
 		*ret = TAKE_PTR(s);
 	return rc;

@@ -151,6 +151,48 @@ def no_room_for_the_history():
     expect_promises_kept(place, done)
 
 
+def no_room_to_look():
+    """the history can be looked at, and old things removed, without room to bring the database up to date"""
+    place = Place(state_disk=True)
+    expect(place.airlock("run", "--network", "-c", "first").returncode == 125)  # refused: only the history knows of it
+    filler = fill(place.state)
+    for _ in range(2):
+        done = place.airlock("log")
+        expect(done.returncode == 0 and "first" in done.stdout, done)
+        expect(place.airlock("gc").returncode == 0, "gc")
+    filler.unlink()
+    expect("first" in place.airlock("log").stdout, "with room again")
+    expect(place.airlock("run", "--network", "-c", "second").returncode == 125)
+    filler = fill(place.state)
+    done = place.airlock("log")
+    expect(done.returncode == 0 and "first" in done.stdout and "second" in done.stdout, done)
+    filler.unlink()
+    expect("second" in place.airlock("log").stdout, "with room again")
+    expect(place.airlock("log", "--verify").returncode == 0, "the log is damaged")
+
+
+def read_only_state():
+    """whoever may only read sees all of the history, and that a line of the audit file is missing"""
+    place = Place(state_disk=True)
+    remount = [("mount", "-o", f"remount,bind,{mode}", place.state) for mode in ("ro", "rw")]
+    audit = place.state / "airlock/audit/audit.jsonl"
+    for command, with_database in (("first", False), ("second", True)):
+        expect(place.airlock("run", "--network", "-c", command).returncode == 125)
+        subprocess.run(remount[0], check=True)
+        expect((place.state / "airlock/airlock.db").exists() == with_database, "not what is to be tried")
+        done = place.airlock("log")
+        expect(done.returncode == 0 and command in done.stdout and "first" in done.stdout, done)
+        expect(place.airlock("log", "--verify").returncode == 0, "the log is damaged")
+        subprocess.run(remount[1], check=True)
+        whole = audit.read_bytes()
+        audit.write_bytes(b"".join(whole.splitlines(True)[:-1]))
+        subprocess.run(remount[0], check=True)
+        expect(place.airlock("log", "--verify").returncode == 125, "a missing line is not noticed")
+        subprocess.run(remount[1], check=True)
+        audit.write_bytes(whole)
+        expect(place.airlock("log").returncode == 0, "written again")
+
+
 def no_room_in_the_project():
     """a project without room keeps every byte, and takes the changes when there is some"""
     place = Place(project_disk=True)
@@ -186,7 +228,7 @@ def no_room_to_undo():
 
 
 TESTS = (no_room_before, command_fills_the_disk, no_room_for_the_record, no_room_for_the_record_of_held_changes,
-         no_room_for_the_history, no_room_in_the_project, no_room_to_undo)
+         no_room_for_the_history, no_room_to_look, read_only_state, no_room_in_the_project, no_room_to_undo)
 
 
 def main():

@@ -17,6 +17,7 @@ last_run() {
 # age_run ID: gives the run an id, directory and rows of long ago; prints the new id
 age_run() {
 	local old=20200101-${1#*-}
+	"$AIRLOCK" log >/dev/null # what is in the inbox goes into the database
 	mv "$STATE/runs/$1" "$STATE/runs/$old"
 	python3 -I - "$STATE/airlock.db" "$1" "$old" <<-'END'
 		import sqlite3, sys
@@ -120,6 +121,7 @@ age_backups() {
 
 @test "refused runs of long ago go too" {
 	"$AIRLOCK" run --no-sandbox -c true </dev/null || true
+	"$AIRLOCK" log >/dev/null
 	python3 -I -c 'import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute("update run set id = \"20200101-000000.000000-0000\""); c.commit()' "$STATE/airlock.db"
 	run_airlock gc
 	assert_status 0

@@ -149,36 +149,88 @@ setup() {
 	"$AIRLOCK" changes "$(ls "$STATE/runs" | head -1)"
 }
 
-@test "a damaged database: a run is made and says so, the log fails with the way out, nothing is lost" {
+@test "a run opens no database, and is in the history at once" {
+	"$AIRLOCK" run --hold -c 'echo 1 >a'
+	"$AIRLOCK" run --no-sandbox -c 'echo denied' </dev/null || true
+	"$AIRLOCK" discard last
+	[ -z "$(find "$STATE" -name 'airlock.db*')" ] || fail "there is a database"
+	[ "$(stat -c %a "$STATE/inbox")" = 600 ]
+	run_airlock log --json
+	[ "$(json '[(r["command"], r["status"], r["changes"]["state"]) for r in d["runs"]]')" = \
+		"[('echo denied', 'error', 'none'), ('echo 1 >a', 'exited', 'discarded')]" ]
+	[ -f "$STATE/airlock.db" ] && [ ! -s "$STATE/inbox" ] || fail "the inbox was not taken over"
+	before=$(sha256sum "$STATE"/airlock.db*)
+	"$AIRLOCK" run -c 'exit 3' || true
+	"$AIRLOCK" run -c 'echo 2 >b'
+	"$AIRLOCK" undo last
+	[ "$before" = "$(sha256sum "$STATE"/airlock.db*)" ] || fail "a run wrote to the database"
+	run_airlock log --json
+	[ "$(json '[(r["exit_code"], r["changes"]["state"]) for r in d["runs"][:2]]')" = "[(0, 'held'), (3, 'none')]" ]
+}
+
+@test "an inbox that has become large is taken over by the next run" {
+	"$AIRLOCK" run -c 'exit 3' || true
+	head -c 300000 /dev/zero | tr '\0' x >>"$STATE/inbox" # half a line, as a power cut leaves it
+	run_airlock run -c 'exit 4'
+	assert_status 4
+	assert_stderr ''
+	[ -f "$STATE/airlock.db" ] && [ ! -s "$STATE/inbox" ] || fail "the inbox was not taken over"
+	run_airlock log --json
+	[ "$(json '[r["exit_code"] for r in d["runs"]]')" = "[4, 3]" ]
+}
+
+@test "a damaged database: runs go on, the log fails with the way out, nothing is lost" {
 	"$AIRLOCK" run -c true
+	"$AIRLOCK" log
 	head -c 9000 /dev/urandom >"$STATE/airlock.db"
 	rm -f "$STATE"/airlock.db-*
 	cp "$STATE/airlock.db" "$BATS_TEST_TMPDIR/damaged"
 	run_airlock run --hold -c 'echo x >held'
 	assert_status 0
-	assert_stderr_contains "missing in the history"
+	run_airlock run --no-sandbox -c true </dev/null
+	assert_status 125
 	run_airlock log
 	assert_status 125
 	assert_stderr_contains "move it away"
+	head -c 300000 /dev/zero >>"$STATE/inbox" # now somebody should take it over
+	run_airlock run -c 'exit 7'
+	assert_status 7
+	assert_stderr_contains "cannot be brought up to date"
 	cmp "$STATE/airlock.db" "$BATS_TEST_TMPDIR/damaged"
-	run_airlock show last
-	assert_status 0
-	assert_stdout_contains "held"
+	"$AIRLOCK" discard "$(ls "$STATE/runs" | sed -n 2p)"
 	rm "$STATE/airlock.db"
-	run_airlock log
+	run_airlock log --json
 	assert_status 0
-	[ "$(wc -l <"$RAW_STDOUT")" -eq 2 ]
+	[ "$(json '[(r["command"], r["changes"]["state"]) for r in d["runs"]]')" = \
+		"[('exit 7', 'none'), ('true', 'none'), ('echo x >held', 'discarded'), ('true', 'none')]" ]
 }
 
 @test "a database of a newer airlock is left alone" {
 	"$AIRLOCK" run -c true
+	"$AIRLOCK" log
 	python3 -I -c 'import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute("pragma user_version=99"); c.close()' "$STATE/airlock.db"
 	run_airlock log
 	assert_status 125
 	assert_stderr_contains "newer airlock"
 	run_airlock run -c 'exit 6'
 	assert_status 6
+	[ -s "$STATE/inbox" ] || fail "nobody keeps it for the newer one"
+}
+
+@test "what cannot be put into the history is missing there, and the run says so" {
+	"$AIRLOCK" run -c true
+	rm "$STATE/inbox"
+	mkdir "$STATE/inbox"
+	run_airlock run -c 'exit 6'
+	assert_status 6
 	assert_stderr_contains "missing in the history"
+	assert_stderr_contains "$STATE/inbox"
+	run_airlock log
+	assert_status 125
+	assert_stderr_contains "$STATE/inbox"
+	run_airlock show last
+	assert_status 0
+	assert_stdout_contains "exit status 6"
 }
 
 @test "a run whose airlock was killed is an error in the log" {
