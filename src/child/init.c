@@ -13,7 +13,7 @@
  * environ, exe or mem), nothing in argv or environment, every descriptor but its own closed, all signals blocked.
  * Freestanding: no libc, no allocation, no locks. job.h has the protocol.
  */
-#include "child/confine.h"
+#include "child/command.h"
 #include "child/job.h"
 #include "child/notify.h"
 #include "child/observe.h"
@@ -47,16 +47,11 @@ struct state {
 	int payload; /* pid of the command, 0 before it started */
 	int is_pid1;
 	int signal_fd;
-	int error_fd;	      /* the command's child writes {stage, errno} here when it cannot exec; CLOEXEC */
 	int notify_socket[2]; /* the command's child hands its listener (notify.h) over here; -1: none */
 	int notify_fd;	      /* the listener, or -1 */
 	struct observer observer;
 	unsigned blind;	   /* looks in a row that saw nobody */
 	unsigned reported; /* bits of enum child_limit already told */
-};
-
-struct failure {
-	int32_t stage, errnum;
 };
 
 /* The compiler may call these for plain assignments. */
@@ -202,123 +197,6 @@ static int open_terminal(const struct child_job *job)
 
 /* ── The command ── */
 
-static size_t length(const char *s)
-{
-	size_t n = 0;
-	while (s[n])
-		n++;
-	return n;
-}
-
-static int has_slash(const char *s)
-{
-	for (; *s; s++)
-		if (*s == '/')
-			return 1;
-	return 0;
-}
-
-/* A file without a known format is a shell script to every shell and to execvp(3). */
-static long exec_file(const char *file, char **argv, char **envp)
-{
-	long rc = raw_call3(__NR_execve, file, argv, envp);
-	if (rc != -ENOEXEC)
-		return rc;
-	/* The slot before argv[0] is the job's own: the supervisor leaves one free for the shell's name. */
-	argv[0] = (char *)file;
-	argv[-1] = (char *)"/bin/sh";
-	return raw_call3(__NR_execve, "/bin/sh", argv - 1, envp);
-}
-
-/* execvpe(3) without libc. The error is the most telling one: not permitted beats not found. */
-static long exec_search(struct child_job *job, char **argv, char **envp)
-{
-	const char *name = argv[0];
-	if (has_slash(name) || !*name)
-		return *name ? exec_file(name, argv, envp) : -ENOENT;
-	const char *p = job->path ? (const char *)job + job->path : "/usr/local/bin:/usr/bin:/bin";
-	long verdict = -ENOENT;
-	size_t name_len = length(name);
-	char file[PATH_MAX];
-	for (;;) {
-		size_t n = 0;
-		while (p[n] && p[n] != ':')
-			n++;
-		if (n + 1 + name_len < sizeof file) {
-			memcpy(file, p, n);
-			size_t at = n;
-			if (n)
-				file[at++] = '/';
-			memcpy(file + at, name, name_len + 1);
-			long rc = exec_file(file, argv, envp);
-			if (rc != -ENOENT && rc != -ENOTDIR)
-				verdict = rc;
-			if (rc != -ENOENT && rc != -ENOTDIR && rc != -EACCES && rc != -ELOOP && rc != -ENAMETOOLONG)
-				return rc;
-		}
-		if (!p[n])
-			return verdict;
-		p += n + 1;
-	}
-}
-
-__attribute__((noreturn)) static void fail_start(int error_fd, int stage, long rc)
-{
-	struct failure f = {stage, (int32_t)-rc};
-	(void)r_write(error_fd, &f, sizeof f);
-	r_exit(127);
-}
-
-/* Where the kernel cannot do it, the message has no descriptor: then renames are the overlay's alone. */
-static void hand_over_listener(const struct child_job *job, int socket, int error_fd)
-{
-	(void)raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	long listener = notify_install(job->flags);
-	if (listener >= 0) {
-		long rc = pass_fd(socket, CHILD_STARTED, (int)listener);
-		(void)r_close((int)listener);
-		if (rc < 0) /* nobody would answer: the command could not open a file */
-			fail_start(error_fd, CHILD_STAGE_FILTER, rc);
-		return;
-	}
-	struct child_message why = {.type = CHILD_FAILED, .b = (int32_t)-listener};
-	(void)r_write(socket, &why, sizeof why);
-}
-
-/* In the command's process, between clone and exec. In our memory and on our stack, below the frame of who called clone: not
- * part of that frame. */
-__attribute__((noreturn, noinline)) static void become_command(struct state *st, char **argv, char **envp, int tty)
-{
-	struct child_job *job = st->job;
-	long rc = job->flags & CHILD_NEW_SESSION ? raw_call0(__NR_setsid) : 0;
-	if (rc < 0)
-		fail_start(st->error_fd, CHILD_STAGE_SETUP, rc);
-	if (tty >= 0) {
-		rc = raw_call3(__NR_ioctl, tty, TIOCSCTTY, 0);
-		for (int fd = 0; fd < 3 && rc >= 0; fd++)
-			rc = r_dup3(tty, fd, 0);
-		if (rc < 0)
-			fail_start(st->error_fd, CHILD_STAGE_TTY, rc);
-	}
-	rc = raw_call1(__NR_chdir, (const char *)job + job->cwd);
-	if (rc < 0)
-		fail_start(st->error_fd, CHILD_STAGE_CHDIR, rc);
-	uint64_t none = 0;
-	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none);
-	rc = raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
-	if (rc < 0)
-		fail_start(st->error_fd, CHILD_STAGE_SETUP, rc);
-	if (st->notify_socket[1] >= 0)
-		hand_over_listener(job, st->notify_socket[1], st->error_fd);
-	rc = confine_files(job);
-	if (rc == 0)
-		rc = confine_calls(job);
-	if (rc < 0)
-		fail_start(st->error_fd, CHILD_STAGE_FILTER, rc);
-	rc = exec_search(job, argv, envp);
-	fail_start(st->error_fd, CHILD_STAGE_EXEC, rc);
-}
-
 /* The supervisor gets what is seen, or the reason why nothing is. */
 static void begin_observing(struct state *st, int why_not)
 {
@@ -354,21 +232,24 @@ static void start_command(struct state *st)
 	long rc = raw_call2(__NR_pipe2, pipe_fds, O_CLOEXEC);
 	if (rc < 0)
 		give_up(CHILD_STAGE_SETUP, rc);
-	char **argv = strings_of(st->job, st->job->argv), **envp = strings_of(st->job, st->job->envp);
-	int tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1;
-	st->error_fd = pipe_fds[1];
+	struct command command = {.job = st->job,
+				  .argv = strings_of(st->job, st->job->argv),
+				  .envp = strings_of(st->job, st->job->envp),
+				  .tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1,
+				  .error_fd = pipe_fds[1]};
 	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE) &&
 	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->notify_socket) < 0)
 		st->notify_socket[0] = st->notify_socket[1] = -1;
+	command.notify_socket = st->notify_socket[1];
 	/* As vfork(2): we have nothing to do before it is another program, and there is nothing to copy. */
 	rc = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
 	if (rc < 0)
 		give_up(CHILD_STAGE_SETUP, rc);
 	if (rc == 0)
-		become_command(st, argv, envp, tty);
+		command_become(&command);
 	st->payload = (int)rc;
 	(void)r_close(pipe_fds[1]);
-	struct failure f;
+	struct command_failure f;
 	long n;
 	do
 		n = r_read(pipe_fds[0], &f, sizeof f);
@@ -378,8 +259,8 @@ static void start_command(struct state *st)
 		give_up(f.stage, -f.errnum);
 	take_over_listener(st);
 	/* The command has its own copies; while we held the write ends the supervisor would never see their end. */
-	if (tty >= 0)
-		(void)r_close(tty);
+	if (command.tty >= 0)
+		(void)r_close(command.tty);
 	int null = (int)r_open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < 3; fd++)
 		(void)(null >= 0 ? r_dup3(null, fd, O_CLOEXEC) : r_close(fd));

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From the first process to the command: what is between clone and exec. Freestanding. */
+#pragma once
+
+#include "child/job.h"
+
+struct command {
+	const struct child_job *job;
+	char **argv, **envp; /* there is one free slot before argv[0] */
+	int tty;	     /* becomes its terminal; -1: none */
+	int notify_socket;   /* its listener (notify.h) is handed over here; -1: none */
+	int error_fd;	     /* struct command_failure is written here when it cannot be executed; CLOEXEC */
+};
+
+struct command_failure {
+	int32_t stage, errnum; /* enum child_stage */
+};
+
+/* In a process that shares memory and stack with the first one, which waits, as with vfork(2): a function of its own, so that
+ * its frame is below that of who called clone and not part of it. Writes to nothing else of it than *argv and the slot before. */
+__attribute__((noreturn, noinline)) void command_become(const struct command *c);
