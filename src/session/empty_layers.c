@@ -121,17 +121,19 @@ bool empty_layers_give(const char *state_dir, const char *run_dir)
 	return state_fd >= 0 && run_fd >= 0 && put(state_fd, run_fd, true);
 }
 
-/* Nobody else has it from here on: whoever renames it first. False: there is none. */
+/* Nobody else has it from here on: whoever renames it first. Also the half of one, which somebody left who was killed: it would be
+ * in the way for ever. False: there is none. */
 static bool claim(int state_fd, int run_fd)
 {
 	for (int n = 0; n < POOL_SIZE; n++) {
 		_cleanup_close_ int fd = open_slot(state_fd, n, false);
+		size_t claimed = 0;
 		if (fd < 0)
 			return false; /* there never were more */
-		if (renameat(fd, parts[1].used, run_fd, parts[1].cleaned) < 0)
-			continue;
-		(void)renameat(fd, parts[0].used, run_fd, parts[0].cleaned); /* half of one is not as new */
-		return true;
+		for (size_t i = AL_ARRAY_LEN(parts); i-- > 0;)
+			claimed += renameat(fd, parts[i].used, run_fd, parts[i].cleaned) == 0;
+		if (claimed > 0)
+			return true;
 	}
 	return false;
 }

@@ -136,3 +136,13 @@ volatile_layer() { # otherwise every file that is copied up does
 	assert_stdout $'.git\nfile'
 	[ ! -e "$PROJECT/planted" ]
 }
+
+@test "half of an empty layer, left by who was killed, does not keep others from being kept" {
+	SPARE="$XDG_STATE_HOME/airlock/empty-layers/0"
+	mkdir -p "$SPARE/used-upper/overlay1"
+	run_airlock run -c true
+	[ -d "$SPARE/used-upper/overlay1" ] && [ -d "$SPARE/used-work/work1" ]
+	rm -r "$SPARE/used-upper"
+	run_airlock run -c true
+	[ -d "$SPARE/used-upper/overlay1" ] && [ -d "$SPARE/used-work/work1" ]
+}
