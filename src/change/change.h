@@ -141,6 +141,8 @@ void change_set_text_of(const struct change_set *set, const bool *selected, stru
 
 /* Our own line format with escaped bytes; atomic replacement. AIRLOCK_ERR_CORRUPT for a damaged file. */
 int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err);
+/* The first time, into a file that may have been made in advance (fs_prepare_file), which is taken; -1: it was not. */
+int change_set_save_first(const struct change_set *set, const char *file, int prepared, struct airlock_error *err);
 int change_set_load(const char *file, struct change_set **ret, struct airlock_error *err);
 
 /* ── Finding out: scan.c, renames.c ── */

@@ -123,8 +123,9 @@ static void add_applied(struct buf *b, const struct change_set *set)
 	}
 }
 
-int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err)
+int change_set_save_first(const struct change_set *set, const char *file, int prepared, struct airlock_error *err)
 {
+	_cleanup_close_ int unused = prepared;
 	_cleanup_buf_ struct buf b = BUF_INIT;
 	char sum[65];
 	add_head(&b, set);
@@ -136,9 +137,14 @@ int change_set_save(const struct change_set *set, const char *file, struct airlo
 	if (b.failed)
 		return base_oom(err);
 	/* That nothing changed is not worth a wait for the disk. */
-	if (set->n == 0 && fs_create_private_file(file, b.data, b.len, NULL) == 0)
+	if (set->n == 0 && fs_create_prepared_file(TAKE_FD(unused), file, b.data, b.len, NULL) == 0)
 		return 0;
 	return fs_write_private_file(file, b.data, b.len, err);
+}
+
+int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err)
+{
+	return change_set_save_first(set, file, -1, err);
 }
 
 /* ── Reading ── */

@@ -53,19 +53,28 @@ int ahead_open_mount_table(void)
 
 /* ── What the child is given ── */
 
+/* A compiler would call memset for it, which libc finds out how to do when it begins. */
+static void clear(void *p, size_t n)
+{
+	for (volatile char *c = p; n > 0; n--)
+		*c++ = 0;
+}
+
 static int plan_fd(bool is_privileged)
 {
 	struct {
 		struct child_plan head;
 		struct child_mount mounts[AHEAD_MOUNTS];
 		char texts[AHEAD_MOUNTS][2][8];
-	} plan = {.head = {.magic = CHILD_JOB_MAGIC,
-			   .size = sizeof plan,
-			   .flags = (is_privileged ? CHILD_PLAN_USER_LAST : 0) | CHILD_PLAN_LOOPBACK |
-				    CHILD_PLAN_NO_NESTED | CHILD_PLAN_AHEAD,
-			   .uid = (uint32_t)raw_call0(__NR_geteuid),
-			   .gid = (uint32_t)raw_call0(__NR_getegid),
-			   .n_mounts = AHEAD_MOUNTS}};
+	} plan;
+	clear(&plan, sizeof plan);
+	plan.head.magic = CHILD_JOB_MAGIC;
+	plan.head.size = sizeof plan;
+	plan.head.flags = (is_privileged ? CHILD_PLAN_USER_LAST : 0) | CHILD_PLAN_LOOPBACK | CHILD_PLAN_NO_NESTED |
+			  CHILD_PLAN_AHEAD;
+	plan.head.uid = (uint32_t)raw_call0(__NR_geteuid);
+	plan.head.gid = (uint32_t)raw_call0(__NR_getegid);
+	plan.head.n_mounts = AHEAD_MOUNTS;
 	plan.head.mounts = (uint32_t)((char *)plan.mounts - (char *)&plan);
 	for (unsigned i = 0; i < AHEAD_MOUNTS; i++) {
 		struct child_mount *m = &plan.mounts[i];
@@ -165,8 +174,9 @@ static long start_starter(struct ahead *a)
  * nothing is won. Its own mask is put back at once: where it is, it stays. */
 static void move_elsewhere(long pid)
 {
-	unsigned long allowed[MAX_CPUS / WORD_BITS] = {0}, others[MAX_CPUS / WORD_BITS];
+	unsigned long allowed[MAX_CPUS / WORD_BITS], others[MAX_CPUS / WORD_BITS];
 	unsigned cpu = 0;
+	clear(allowed, sizeof allowed);
 	long len = raw_call3(__NR_sched_getaffinity, 0, sizeof allowed, allowed);
 	if (len <= 0 || raw_call3(__NR_getcpu, &cpu, 0, 0) < 0 || cpu >= MAX_CPUS)
 		return;

@@ -195,6 +195,23 @@ int fs_create_private_file(const char *path, const void *data, size_t len, struc
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "write", path) : 0;
 }
 
+int fs_prepare_file(const char *dir)
+{
+	_cleanup_close_ int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	return fd >= 0 && fchmod(fd, 0600) == 0 ? TAKE_FD(fd) : -1;
+}
+
+int fs_create_prepared_file(int prepared, const char *path, const void *data, size_t len, struct airlock_error *err)
+{
+	_cleanup_close_ int fd = prepared;
+	char name[32];
+	(void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	if (fd >= 0 && fs_write_all(fd, data, len) == 0 &&
+	    linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	return fs_create_private_file(path, data, len, err);
+}
+
 /* Where the umask is 002, a user's files are writable for the group of that user alone, which by convention has the
  * same number: not somebody else. */
 static bool others_may_write(const struct stat *st)

@@ -21,6 +21,10 @@ int fs_write_private_file(const char *path, const void *data, size_t len, struct
 
 /* A new file, mode 0600, in a directory that is there; not waiting for the disk: for what may be lost in a power cut. */
 int fs_create_private_file(const char *path, const void *data, size_t len, struct airlock_error *err);
+/* The same in two steps: a file without a name, made when there is time, and its content and name. -1: it cannot be made in
+ * advance, which the second step, that takes it, makes up for. */
+int fs_prepare_file(const char *dir);
+int fs_create_prepared_file(int prepared, const char *path, const void *data, size_t len, struct airlock_error *err);
 
 /* Refuses (AIRLOCK_ERR_INVALID) a directory or file of ours that somebody else owns or may write. */
 int fs_check_private(const char *path, struct airlock_error *err);

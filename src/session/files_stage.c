@@ -223,7 +223,7 @@ static int carry_out(struct airlock_run *run, struct staging *s, const struct fi
 		rc = put_into_layer(s, run->layers.layers[s->at.mount->root].upper, err);
 	if (rc < 0)
 		return rc;
-	layers_end(&run->layers, run->job, run->dir, &ended);
+	layers_end(&run->layers, run->job, run->dir, &ended, -1);
 	layers_tidy(&run->layers, run->job, run->dir);
 	history_files(run);
 	if (run->layers.error.code) {

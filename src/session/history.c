@@ -216,7 +216,7 @@ void history_begin(struct airlock_run *run)
 }
 
 /* In the run's directory, so that it can be shown when the database is gone. */
-static int write_file(const struct airlock_run *run, const char *detail, struct airlock_error *err)
+static int write_file(struct airlock_run *run, const char *detail, struct airlock_error *err)
 {
 	_cleanup_free_ char *file = path_join(run->dir, HISTORY_FILE);
 	_cleanup_buf_ struct buf text = BUF_INIT;
@@ -225,7 +225,7 @@ static int write_file(const struct airlock_run *run, const char *detail, struct 
 	buf_adds(&text, "}\n");
 	if (!file || text.failed)
 		return base_oom(err);
-	return fs_create_private_file(file, text.data, text.len, err);
+	return fs_create_prepared_file(TAKE_FD(run->detail_fd), file, text.data, text.len, err);
 }
 
 static void note(struct strs *notes, const struct airlock_error *why)

@@ -334,8 +334,9 @@ static void remove_leftovers(const char *state_dir, const char *run_dir, bool ch
 }
 
 /* A run that wrote straight to the project is a run all the same, and found as one. */
-static void record_direct(const struct airlock_job *job, const char *run_dir)
+static void record_direct(const struct airlock_job *job, const char *run_dir, int prepared)
 {
+	_cleanup_close_ int unused = prepared;
 	_cleanup_changes_ struct change_set *set = change_set_new(path_basename(run_dir));
 	_cleanup_free_ char *record = path_join(run_dir, "changes"), *upper = path_join(run_dir, "upper");
 	int rc = set && record && upper ? 0 : -ENOMEM;
@@ -344,7 +345,7 @@ static void record_direct(const struct airlock_job *job, const char *run_dir)
 	if (rc < 0)
 		return;
 	set->direct = true;
-	(void)change_set_save(set, record, NULL);
+	(void)change_set_save_first(set, record, TAKE_FD(unused), NULL);
 }
 
 /* An apply writes the record before it begins, so that it can be recovered: then what is held can be found. Without memory,
@@ -382,11 +383,12 @@ static void give_up_held(struct session_layers *c, const char *run_dir, const st
 		  c->notes.failed ? "/upper until `airlock gc`" : "");
 }
 
-static bool save_record(struct session_layers *c, const struct airlock_job *job, const char *run_dir)
+static bool save_record(struct session_layers *c, const struct airlock_job *job, const char *run_dir, int prepared)
 {
+	_cleanup_close_ int unused = prepared;
 	struct airlock_error why = {0};
 	_cleanup_free_ char *record = path_join(run_dir, "changes");
-	int rc = record ? change_set_save(c->set, record, &why) : base_oom(&why);
+	int rc = record ? change_set_save_first(c->set, record, TAKE_FD(unused), &why) : base_oom(&why);
 	if (rc < 0 && (why.errnum == ENOSPC || why.errnum == EDQUOT) && spare_spend(job->host.state_dir)) {
 		base_error_clear(&why);
 		rc = change_set_save(c->set, record, &why);
@@ -399,16 +401,17 @@ static bool save_record(struct session_layers *c, const struct airlock_job *job,
 }
 
 void layers_end(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
-		const struct supervise_result *result)
+		const struct supervise_result *result, int prepared)
 {
+	_cleanup_close_ int unused = prepared;
 	if (!c->enabled) {
-		record_direct(job, run_dir);
+		record_direct(job, run_dir, TAKE_FD(unused));
 		return;
 	}
 	allow_for_clock(c);
 	c->recorded = decide(c, job, run_dir, result) > 0;
 	if (!c->unsettled && !c->recorded)
-		c->recorded = c->set && save_record(c, job, run_dir);
+		c->recorded = c->set && save_record(c, job, run_dir, TAKE_FD(unused));
 }
 
 void layers_tidy(struct session_layers *c, const struct airlock_job *job, const char *run_dir)

@@ -38,9 +38,10 @@ bool layers_fit(const struct airlock_job *job);
 int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
 		 struct airlock_error *err);
 
-/* Everybody who could write is dead: scan, judge, apply as the mode says. Failures go to c->error. */
+/* Everybody who could write is dead: scan, judge, apply as the mode says. Failures go to c->error. prepared: for the record, from
+ * fs_prepare_file, or -1; taken. */
 void layers_end(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
-		const struct supervise_result *result);
+		const struct supervise_result *result, int prepared);
 /* No layer is mounted any more: removes what is of no use. */
 void layers_tidy(struct session_layers *c, const struct airlock_job *job, const char *run_dir);
 void layers_done(struct session_layers *c);

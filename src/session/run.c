@@ -104,9 +104,18 @@ struct airlock_run *run_new(struct airlock_job *job)
 		return NULL;
 	(void)__atomic_fetch_add(&job->runs, 1, __ATOMIC_RELAXED);
 	run->job = job;
-	run->lock_fd = -EBADF;
+	run->lock_fd = run->changes_fd = run->detail_fd = -EBADF;
 	run->started_ns = store_now();
 	return run;
+}
+
+/* There is nothing to do now but to wait. */
+static void do_ahead(struct airlock_run *run)
+{
+	run->changes_fd = fs_prepare_file(run->dir);
+	run->detail_fd = fs_prepare_file(run->dir);
+	if (run->layers.enabled)
+		empty_layers_clean(run->job->host.state_dir, run->dir);
 }
 
 int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, struct airlock_run **ret,
@@ -135,8 +144,7 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		return rc;
 	}
 	history_begin(run);
-	if (run->layers.enabled) /* there is nothing to do now but to wait */
-		empty_layers_clean(job->host.state_dir, run->dir);
+	do_ahead(run);
 	*ret = run;
 	return 0;
 }
@@ -179,7 +187,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		return 0;
 	if (supervise_dispatch(run->supervise, timeout_ms) > 0)
 		return 1;
-	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise));
+	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise), TAKE_FD(run->changes_fd));
 	note_signal(run);
 	note_lost_output(run);
 	if (run->job->backend == &backend_passthrough)
@@ -228,6 +236,8 @@ void airlock_run_free(struct airlock_run *run)
 	if (run->dir)
 		(void)rmdir(run->dir); /* only goes when nothing was kept in it */
 	base_closep(&run->lock_fd);
+	base_closep(&run->changes_fd);
+	base_closep(&run->detail_fd);
 	denials_release(run);
 	free(run->changes_text);
 	free(run->dir);

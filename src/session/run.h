@@ -18,8 +18,9 @@ struct airlock_run {
 	int passed_on;			  /* the last signal of the caller */
 	char id[48];
 	char *dir;
-	int lock_fd;	    /* of dir, locked while the run is alive: what gc must leave alone */
-	int64_t started_ns; /* by the clock of the calendar */
+	int changes_fd, detail_fd; /* for its two files, made while there is nothing to do (fs_prepare_file) */
+	int lock_fd;		   /* of dir, locked while the run is alive: what gc must leave alone */
+	int64_t started_ns;	   /* by the clock of the calendar */
 	bool recorded;
 	struct denial_scene scene; /* for the supervisor, and for what it saw */
 	struct denials denials;

@@ -258,6 +258,28 @@ static void a_private_file_is_replaced_whole(void **state)
 	assert_string_equal(buf_str(&b), "x");
 }
 
+static void a_file_prepared_has_no_name_until_it_is_made(void **state)
+{
+	_cleanup_buf_ struct buf b = BUF_INIT;
+	mode_t old = umask(0777);
+	int prepared = fs_prepare_file(in(state, "."));
+	(void)umask(old);
+	assert_int_equal(count_entries(state), 0);
+	assert_int_equal(fs_create_prepared_file(prepared, in(state, "f"), "one\0two", 7, NULL), 0);
+	assert_int_equal(mode_of(in(state, "f")), 0600);
+	assert_int_equal(fs_read_file(in(state, "f"), 100, &b, NULL), 0);
+	assert_memory_equal(b.data, "one\0two", 7);
+	/* What is there is not replaced, whether there was one or not. */
+	prepared = fs_prepare_file(in(state, "."));
+	assert_int_equal(fs_create_prepared_file(prepared, in(state, "f"), "x", 1, NULL), AIRLOCK_ERR_IO);
+	assert_int_equal(fs_create_prepared_file(-1, in(state, "f"), "x", 1, NULL), AIRLOCK_ERR_IO);
+	assert_int_equal(fs_create_prepared_file(-1, in(state, "g"), "x", 1, NULL), 0);
+	assert_int_equal(fs_prepare_file(in(state, "nowhere")), -1);
+	assert_int_equal(fs_read_file(in(state, "f"), 100, &b, NULL), 0);
+	assert_int_equal(b.len, 7);
+	assert_int_equal(count_entries(state), 2);
+}
+
 static void a_symlink_is_replaced_not_followed(void **state)
 {
 	_cleanup_buf_ struct buf b = BUF_INIT;
@@ -633,6 +655,7 @@ int main(void)
 		TEST(a_file_in_the_way_is_named),
 		TEST(a_refused_directory_is_named),
 		TEST(a_private_file_is_replaced_whole),
+		TEST(a_file_prepared_has_no_name_until_it_is_made),
 		TEST(a_symlink_is_replaced_not_followed),
 		TEST(a_failed_write_leaves_no_temporary),
 		TEST(every_failing_call_leaves_the_old_file),
