@@ -72,7 +72,8 @@ ERRORS = {name: codes for names, codes in {
     "write pwrite64 writev sendmsg sendto pwritev": "ENOSPC EIO EINTR EAGAIN",
     "newfstatat statx fstat lstat stat readlink readlinkat access faccessat faccessat2 getcwd": "EIO ENOMEM",
     "getdents64 listxattr llistxattr flistxattr getxattr lgetxattr fgetxattr statfs fstatfs": "EIO ENOMEM",
-    "poll ppoll epoll_wait epoll_pwait wait4 waitid flock": "EINTR ENOMEM",
+    "poll ppoll epoll_wait epoll_pwait flock": "EINTR ENOMEM",
+    "wait4 waitid": "EINTR",
     "clone clone3 fork vfork": "EAGAIN ENOMEM ENOSPC",
     "mmap mprotect": "ENOMEM",
     "close": "EINTR EIO",
@@ -87,7 +88,7 @@ ERRORS = {name: codes for names, codes in {
 OTHER_ERRORS = "EIO ENOMEM EINTR"
 CREATES = {"openat": "ENOSPC EACCES", "openat2": "ENOSPC EACCES"}  # when the flags say so
 SHORTENED = ("read", "pread64", "write", "pwrite64")
-FIRST_PROCESS = "memfd:airlock-i"
+FIRST_PROCESS = ("memfd:airlock-i", "5")  # the second in bubblewrap's hands
 KILLED_BEFORE = set(MAKES.split()) | {"write", "pwrite64", "clone", "execve", "execveat", "close", "openat", "flock", "mount",
                                       "move_mount", "sendmsg", "sendto", "exit_group"}
 
@@ -127,14 +128,15 @@ def faults_of(call, kinds):
         codes = ["EMFILE"]
     if call.name == "fcntl" and call.second == fcntl.F_SETLK:
         codes = []  # most give a lock back, which cannot fail
-    is_signal = call.program == "bwrap" and call.name == "write" and call.third == 8  # of an eventfd: that has room
+    # Bubblewrap's words to its own processes: an eventfd has room, and it does not wait where it is told of an end.
+    is_signal = call.program == "bwrap" and (call.name == "wait4" or (call.name == "write" and call.third == 8))
     if is_signal:
         codes = []
     if "errors" in kinds:
         yield from codes
     if "kill" in kinds and (call.name in KILLED_BEFORE):
         yield "kill"
-    if "short" in kinds and call.name in SHORTENED and call.third > 1 and call.program != FIRST_PROCESS and not is_signal:
+    if "short" in kinds and call.name in SHORTENED and call.third > 1 and call.program not in FIRST_PROCESS and not is_signal:
         yield "short"  # the first process writes messages and settings of the kernel: whole or not at all
 
 
