@@ -4,6 +4,7 @@
 #include "child/raw_calls.h"
 
 #include <linux/capability.h>
+#include <linux/errno.h>
 #include <linux/filter.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
@@ -11,9 +12,14 @@
 /* Where a user namespace was made this has been done there. Root's uid remains: it owns files. */
 static long drop_capabilities(void)
 {
-	for (int cap = 0; raw_call5(__NR_prctl, PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		(void)raw_call5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0); /* refused to all but root, who needs it */
-	(void)raw_call5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	long rc = 0;
+	for (int cap = 0; rc == 0; cap++)
+		rc = raw_call5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (rc != -EINVAL && rc != -EPERM) /* there are no more; refused to all but root, who needs it */
+		return rc;
+	rc = raw_call5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (rc < 0)
+		return rc;
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}, {0, 0, 0}};
 	return raw_call2(__NR_capset, &head, none);

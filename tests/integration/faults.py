@@ -23,6 +23,7 @@ SAMPLES = (
     ("run", ("errors",), 3, r"^airlock sendto$"),  # the word to start: without it both sides waited
     ("auto", ("errors", "kill"), 5, r"^airlock (socketpair|memfd_create|clone|setsockopt)$"),  # before libc
     ("landlock", ("errors", "kill"), 5),
+    ("landlock", ("errors",), 2, r"^airlock-init prctl$"),  # what it may have is taken from it, or it does not start
 )
 
 
