@@ -21,7 +21,7 @@ struct ahead {
 	int result;
 	int control_fd; /* to the child, SO_PASSCRED */
 	int mounts_fd;	/* the mount table: says an error condition once a mount came or went since */
-	bool is_early;	/* not allocated */
+	bool is_early;	/* not allocated, and in use */
 	const char *argv[3];
 	_Alignas(16) char stack[LAUNCH_STACK_BYTES];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Begun before libc: a third of the time until a program's main is libc's own beginning, and the kernel can make namespaces
- * meanwhile. The only thing of this library that is there without anybody having asked for it, and it is there once. */
+/* Begun before libc, whose own beginning is most of the time from exec to main, half a millisecond in some virtual machines; the
+ * kernel can make namespaces meanwhile. The only thing of this library that is there without anybody having asked for it, and it is there once. */
 #include <airlock/airlock.h>
 
 #include "child/ahead.h"
@@ -23,7 +23,7 @@ static bool has_standard_descriptors(void)
 
 void airlock_warm_begin_early(void)
 {
-	if (begun_by == 0 && has_standard_descriptors() && ahead_begin(&early) == 0) {
+	if (begun_by == 0 && !early.is_early && has_standard_descriptors() && ahead_begin(&early) == 0) {
 		early.is_early = true;
 		begun_by = raw_call0(__NR_getpid);
 	}

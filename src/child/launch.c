@@ -113,6 +113,8 @@ int ahead_end(struct ahead *a, pid_t *ret_pid)
 
 void ahead_free(struct ahead *a)
 {
-	if (a && !a->is_early)
+	if (a && a->is_early)
+		a->is_early = false; /* there may be another */
+	else
 		free(a);
 }

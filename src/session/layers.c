@@ -376,9 +376,8 @@ static void give_up_held(struct session_layers *c, const char *run_dir, const st
 		  why->message, run_dir);
 	c->error.hint[0] = '\0';
 	base_hint(&c->error,
-		  "the changes could not be recorded: the project is without them, and they cannot be applied; when "
-		  "that is "
-		  "mended, run the command again%s%s%s",
+		  "the changes could not be recorded: the project is without them, and they cannot be applied; "
+		  "when that is mended, run the command again%s%s%s",
 		  c->notes.failed ? "; what it wrote is in " : "", c->notes.failed ? run_dir : "",
 		  c->notes.failed ? "/upper until `airlock gc`" : "");
 }

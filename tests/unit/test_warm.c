@@ -269,7 +269,11 @@ static void what_was_begun_early_is_taken_once(void **state)
 		size_t before = open_descriptors();
 		airlock_warm_begin_early(); /* of which there is one at a time */
 		assert_int_equal(open_descriptors(), before);
-		o = run_begun(w, "echo $$; exit 4", NULL, NULL);
+		struct airlock_error err = {0};
+		assert_int_equal(airlock_warm_begin(w, &err), 0);
+		airlock_warm_begin_early(); /* nor is what is at work begun anew */
+		assert_int_equal(open_descriptors(), before);
+		o = run(w, "echo $$; exit 4", NULL, NULL);
 		assert_int_equal(o.exit_code, 4);
 		assert_memory_equal(o.out, "2\nExit code: 4\n", sizeof "2\nExit code: 4\n" - 1);
 	}
