@@ -111,6 +111,21 @@ run_python() {
 	run_airlock run "$@" -- python3 -I -S -c "$PYTHON_PRELUDE$program"
 }
 
+# run_outside: the same program on the host, without airlock: the control of a refusal that an ordinary user would not meet
+run_outside() {
+	local program
+	program=$(cat)
+	run_program python3 -I -S -c "$PYTHON_PRELUDE$program" </dev/null
+}
+
+# assert_inside OPTION...: a command with these options runs confined: a filter of system calls, no capabilities to gain. For
+# tests of what the kernel refuses to every ordinary user, where nothing else tells a sandbox from none.
+assert_inside() {
+	run_airlock run "$@" -- grep -E '^(Seccomp|NoNewPrivs|CapBnd):' /proc/self/status
+	assert_status 0
+	assert_stdout $'CapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2'
+}
+
 PYTHON_PRELUDE='
 import ctypes, errno, os, socket, stat, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -222,10 +237,10 @@ new_marker() {
 	MARKER=airlock-marker-$BATS_ROOT_PID-$BATS_TEST_NUMBER-$RANDOM
 }
 
-# eventually COMMAND...: until it succeeds; fails after ten seconds
+# eventually COMMAND...: until it succeeds; fails after ten seconds, or EVENTUALLY_SECONDS
 eventually() {
 	local i
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 20 * ${EVENTUALLY_SECONDS:-10}; i++)); do
 		if "$@"; then return; fi
 		sleep 0.05
 	done
