@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "fs/fs.h"
+#include "project/unclaimed.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -52,10 +53,18 @@ static bool has_entry(const char *dir, const char *name)
 	return path && lstat(path, &st) == 0;
 }
 
-/* Also a directory that contains the home directory: it would be taken along. */
+/* /, $HOME and what contains it: the search upward ends there, whatever is in it. */
 static bool is_too_wide(const char *dir, const char *home)
 {
 	return strcmp(dir, "/") == 0 || (home && path_is_beneath(home, dir));
+}
+
+/* What a person made a project with `airlock project add` is one wherever it lies. */
+static bool is_marked(const char *dir, const char *home, const char *state_dir)
+{
+	if (state_dir && project_is_known(state_dir, dir))
+		return true;
+	return project_may_adopt(dir, home) && (has_entry(dir, ".git") || has_entry(dir, ".airlock.toml"));
 }
 
 /* cwd when nothing marks a directory below $HOME and /. */
@@ -63,8 +72,7 @@ static char *nearest_marked(const char *cwd, const char *home, const char *state
 {
 	_cleanup_free_ char *dir = strdup(cwd);
 	while (dir && !is_too_wide(dir, home)) {
-		if (has_entry(dir, ".git") || has_entry(dir, ".airlock.toml") ||
-		    (state_dir && project_is_known(state_dir, dir)))
+		if (is_marked(dir, home, state_dir))
 			return TAKE_PTR(dir);
 		char *parent = path_dirname(dir);
 		free(dir);
@@ -87,12 +95,11 @@ static int resolve_home(const char *home, char **ret, struct airlock_error *err)
 	return *ret ? 0 : base_oom(err);
 }
 
-static int refuse_too_wide(struct airlock_error *err, const char *dir, const char *home)
+static int refuse_unclaimed(const char *dir, const char *home, struct airlock_error *err)
 {
-	const char *what = strcmp(dir, "/") == 0 ? "the whole file system" : "the home directory";
 	(void)base_error(err, AIRLOCK_ERR_INVALID, "project", dir,
-			 "%s is %s%s: not taken as the project unless it is named", dir,
-			 home && strcmp(dir, home) != 0 && strcmp(dir, "/") != 0 ? "above " : "", what);
+			 "%s is %s: not taken as the project unless it is named", dir,
+			 project_unclaimed_words(project_unclaimed(dir, home)));
 	(void)base_hint(err, "name it: airlock run -p . …");
 	return AIRLOCK_ERR_INVALID;
 }
@@ -115,11 +122,12 @@ int project_detect_known(const char *wanted, const char *cwd, const char *home, 
 		rc = resolve_home(home, &real_home, err);
 	if (rc < 0)
 		return rc;
-	if (is_too_wide(here, real_home))
-		return refuse_too_wide(err, here, real_home);
-	char *dir = nearest_marked(here, real_home, state_dir);
+	_cleanup_free_ char *dir = nearest_marked(here, real_home, state_dir);
 	if (!dir)
 		return base_oom(err);
-	*ret_dir = dir;
+	bool added = !is_too_wide(dir, real_home) && state_dir && project_is_known(state_dir, dir);
+	if (!added && !project_may_adopt(dir, real_home))
+		return refuse_unclaimed(dir, real_home, err);
+	*ret_dir = TAKE_PTR(dir);
 	return 0;
 }

@@ -40,8 +40,8 @@ struct project_query {
 };
 
 /* The project directory: `wanted` when not NULL (any directory, also / and $HOME), else the nearest directory from cwd
- * upward with .git or .airlock.toml, else cwd. Unless wanted, /, $HOME and what contains it are never taken: a marker
- * there does not count, and cwd being one is AIRLOCK_ERR_INVALID with a hint that names -p. Missing (also cwd, when it is
+ * upward with .git or .airlock.toml, else cwd. Unless wanted, directories that are nobody's project (unclaimed.h) are never
+ * taken: a marker there does not count, and cwd being one is AIRLOCK_ERR_INVALID with a hint that names -p. Missing (also cwd, when it is
  * needed and NULL): AIRLOCK_ERR_NOT_FOUND; not a directory or empty: AIRLOCK_ERR_INVALID. home may be a symlink or NULL.
  * Real path, owned by the caller. */
 int project_detect(const char *wanted, const char *cwd, const char *home, char **ret_dir, struct airlock_error *err);

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "project/project.h"
+#include "project/unclaimed.h"
 #include "session/history.h"
 #include "session/records.h"
 
@@ -74,6 +75,32 @@ int project_view_need(const struct project_view *v, struct airlock_error *err)
 		return 0;
 	base_error(err, AIRLOCK_ERR_NOT_FOUND, "project", v->dir, "%s is not a project with records", v->dir);
 	return base_hint(err, "airlock project add makes it one");
+}
+
+/* ── Directories that are nobody's project ── */
+
+int airlock_project_unclaimed(const struct airlock_settings *s, const char *dir, enum airlock_unclaimed *ret,
+			      struct airlock_error *err)
+{
+	struct host host;
+	_cleanup_free_ char *real = NULL, *home = NULL;
+	int rc = host_init(s, &host, err);
+	if (rc < 0)
+		return rc;
+	rc = project_detect(dir, host.cwd, host.home, &real, err); /* named: any directory that is there */
+	home = realpath(host.home, NULL);
+	if (rc == 0) {
+		enum airlock_unclaimed why = project_unclaimed(real, home ? home : host.home);
+		bool added = why > AIRLOCK_UNCLAIMED_ABOVE_HOME && project_is_known(host.state_dir, real);
+		*ret = added ? AIRLOCK_CLAIMABLE : why;
+	}
+	host_done(&host);
+	return rc;
+}
+
+const char *airlock_unclaimed_words(enum airlock_unclaimed reason)
+{
+	return project_unclaimed_words(reason);
 }
 
 /* ── add, scan ── */

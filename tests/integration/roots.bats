@@ -254,6 +254,35 @@ nearest() {
 	rm -rf "$HOME/.git"
 }
 
+@test "dot-directories of the home, agents' settings and /tmp are taken only when they are named or were added" {
+	each_backend unclaimed
+}
+unclaimed() {
+	local dir
+	for dir in "$HOME/.config/autostart" "$HOME/.local/bin" "$HOME/lone/.codex" /tmp; do
+		mkdir -p "$dir"
+		[ "$dir" = /tmp ] || mkdir -p "$dir/.git"
+		cd "$dir" || return
+		run_airlock run --json -- true
+		assert_status 125
+		assert_json invalid error code
+		assert_json "$dir" error subject
+		assert_json 'name it: airlock run -p . …' error hint
+	done
+	mkdir -p "$PROJECT/.claude/sub/.git"
+	cd "$PROJECT/.claude/sub" || return
+	roots "[\"$PROJECT\"]"
+	cd "$HOME/.local/bin" || return
+	run_airlock run -p . -- true
+	assert_status 0
+	run_airlock project add .
+	assert_status 0
+	roots "[\"$HOME/.local/bin\"]"
+	run_airlock project remove .
+	assert_status 0
+	cd "$PROJECT" || return
+}
+
 # ---- somebody else's directories
 
 @test "a project in a directory that belongs to somebody else and may be written: changes are applied and undone" {
