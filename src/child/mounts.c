@@ -2,6 +2,7 @@
 #include "child/mounts.h"
 
 #include "child/raw_calls.h"
+#include "sys/raw_overlay.h"
 
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -153,45 +154,24 @@ int mounts_tmpfs(int64_t size, unsigned mode)
 
 /* ── Overlays ── */
 
-/* "/proc/self/fd/N" */
-static void name_fd(char out[32], int fd)
-{
-	static const char prefix[] = "/proc/self/fd/";
-	size_t n = sizeof prefix - 1;
-	for (size_t i = 0; i < n; i++)
-		out[i] = prefix[i];
-	n += put_number(out + n, (uint32_t)fd, 10);
-	out[n] = '\0';
-}
-
-static void set_directory(int fs, const char *key, const char *older_key, int fd)
-{
-	char name[32];
-	name_fd(name, fd);
-	long rc = mounts_set_string(fs, key, name);
-	if (rc == -EINVAL && older_key) /* kernels before "lowerdir+" */
-		rc = mounts_set_string(fs, older_key, name);
-	mounts_check(CHILD_OP_OPTION, rc);
-}
-
 int mounts_overlay(int lower_fd, const char *upper, const char *work)
 {
-	int upper_fd = mounts_open_directory(CHILD_OP_OPEN_UPPER, upper);
-	int work_fd = mounts_open_directory(CHILD_OP_OPEN_WORK, work);
-	int fs = mounts_open_fs("overlay");
-	mounts_check(CHILD_OP_OPTION, mounts_set_string(fs, "source", "airlock"));
-	mounts_check(CHILD_OP_OPTION, raw_call5(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, "userxattr", 0, 0));
-	/* Otherwise each file that is copied up waits for the disk. Nothing relies on that: apply syncs what it takes, and a
-	 * layer is mounted a second time only when it is empty and the kernel's directory, with its mark of this, is gone.
-	 * Known since 5.10. */
-	(void)raw_call5(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, "volatile", 0, 0);
-	set_directory(fs, "lowerdir+", "lowerdir", lower_fd);
-	set_directory(fs, "upperdir", 0, upper_fd);
-	set_directory(fs, "workdir", 0, work_fd);
-	int mount = mounts_fs(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	(void)r_close(work_fd);
-	(void)r_close(upper_fd);
-	return mount;
+	static const enum child_op ops[] = {[RAW_OVERLAY_OPEN] = CHILD_OP_FSOPEN,
+					    [RAW_OVERLAY_OPTION] = CHILD_OP_OPTION,
+					    [RAW_OVERLAY_CREATE] = CHILD_OP_CREATE,
+					    [RAW_OVERLAY_MOUNT] = CHILD_OP_CREATE,
+					    [RAW_OVERLAY_WORKDIR] = CHILD_OP_OPTION};
+	struct raw_overlay o = {.lower = &lower_fd,
+				.n_lower = 1,
+				.upper = mounts_open_directory(CHILD_OP_OPEN_UPPER, upper),
+				.work = mounts_open_directory(CHILD_OP_OPEN_WORK, work),
+				.attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
+	enum raw_overlay_step step = RAW_OVERLAY_OPEN;
+	long mount = raw_overlay_mount(&o, &step);
+	mounts_check(ops[step], mount);
+	(void)r_close(o.work);
+	(void)r_close(o.upper);
+	return (int)mount;
 }
 
 long mounts_try_attach(int mount_fd, int place_fd)

@@ -105,13 +105,13 @@ static const char *fix_of_overlay(const struct exam *x, const struct sys_probe *
 
 static void add_overlay(struct exam *x)
 {
-	struct sys_overlay o;
+	struct sys_probe p;
 	char detail[384];
-	sys_probe_overlay(x->in->state_dir, &o);
-	(void)snprintf(detail, sizeof detail, "in a user namespace, upper directory on %s: %s",
-		       *x->state_fs.type ? x->state_fs.type : "the state directory", o.probe.detail);
-	add_row(x, "overlay", o.probe.works ? GRADE_OK : GRADE_DEGRADED, detail,
-		"what a command changes cannot be captured in a layer there", fix_of_overlay(x, &o.probe));
+	sys_probe_overlay(x->in->state_dir, &p);
+	(void)snprintf(detail, sizeof detail, "upper directory on %s: %s",
+		       *x->state_fs.type ? x->state_fs.type : "the state directory", p.detail);
+	add_row(x, "overlay", p.works ? GRADE_OK : GRADE_DEGRADED, detail,
+		"what a command changes cannot be captured in a layer there", fix_of_overlay(x, &p));
 }
 
 static void add_bwrap(struct exam *x)

@@ -37,13 +37,9 @@ void sys_probe_openat2(struct sys_probe *ret);
 void sys_probe_memfd_exec(struct sys_probe *ret); /* a memfd may be executed (vm.memfd_noexec) */
 
 /* ── Overlay ── */
-struct sys_overlay {
-	struct sys_probe probe;
-	bool lowerdir_append; /* lower directories one by one ("lowerdir+"), so that their paths need no escaping */
-};
-/* An overlay with userxattr inside a user namespace, its upper and work directory in a temporary directory made in dir
- * and removed again: mounts it, changes a lower file, removes one, looks at what lies in the upper directory. */
-void sys_probe_overlay(const char *dir, struct sys_overlay *ret);
+/* An overlay mounted as a run does it, its layers in a temporary directory made in dir and removed again: changes a lower file,
+ * removes one, removes a directory, looks at what lies in the upper directory. */
+void sys_probe_overlay(const char *dir, struct sys_probe *ret);
 
 /* ── Control groups ── */
 enum sys_cgroup_kind { SYS_CGROUP_NONE, SYS_CGROUP_V1, SYS_CGROUP_V2 };

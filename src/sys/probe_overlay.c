@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An overlay as a run would mount it: in its own user and mount namespace, with userxattr, through the new mount API.
+/* An overlay as a run would mount it: by the same function (raw_overlay.h), with the same privileges.
  *
- *   dir/.airlock-probe-XXXXXX/   made and removed by the parent
- *       lower/kept lower/gone    before
- *       upper/                   after: kept with more in it, gone as a whiteout
+ *   dir/.airlock-probe-XXXXXX/      made and removed by the parent
+ *       lower/kept gone old/file    before
+ *       upper/                      after: kept with more in it, gone and old as whiteouts
  *       work/
- * The child has that directory as its working directory and names everything relative to it: fsconfig takes strings of
- * at most 255 bytes, a state directory may have a longer name.
+ * To remove a directory of the lower layer, overlayfs marks a new one as opaque with an extended attribute. A file system that has
+ * none for users (tmpfs before Linux 6.6) lets the overlay be mounted and answers EIO only then, hence `old`.
  */
 #include "sys/probe.h"
 
 #include "sys/probe_child.h"
+#include "sys/raw_overlay.h"
 
 #include "base/macros.h"
 
@@ -22,71 +23,65 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* linux/mount.h and sys/mount.h disagree in some C libraries; the numbers are kernel interface. */
-#define FS_SET_FLAG 0
-#define FS_SET_STRING 1
-#define FS_CMD_CREATE 6
-#define FS_CLOEXEC 1
-
 struct overlay_arg {
+	bool new_user; /* as runs do when the caller has no privileges */
 	struct probe_id_maps maps;
 	char dir[PATH_MAX];
 };
 
-static long set_string(long fs, const char *key, const char *value)
+static long open_directory(const char *path)
 {
-	return raw_call5(__NR_fsconfig, fs, FS_SET_STRING, key, value, 0);
-}
-
-/* Sets the layers; r->value tells whether lowerdir+ was taken. */
-static int set_layers(long fs, struct probe_report *r)
-{
-	long rc = set_string(fs, "lowerdir+", "lower");
-	r->value = rc >= 0;
-	if (rc < 0 && (rc = set_string(fs, "lowerdir", "lower")) < 0)
-		return probe_stop(r, "fsconfig(lowerdir)", rc);
-	if ((rc = set_string(fs, "upperdir", "upper")) < 0)
-		return probe_stop(r, "fsconfig(upperdir)", rc);
-	if ((rc = set_string(fs, "workdir", "work")) < 0)
-		return probe_stop(r, "fsconfig(workdir)", rc);
-	rc = raw_call5(__NR_fsconfig, fs, FS_SET_FLAG, "userxattr", NULL, 0);
-	return rc < 0 ? probe_stop(r, "fsconfig(userxattr)", rc) : 0;
+	return raw_call4(__NR_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
 /* The mounted overlay's root as a descriptor (it never appears in the tree), or -1. */
 static long mount_overlay(struct probe_report *r)
 {
-	long fs = raw_call2(__NR_fsopen, "overlay", FS_CLOEXEC);
-	if (fs < 0)
-		return probe_stop(r, "fsopen(overlay)", fs);
-	if (set_layers(fs, r) < 0)
-		return -1;
-	long rc = raw_call5(__NR_fsconfig, fs, FS_CMD_CREATE, NULL, NULL, 0);
+	static const char *const steps[] = {[RAW_OVERLAY_OPEN] = "fsopen(overlay)",
+					    [RAW_OVERLAY_OPTION] = "fsconfig(overlay)",
+					    [RAW_OVERLAY_CREATE] = "creating the overlay",
+					    [RAW_OVERLAY_MOUNT] = "fsmount(overlay)",
+					    [RAW_OVERLAY_WORKDIR] = "chdir(" RAW_OVERLAY_FDS ")"};
+	int lower = (int)open_directory("lower");
+	struct raw_overlay o = {.lower = &lower,
+				.n_lower = 1,
+				.upper = (int)open_directory("upper"),
+				.work = (int)open_directory("work")};
+	enum raw_overlay_step step = RAW_OVERLAY_OPEN;
+	if (lower < 0 || o.upper < 0 || o.work < 0)
+		return probe_stop(r, "opening the layers", lower < 0 ? lower : o.upper < 0 ? o.upper : o.work);
+	long root = raw_overlay_mount(&o, &step);
+	return root < 0 ? probe_stop(r, steps[step], root) : root;
+}
+
+/* What commands do to files that were there before. */
+static int change_files(long root, struct probe_report *r)
+{
+	long fd = raw_call4(__NR_openat, root, "kept", O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	if (fd < 0)
+		return probe_stop(r, "opening a lower file for writing", fd);
+	long rc = raw_call3(__NR_write, fd, "new", 3);
 	if (rc < 0)
-		return probe_stop(r, "creating the overlay", rc);
-	rc = raw_call3(__NR_fsmount, fs, FS_CLOEXEC, 0);
-	return rc < 0 ? probe_stop(r, "fsmount(overlay)", rc) : rc;
+		return probe_stop(r, "writing to a lower file", rc);
+	rc = raw_call3(__NR_unlinkat, root, "gone", 0);
+	if (rc < 0)
+		return probe_stop(r, "removing a lower file", rc);
+	rc = raw_call3(__NR_unlinkat, root, "old/file", 0);
+	if (rc == 0)
+		rc = raw_call3(__NR_unlinkat, root, "old", AT_REMOVEDIR);
+	return rc < 0 ? probe_stop(r, "removing a lower directory", rc) : 0;
 }
 
 static int try_overlay(const void *arg, struct probe_report *r)
 {
 	const struct overlay_arg *a = arg;
-	if (probe_write_id_maps(&a->maps, r) < 0)
+	if (a->new_user && probe_write_id_maps(&a->maps, r) < 0)
 		return -1;
 	long rc = raw_call1(__NR_chdir, a->dir);
 	if (rc < 0)
 		return probe_stop(r, "chdir", rc);
 	long root = mount_overlay(r);
-	if (root < 0)
-		return -1;
-	long fd = raw_call4(__NR_openat, root, "kept", O_WRONLY | O_APPEND | O_CLOEXEC, 0);
-	if (fd < 0)
-		return probe_stop(r, "opening a lower file for writing", fd);
-	rc = raw_call3(__NR_write, fd, "new", 3);
-	if (rc < 0)
-		return probe_stop(r, "writing to a lower file", rc);
-	rc = raw_call3(__NR_unlinkat, root, "gone", 0);
-	return rc < 0 ? probe_stop(r, "removing a lower file", rc) : 0;
+	return root < 0 ? -1 : change_files(root, r);
 }
 
 static int make_file(int dir, const char *name)
@@ -102,12 +97,15 @@ static int make_file(int dir, const char *name)
 /* The directory of the picture above. 0 or -errno; what was made so far is there to be removed in either case. */
 static int make_layers(int dir)
 {
-	static const char *const dirs[] = {"lower", "upper", "work"};
+	static const char *const dirs[] = {"lower", "lower/old", "upper", "work"};
+	static const char *const files[] = {"lower/kept", "lower/gone", "lower/old/file"};
 	for (size_t i = 0; i < AL_ARRAY_LEN(dirs); i++)
 		if (mkdirat(dir, dirs[i], 0700) < 0)
 			return -errno;
-	int rc = make_file(dir, "lower/kept");
-	return rc < 0 ? rc : make_file(dir, "lower/gone");
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < AL_ARRAY_LEN(files); i++)
+		rc = make_file(dir, files[i]);
+	return rc;
 }
 
 static void remove_children(int parent, const char *name, int depth);
@@ -136,6 +134,12 @@ static void remove_children(int parent, const char *name, int depth)
 	(void)closedir(d);
 }
 
+static bool is_whiteout(int dir, const char *path)
+{
+	struct stat st;
+	return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == 0;
+}
+
 /* What the run would read afterwards; the step that is wrong, or NULL. */
 static const char *look_at_upper(int dir)
 {
@@ -144,21 +148,21 @@ static const char *look_at_upper(int dir)
 		return "the changed file is not in the upper directory";
 	if (fstatat(dir, "lower/kept", &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_size != 3)
 		return "the lower file was changed";
-	if (fstatat(dir, "upper/gone", &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != 0)
+	if (!is_whiteout(dir, "upper/gone"))
 		return "the removed file left no whiteout";
-	return NULL;
+	return is_whiteout(dir, "upper/old") ? NULL : "the removed directory left no whiteout";
 }
 
 static void overlay_in(const char *path, int dir, struct probe_report *r)
 {
-	struct overlay_arg arg = {.maps = probe_id_maps()};
+	struct overlay_arg arg = {.new_user = !raw_may_mount(), .maps = probe_id_maps()};
 	int rc = make_layers(dir);
 	if (rc < 0) {
 		*r = (struct probe_report){.step = "making the layers", .errnum = -rc};
 		return;
 	}
 	(void)snprintf(arg.dir, sizeof arg.dir, "%s", path);
-	probe_try(CLONE_NEWUSER | CLONE_NEWNS, try_overlay, &arg, r);
+	probe_try(CLONE_NEWNS | (arg.new_user ? CLONE_NEWUSER : 0), try_overlay, &arg, r);
 	const char *wrong = r->step ? NULL : look_at_upper(dir);
 	if (wrong)
 		*r = (struct probe_report){.step = wrong, .errnum = EIO};
@@ -179,15 +183,14 @@ static void overlay_probe(const char *in, struct probe_report *r)
 		*r = (struct probe_report){.step = "opening the temporary directory", .errnum = errno};
 	} else {
 		overlay_in(path, dir, r);
-		remove_children(dir, ".", 3);
+		remove_children(dir, ".", 5); /* work/work/incompat/volatile is the deepest */
 	}
 	(void)rmdir(path);
 }
 
-void sys_probe_overlay(const char *dir, struct sys_overlay *ret)
+void sys_probe_overlay(const char *dir, struct sys_probe *ret)
 {
 	struct probe_report r = {0};
 	overlay_probe(dir, &r);
-	ret->lowerdir_append = !r.step && r.value;
-	probe_conclude(&ret->probe, &r, "mounted one, changed and removed a file through it");
+	probe_conclude(ret, &r, "mounted one, changed a file through it, removed a file and a directory");
 }
