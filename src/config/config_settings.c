@@ -194,6 +194,7 @@ static int set_clear_env(struct merge *m, const struct row *row, const struct co
 	if (rc < 0 || !clear || !is_last_of_its_key(m, s))
 		return rc;
 	m->c->policy.n_env_deny_after = 0;
+	m->c->policy.env_values_after = 0;
 	rc = forget_patterns(m, "allow", s->origin, err);
 	if (rc >= 0)
 		rc = forget_patterns(m, "deny", s->origin, err);

@@ -170,6 +170,8 @@ void plan_free(struct plan *p)
 	strs_done(&p->envp);
 	strs_done(&p->env_kept);
 	strs_done(&p->env_removed);
+	for (size_t i = 0; i < POLICY_ENV_N_VERDICTS; i++)
+		strs_done(&p->env_removed_for[i]);
 	strs_done(&p->notes);
 	strs_done(&p->left_out);
 	strs_done(&p->left_out_because);

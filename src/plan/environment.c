@@ -44,10 +44,12 @@ static void inherit(struct plan *p, const struct plan_inputs *in)
 		if ((*e)[len] != '=' || len == 0)
 			continue; /* not a variable; no program would find it */
 		char *name = strndup(*e, len);
-		if (name && policy_env_keeps(&filter, name))
+		enum policy_env_verdict verdict =
+			name ? policy_env_judge(&filter, name, *e + len + 1) : POLICY_ENV_NAME;
+		if (verdict == POLICY_ENV_KEPT)
 			strs_add(&p->envp, *e);
 		else
-			strs_add(&p->env_removed, name ? name : "");
+			strs_add(&p->env_removed_for[verdict], name ? name : "");
 		free(name);
 	}
 }
@@ -75,6 +77,19 @@ static void workspace_environment(struct strs *envp, const struct plan_inputs *i
 	envp->failed |= !venv;
 }
 
+/* What was removed and then given another value is not told as removed. */
+static void note_removed(struct plan *p, struct strs *names)
+{
+	for (size_t i = 0; i < names->n;) {
+		if (strs_has(&p->env_kept, names->v[i]))
+			strs_remove_at(names, i);
+		else
+			strs_add(&p->env_removed, names->v[i++]);
+	}
+	strs_sort(names);
+	p->env_removed.failed |= names->failed;
+}
+
 void environment_build(struct plan *p, const struct plan_inputs *in)
 {
 	inherit(p, in);
@@ -94,12 +109,8 @@ void environment_build(struct plan *p, const struct plan_inputs *in)
 		set(&p->envp, "PATH", 4, DEFAULT_PATH);
 	for (size_t i = 0; i < p->envp.n; i++)
 		strs_addn(&p->env_kept, p->envp.v[i], strcspn(p->envp.v[i], "="));
-	for (size_t i = 0; i < p->env_removed.n;) {
-		if (strs_has(&p->env_kept, p->env_removed.v[i]))
-			strs_remove_at(&p->env_removed, i);
-		else
-			i++;
-	}
 	strs_sort(&p->env_kept);
+	for (size_t i = 0; i < POLICY_ENV_N_VERDICTS; i++)
+		note_removed(p, &p->env_removed_for[i]);
 	strs_sort(&p->env_removed);
 }

@@ -115,7 +115,8 @@ struct plan {
 	struct plan_mount *mounts; /* in the order in which they are made */
 	size_t n_mounts, cap_mounts;
 	struct strs roots;
-	struct strs argv, envp, env_kept, env_removed; /* env_*: names, sorted */
+	struct strs argv, envp, env_kept, env_removed;	    /* env_*: names, sorted */
+	struct strs env_removed_for[POLICY_ENV_N_VERDICTS]; /* the same as env_removed, by reason */
 	char *cwd;
 	struct policy_limit timeout_ms, memory, pids, file_size;
 	unsigned namespaces;

@@ -101,6 +101,17 @@ static void print_limits(const struct plan *p, struct buf *out)
 	buf_addc(out, '\n');
 }
 
+/* Why variables were removed: for people, and as keys of the JSON. */
+static const struct {
+	const char *sentence, *key;
+} removed_words[POLICY_ENV_N_VERDICTS] = {
+	[POLICY_ENV_INSIDE] = {"  because it means something else inside", "inside"},
+	[POLICY_ENV_NAME] = {"  because of its name (--env NAME passes it)", "name"},
+	[POLICY_ENV_VALUE] = {"  because its value holds a password or key (--env NAME passes it)", "value"},
+	[POLICY_ENV_NOT_LISTED] = {"  because the profile passes a short list only (--env NAME passes it)",
+				   "not_listed"},
+};
+
 void plan_print_text(const struct plan *p, struct buf *out)
 {
 	buf_printf(out, "profile: %s\n", p->profile);
@@ -128,6 +139,9 @@ void plan_print_text(const struct plan *p, struct buf *out)
 	buf_printf(out, "unix sockets: %s\n", p->unix_sockets ? "allowed" : "only pairs");
 	print_names("environment kept", &p->env_kept, out);
 	print_names("environment removed", &p->env_removed, out);
+	for (size_t i = 0; i < AL_ARRAY_LEN(removed_words); i++)
+		if (removed_words[i].sentence && p->env_removed_for[i].n)
+			print_names(removed_words[i].sentence, &p->env_removed_for[i], out);
 	print_limits(p, out);
 	for (size_t i = 0; i < p->notes.n; i++) {
 		buf_adds(out, "note: ");
@@ -185,6 +199,11 @@ void plan_print_json(const struct plan *p, struct json *j)
 	json_open_object(j, "environment");
 	json_names(j, "kept", &p->env_kept);
 	json_names(j, "removed", &p->env_removed);
+	json_open_object(j, "removed_because");
+	for (size_t i = 0; i < AL_ARRAY_LEN(removed_words); i++)
+		if (removed_words[i].key)
+			json_names(j, removed_words[i].key, &p->env_removed_for[i]);
+	json_close(j);
 	json_close(j);
 	json_open_object(j, "limits");
 	json_limit(j, "timeout_ms", p->timeout_ms.value);

@@ -15,7 +15,7 @@ struct profile {
 	const char *name, *origin;
 	enum policy_network network;
 	enum policy_changes changes;
-	bool nested, unix_sockets, env_inherit;
+	bool nested, unix_sockets, env_inherit, env_hide_values;
 	const char *const *env_allow, *const *env_deny;
 	int64_t timeout_ms, memory, pids;
 	int (*add_paths)(struct policy *p, const char *home, const char *origin, struct airlock_error *err);
@@ -28,12 +28,12 @@ static int add_paths_permissive(struct policy *p, const char *home, const char *
 static const char *const nothing[] = {NULL};
 
 static const struct profile profiles[] = {
-	{"strict", "built-in: strict", POLICY_NETWORK_REFUSE, POLICY_CHANGES_HOLD, false, false, false,
+	{"strict", "built-in: strict", POLICY_NETWORK_REFUSE, POLICY_CHANGES_HOLD, false, false, false, true,
 	 policy_env_strict_allow, nothing, MINUTE_MS, GIB, 256, add_paths_strict},
-	{"moderate", "built-in: moderate", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, false, true, true, nothing,
+	{"moderate", "built-in: moderate", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, false, true, true, true, nothing,
 	 policy_env_moderate_deny, 10 * MINUTE_MS, TEXT_NONE, 4096, add_paths_moderate},
-	{"permissive", "built-in: permissive", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, true, true, true, nothing,
-	 nothing, TEXT_NONE, TEXT_NONE, TEXT_NONE, add_paths_permissive},
+	{"permissive", "built-in: permissive", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, true, true, true, false,
+	 nothing, nothing, TEXT_NONE, TEXT_NONE, TEXT_NONE, add_paths_permissive},
 };
 
 static const char *const names[] = {"strict", "moderate", "permissive", NULL};
@@ -245,6 +245,8 @@ static int add_env(struct policy *p, const struct profile *from, struct airlock_
 	for (const char *const *s = from->env_allow; rc >= 0 && *s; s++)
 		rc = policy_allow_env(p, *s, err);
 	p->env_inherit = from->env_inherit;
+	p->env_hide_values = from->env_hide_values;
+	p->env_values_after = p->env_allow.n; /* the profile's own list names no variable for its value */
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which variables of the caller reach the command. Names only: a value is never looked at. */
+/* Which variables of the caller reach the command: by name here, by value in env_values.c. */
 #include "policy/policy.h"
 #include "policy/tables.h"
 
@@ -21,6 +21,8 @@ const char *const policy_env_moderate_deny[] = {
 	"*TOKENS",
 	"*_TOKEN_*",
 	"*_KEY",
+	"*_KEYS",
+	"*_KEY_[0-9]*",
 	"*_KEY_ID",
 	"*_KEY_BASE64",
 	"*APIKEY*",
@@ -34,21 +36,46 @@ const char *const policy_env_moderate_deny[] = {
 	"*PASSPHRASE*",
 	"*_PASS",
 	"*_PWD",
+	"*_PW",
+	"SSHPASS",
+	"*_PIN",
+	"*MNEMONIC*",
+	"*SEED_PHRASE*",
 	"PGPASSFILE",
 	"*CREDENTIAL*",
 	"*_CREDS",
 	"*_PAT",
 	"*_AUTH",
 	"*_AUTH_*",
+	"*AUTHKEY*",
+	"*AUTHORIZATION*",
 	"*OAUTH*",
+	"JWT",
 	"*_JWT",
 	"*_JWT_*",
 	"*BEARER*",
 	"*_COOKIE",
 	"*_COOKIES",
 	"*_OTP",
+	"*_TOTP",
 	"*_PSK",
+	"*_PEM",
+	"*_PFX",
+	"*_P12",
+	"*_SAS",
+	"*SERVICE_ACCOUNT*",
 	"*WEBHOOK*",
+	"BW_SESSION",
+	"OP_SESSION_*",
+
+	/* headers and settings that programs pass on to a server, with the authorization among them */
+	"*_HEADERS",
+	"*EXTRAHEADER*",
+	/* all of them: git refuses to work with a count or a key whose value is missing */
+	"GIT_CONFIG_COUNT",
+	"GIT_CONFIG_KEY_*",
+	"GIT_CONFIG_VALUE_*",
+	"GIT_CONFIG_PARAMETERS",
 
 	/* addresses that carry a password */
 	"DATABASE_URL",
@@ -59,10 +86,14 @@ const char *const policy_env_moderate_deny[] = {
 	"MYSQL*_URL",
 	"REDIS*_URL",
 	"AMQP*_URL",
-	"MONGO*_UR[IL]",
+	"MONGO*_URL",
+	"*_URI",
+	"*BROKER_URL",
+	"DSN",
 	"*_DSN",
 	"*CONNECTION_STRING*",
-	"*_CONN_STR",
+	"*CONNECTIONSTRING*",
+	"*_CONN_STR*",
 
 	/* clouds and clusters, whole families */
 	"AWS_*",
@@ -235,20 +266,27 @@ void policy_env_done(struct policy_env *e)
 	base_freep(&e->letters);
 }
 
-bool policy_env_keeps(const struct policy_env *e, const char *name)
+enum policy_env_verdict policy_env_judge(const struct policy_env *e, const char *name, const char *value)
 {
-	enum named named = named_in_set(e->policy, name);
+	const struct policy *p = e->policy;
+	enum named named = named_in_set(p, name);
 	if (named != NOT_NAMED)
-		return named == PASSED;
-	if (matches_any(never, name) || is_denied(e, name))
-		return false;
-	return e->policy->env_inherit || is_allowed(e->policy, 0, name);
+		return named == PASSED ? POLICY_ENV_KEPT : POLICY_ENV_REPLACED;
+	if (matches_any(never, name))
+		return POLICY_ENV_INSIDE;
+	if (is_denied(e, name))
+		return POLICY_ENV_NAME;
+	if (!p->env_inherit && !is_allowed(p, 0, name))
+		return POLICY_ENV_NOT_LISTED;
+	if (p->env_hide_values && policy_env_value_is_secret(value) && !is_allowed(p, p->env_values_after, name))
+		return POLICY_ENV_VALUE;
+	return POLICY_ENV_KEPT;
 }
 
 bool policy_keeps_env(const struct policy *p, const char *name)
 {
 	_cleanup_(policy_env_done) struct policy_env e;
-	return policy_env_init(&e, p) == 0 && policy_env_keeps(&e, name);
+	return policy_env_init(&e, p) == 0 && policy_env_judge(&e, name, "") == POLICY_ENV_KEPT;
 }
 
 int policy_allow_env(struct policy *p, const char *pattern, struct airlock_error *err)

@@ -70,6 +70,10 @@ struct policy {
 	size_t *env_deny_after; /* for each of env_deny how many of env_allow came before it, and cannot save from it */
 	size_t n_env_deny_after;
 	struct strs env_set; /* NAME=VALUE, or NAME to pass the caller's */
+	/* Remove variables whose value is a secret (policy_env_value_is_secret), unless an allow pattern beyond the first
+	 * env_values_after names them. */
+	bool env_hide_values;
+	size_t env_values_after;
 };
 #define POLICY_INIT                                                                                                    \
 	{                                                                                                              \
@@ -104,7 +108,21 @@ int policy_validate(const struct policy *p, struct airlock_error *err);
 int policy_allow_env(struct policy *p, const char *pattern, struct airlock_error *err);
 int policy_deny_env(struct policy *p, const char *pattern, struct airlock_error *err);
 
-/* Does the command's environment keep the caller's value of this variable? Not when env_set gives it another. Pure. */
+/* What becomes of one of the caller's variables, and why. */
+enum policy_env_verdict {
+	POLICY_ENV_KEPT,
+	POLICY_ENV_REPLACED,   /* env_set gives it another value */
+	POLICY_ENV_INSIDE,     /* it would be wrong inside: airlock's own settings, the temporary directory */
+	POLICY_ENV_NAME,       /* its name is denied */
+	POLICY_ENV_VALUE,      /* its value is a secret */
+	POLICY_ENV_NOT_LISTED, /* the profile passes a list of names, and this is not in it */
+	POLICY_ENV_N_VERDICTS,
+};
+
+/* Does a value show by itself that it is a secret: an address with a password, a private key? Pure. */
+bool policy_env_value_is_secret(const char *value);
+
+/* Does the command's environment keep the caller's variable of this name, if its value is harmless? Pure. */
 bool policy_keeps_env(const struct policy *p, const char *name);
 
 /* The same for many variables: what can be said of the patterns beforehand is said once. Borrows the policy. */
@@ -113,7 +131,7 @@ struct policy_env {
 	uint32_t *letters; /* of each pattern of env_deny: a name without them all cannot match */
 };
 int policy_env_init(struct policy_env *ret, const struct policy *p);
-bool policy_env_keeps(const struct policy_env *e, const char *name);
+enum policy_env_verdict policy_env_judge(const struct policy_env *e, const char *name, const char *value);
 void policy_env_done(struct policy_env *e);
 
 /* "~" and "~/x" → home; other paths must be absolute. The result is normal. Fails with AIRLOCK_ERR_INVALID. */

@@ -65,6 +65,14 @@ sys.exit(bool(broken))
 EOF_PYTHON
 }
 
+@test "airlock-security(7) lists every secret that moderate hides, and nothing else" {
+	local root=$BATS_TEST_DIRNAME/../..
+	sed -n '/home_secrets\[\]/,/NULL,/s/^\t"\(.*\)",$/\1/p' "$root/src/policy/secrets.c" | sort >"$BATS_TEST_TMPDIR/hidden"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/hidden")" -gt 400 ] || fail "the table was not found"
+	sed -n '/^# WHAT IS HIDDEN/,/^In every profile/s/^\t//p' "$root/docs/man/airlock-security.7.scd" | sed 's/\\_/_/g' |
+		grep -o '\*[^*]*\*' | tr -d '*' | sort | diff "$BATS_TEST_TMPDIR/hidden" - >&2 || fail "the table and the page differ"
+}
+
 @test "libairlock(3) names functions that there are" {
 	local names
 	names=$(sed 's/\\//g' "$TOP/docs/man/libairlock.3.scd" | grep -oE 'airlock_[a-z_]+\*?\(' | tr -d '*(' | sort -u)

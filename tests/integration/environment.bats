@@ -36,7 +36,8 @@ refute_has() {
 
 SECRETS=(GITHUB_TOKEN=s NPM_TOKEN=s AWS_SECRET_ACCESS_KEY=s AWS_PROFILE=s OPENAI_API_KEY=s ANTHROPIC_API_KEY=s
 	DB_PASSWORD=s MY_SECRET=s PGPASSFILE=s DATABASE_URL=s KUBECONFIG=s SSH_AUTH_SOCK=s DBUS_SESSION_BUS_ADDRESS=s
-	DOCKER_HOST=s npm_config__authToken=s SUDO_ASKPASS=s XAUTHORITY=s VAULT_ADDR=s SESSION_COOKIE=s SIGNING_KEY=s)
+	DOCKER_HOST=s npm_config__authToken=s SUDO_ASKPASS=s XAUTHORITY=s VAULT_ADDR=s SESSION_COOKIE=s SIGNING_KEY=s
+	TS_AUTHKEY=s PG_DSN=s MONGO_URI=s CELERY_BROKER_URL=s SSHPASS=s JWT=s FTP_PW=s API_KEYS=s OTLP_HEADERS=s)
 
 @test "moderate keeps ordinary variables and removes what looks like a secret" {
 	each_backend moderate
@@ -45,6 +46,46 @@ moderate() {
 	given EDITOR=vi LANG=C.UTF-8 CFLAGS='-O2 -g' TOKENIZERS_PARALLELISM=1 MONKEY=1 KEYBOARD=us "${SECRETS[@]}" -- --profile moderate
 	assert_has EDITOR=vi LANG=C.UTF-8 'CFLAGS=-O2 -g' TOKENIZERS_PARALLELISM=1 MONKEY=1 KEYBOARD=us
 	refute_has "${SECRETS[@]%%=*}"
+}
+
+@test "a value with a password in it is removed, whatever the name, and explain says why" {
+	each_backend by_value
+}
+by_value() {
+	local secrets=(MIRROR=https://user:secret@host/x CACHE=redis://:secret@cache 'PIP_ARGS=-i https://secret@pkgs/simple')
+	given HOMEPAGE=https://host/a@b CLONE=ssh://git@host/x "${secrets[@]}" -- --profile moderate
+	assert_has HOMEPAGE=https://host/a@b CLONE=ssh://git@host/x
+	refute_has "${secrets[@]%%=*}"
+	given "${secrets[@]}" -- --profile moderate --env CACHE
+	assert_has CACHE=redis://:secret@cache
+	refute_has MIRROR
+	write_config '[profiles.moderate]' 'env = { allow = ["MIRROR"] }'
+	given "${secrets[@]}" -- --profile moderate --config "$XDG_CONFIG_HOME/airlock/config.toml"
+	assert_has MIRROR=https://user:secret@host/x
+	refute_has CACHE
+	rm -r "$XDG_CONFIG_HOME/airlock"
+	given "${secrets[@]}" -- --profile permissive
+	assert_has "${secrets[@]}"
+	MIRROR=https://user:secret@host GH_TOKEN=x run_airlock explain -- true
+	assert_status 0
+	assert_stdout_contains 'because its value holds a password or key (--env NAME passes it): MIRROR'
+	assert_stdout_contains 'because of its name (--env NAME passes it): GH_TOKEN'
+	refute_stdout_contains secret@
+	MIRROR=https://user:secret@host run_airlock explain --json -- true
+	assert_json MIRROR environment removed_because value 0
+}
+
+@test "git works although its settings in the environment are removed" {
+	each_backend git_settings
+}
+git_settings() {
+	# A count or a key without its value would make every git command fail.
+	export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.extraHeader GIT_CONFIG_VALUE_0='Authorization: Bearer secret'
+	run_airlock run -c 'env | grep ^GIT_CONFIG_; git config --get-all http.extraHeader; git --version >/dev/null && echo works'
+	assert_stdout works
+	run_airlock run --env GIT_CONFIG_COUNT --env GIT_CONFIG_KEY_0 --env GIT_CONFIG_VALUE_0 -c 'git config --get-all http.extraHeader'
+	assert_stdout 'Authorization: Bearer secret'
+	unset GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0
 }
 
 @test "strict gives a short list only" {

@@ -9,7 +9,12 @@ SECRETS=(.ssh/id_ed25519 .gnupg/private-keys-v1.d/k .aws/credentials .azure/toke
 	.kube/config .docker/config.json .netrc .npmrc .pypirc .git-credentials .config/gh/hosts.yml
 	.password-store/mail.gpg .mozilla/firefox/logins.json .config/google-chrome/Default/Cookies
 	.config/chromium/Cookies .local/share/keyrings/login.keyring .bash_history .zsh_history .python_history
-	.cargo/credentials.toml .config/rclone/rclone.conf .pgpass .claude/.credentials.json .codex/auth.json .vault-token)
+	.cargo/credentials.toml .config/rclone/rclone.conf .pgpass .claude/.credentials.json .codex/auth.json .vault-token
+	.tsh/keys/k .step/secrets/k .acme.sh/account.key .local/share/mkcert/rootCA-key.pem .android/adbkey .config/argocd/config
+	.supabase/access-token .modal.toml .mcp-auth/tokens.json .vscode-server/data/User/globalStorage/state.vscdb
+	.claude/projects/p/session.jsonl .claude/history.jsonl .codex/sessions/s.jsonl .codex/history.jsonl .gemini/tmp/chat.json
+	.ipython/profile_default/history.sqlite .node_repl_history .psql_history .sqlite_history .mysql_history .rediscli_history
+	.irb_history .local/state/nvim/shada/main.shada .lesshst .Rhistory)
 
 make_secrets() {
 	local name
