@@ -10,6 +10,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "fs/fs.h"
+#include "project/project.h"
+#include "session/capture.h"
 #include "session/host.h"
 #include "sys/probe.h"
 
@@ -97,21 +99,32 @@ static const char *fix_of_overlay(const struct exam *x, const struct sys_probe *
 	if (p->errnum == ENODEV)
 		return "as root: `modprobe overlay`";
 	if (x->state_fs.overlay || x->state_fs.network || x->state_fs.fuse)
-		return "let XDG_STATE_HOME name a directory on a local file system (ext4, btrfs, xfs, tmpfs)";
+		return "let XDG_STATE_HOME name a directory on a local file system (ext4, btrfs, xfs), in a container "
+		       "a "
+		       "volume";
+	if (p->errnum == EIO)
+		return "let XDG_STATE_HOME name a directory on a file system with user extended attributes (ext4, "
+		       "btrfs, "
+		       "xfs; tmpfs from Linux 6.6 on)";
 	if (p->errnum == EPERM || p->errnum == EINVAL)
 		return "use Linux 5.11 or newer, and a local file system with user extended attributes";
 	return "see the rows \"user namespaces\" and \"state directory\"";
 }
 
+/* By the very function that decides about a run (capture.h), so that both come to the same answer. */
 static void add_overlay(struct exam *x)
 {
 	struct sys_probe p;
 	char detail[384];
-	sys_probe_overlay(x->in->state_dir, &p);
+	capture_forget(x->in->state_dir);
+	sys_probe_overlay(x->in->state_dir, x->in->project, &p);
 	(void)snprintf(detail, sizeof detail, "upper directory on %s: %s",
 		       *x->state_fs.type ? x->state_fs.type : "the state directory", p.detail);
 	add_row(x, "overlay", p.works ? GRADE_OK : GRADE_DEGRADED, detail,
-		"what a command changes cannot be captured in a layer there", fix_of_overlay(x, &p));
+		"changes are found by comparing with a copy of the project: starting takes longer, and large projects "
+		"are "
+		"refused ([capture] in airlock.toml)",
+		fix_of_overlay(x, &p));
 }
 
 static void add_bwrap(struct exam *x)
@@ -411,12 +424,17 @@ out:
 int airlock_doctor_examine(const struct airlock_settings *s, struct airlock_doctor **ret, struct airlock_error *err)
 {
 	struct host host;
+	struct airlock_error unused = {0};
+	_cleanup_free_ char *project = NULL;
 	int rc = host_init(s, &host, err);
 	if (rc < 0)
 		return rc;
+	/* Where there is no project a run would be told so; here it only means that there is less to try. */
+	(void)project_detect_known(NULL, host.cwd, host.home, host.state_dir, &project, &unused);
 	struct doctor_inputs in = {
 		.state_dir = host.state_dir,
 		.home = host.home,
+		.project = project,
 		.path_env = host.path_env,
 		.flatpak_id = settings_getenv(s, "FLATPAK_ID"),
 	};

@@ -7,6 +7,7 @@
 struct doctor_inputs {
 	const char *state_dir;	/* made when missing */
 	const char *home;	/* may be NULL */
+	const char *project;	/* what a run here would put an overlay over; NULL: none */
 	const char *path_env;	/* may be NULL */
 	const char *flatpak_id; /* FLATPAK_ID, may be NULL */
 };

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fs/fs.h"
 #include "session/aliases.h"
+#include "session/capture.h"
 #include "session/copies.h"
 #include "session/denials.h"
 #include "session/layers.h"
@@ -329,6 +330,14 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 	return plan_build(&in, &job->plan, err);
 }
 
+static int warn_of_copy(struct airlock_job *job, const struct capture_choice *choice, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	capture_describe(job, choice, &text);
+	strs_add(&job->warnings, buf_str(&text));
+	return text.failed || job->warnings.failed ? base_oom(err) : 0;
+}
+
 /* With layers where they can be had, else with copies: then the roots are in the plan as they are. */
 static int plan_capture(struct airlock_job *job, const struct airlock_settings *s, const struct strs *argv,
 			const char *cwd, bool network, struct airlock_error *err)
@@ -336,11 +345,15 @@ static int plan_capture(struct airlock_job *job, const struct airlock_settings *
 	int rc = build_plan(job, s, argv, cwd, network, err);
 	if (rc == 0 && layers_wanted(job))
 		rc = layers_preflight(job, err);
-	if (rc == 0 && layers_wanted(job) && !layers_fit(job)) {
+	struct capture_choice choice = {.obstacle = CAPTURE_FREE};
+	if (rc == 0 && layers_wanted(job))
+		capture_examine(job, &choice);
+	if (choice.obstacle != CAPTURE_FREE) {
+		rc = warn_of_copy(job, &choice, err);
 		job->by_copy = true;
 		plan_free(job->plan);
 		job->plan = NULL;
-		rc = build_plan(job, s, argv, cwd, network, err);
+		rc = rc < 0 ? rc : build_plan(job, s, argv, cwd, network, err);
 	}
 	if (rc == 0 && copies_wanted(job))
 		rc = copies_preflight(job, err);

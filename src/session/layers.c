@@ -99,16 +99,6 @@ int layers_preflight(const struct airlock_job *job, struct airlock_error *err)
 	return rc < 0 ? rc : check_mounts(job->plan, err);
 }
 
-/* Copying up a file of a group that the user namespace does not know fails. */
-bool layers_fit(const struct airlock_job *job)
-{
-	struct stat st;
-	for (size_t i = 0; geteuid() != 0 && i < job->plan->roots.n; i++)
-		if (stat(job->plan->roots.v[i], &st) == 0 && st.st_uid == geteuid() && st.st_gid != getegid())
-			return false;
-	return true;
-}
-
 /* The overlay's top directory shows the attributes of the upper one: make them those of the root. */
 static void copy_attributes(const char *root, const char *upper)
 {

@@ -31,9 +31,6 @@ bool layers_wanted(const struct airlock_job *job);
  * way out. */
 int layers_preflight(const struct airlock_job *job, struct airlock_error *err);
 
-/* Can an overlay be put over the roots? Where it cannot they are captured by copy. */
-bool layers_fit(const struct airlock_job *job);
-
 /* Makes upper/overlayN and work/workN in the run's directory. */
 int layers_begin(struct session_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
 		 struct airlock_error *err);

@@ -7,6 +7,7 @@
 #include "change/apply.h"
 #include "fs/fs.h"
 #include "layer/monitor.h"
+#include "session/capture.h"
 #include "session/copies.h"
 #include "session/denials.h"
 #include "session/empty_layers.h"
@@ -187,6 +188,8 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		return 0;
 	if (supervise_dispatch(run->supervise, timeout_ms) > 0)
 		return 1;
+	if (run->layers.enabled && supervise_result(run->supervise)->status == SUPERVISE_FAILED)
+		capture_forget(run->job->host.state_dir);
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise), TAKE_FD(run->changes_fd));
 	note_signal(run);
 	note_lost_output(run);

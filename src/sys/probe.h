@@ -38,8 +38,8 @@ void sys_probe_memfd_exec(struct sys_probe *ret); /* a memfd may be executed (vm
 
 /* ── Overlay ── */
 /* An overlay mounted as a run does it, its layers in a temporary directory made in dir and removed again: changes a lower file,
- * removes one, removes a directory, looks at what lies in the upper directory. */
-void sys_probe_overlay(const char *dir, struct sys_probe *ret);
+ * removes one, removes a directory, looks at what lies in the upper directory. Then one over `over`, unless that is NULL. */
+void sys_probe_overlay(const char *dir, const char *over, struct sys_probe *ret);
 
 /* ── Control groups ── */
 enum sys_cgroup_kind { SYS_CGROUP_NONE, SYS_CGROUP_V1, SYS_CGROUP_V2 };

@@ -5,6 +5,7 @@
  *       lower/kept gone old/file    before
  *       upper/                      after: kept with more in it, gone and old as whiteouts
  *       work/
+ *       over/ over-work/            upper and work directory over a directory of the caller's, which is only mounted
  * To remove a directory of the lower layer, overlayfs marks a new one as opaque with an extended attribute. A file system that has
  * none for users (tmpfs before Linux 6.6) lets the overlay be mounted and answers EIO only then, hence `old`.
  */
@@ -23,10 +24,14 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+/* The report's value: what failed has to do with the caller's directory. */
+enum { OVER_OURS, OVER_CALLERS };
+
 struct overlay_arg {
 	bool new_user; /* as runs do when the caller has no privileges */
 	struct probe_id_maps maps;
 	char dir[PATH_MAX];
+	const char *over; /* may be NULL */
 };
 
 static long open_directory(const char *path)
@@ -35,18 +40,16 @@ static long open_directory(const char *path)
 }
 
 /* The mounted overlay's root as a descriptor (it never appears in the tree), or -1. */
-static long mount_overlay(struct probe_report *r)
+static long mount_overlay(const char *over, const char *upper, const char *work, struct probe_report *r)
 {
 	static const char *const steps[] = {[RAW_OVERLAY_OPEN] = "fsopen(overlay)",
 					    [RAW_OVERLAY_OPTION] = "fsconfig(overlay)",
 					    [RAW_OVERLAY_CREATE] = "creating the overlay",
 					    [RAW_OVERLAY_MOUNT] = "fsmount(overlay)",
 					    [RAW_OVERLAY_WORKDIR] = "chdir(" RAW_OVERLAY_FDS ")"};
-	int lower = (int)open_directory("lower");
-	struct raw_overlay o = {.lower = &lower,
-				.n_lower = 1,
-				.upper = (int)open_directory("upper"),
-				.work = (int)open_directory("work")};
+	int lower = (int)open_directory(over);
+	struct raw_overlay o = {
+		.lower = &lower, .n_lower = 1, .upper = (int)open_directory(upper), .work = (int)open_directory(work)};
 	enum raw_overlay_step step = RAW_OVERLAY_OPEN;
 	if (lower < 0 || o.upper < 0 || o.work < 0)
 		return probe_stop(r, "opening the layers", lower < 0 ? lower : o.upper < 0 ? o.upper : o.work);
@@ -80,8 +83,13 @@ static int try_overlay(const void *arg, struct probe_report *r)
 	long rc = raw_call1(__NR_chdir, a->dir);
 	if (rc < 0)
 		return probe_stop(r, "chdir", rc);
-	long root = mount_overlay(r);
-	return root < 0 ? -1 : change_files(root, r);
+	long root = mount_overlay("lower", "upper", "work", r);
+	if (root < 0 || change_files(root, r) < 0)
+		return -1;
+	if (!a->over)
+		return 0;
+	r->value = OVER_CALLERS;
+	return mount_overlay(a->over, "over", "over-work", r) < 0 ? -1 : 0;
 }
 
 static int make_file(int dir, const char *name)
@@ -97,7 +105,7 @@ static int make_file(int dir, const char *name)
 /* The directory of the picture above. 0 or -errno; what was made so far is there to be removed in either case. */
 static int make_layers(int dir)
 {
-	static const char *const dirs[] = {"lower", "lower/old", "upper", "work"};
+	static const char *const dirs[] = {"lower", "lower/old", "upper", "work", "over", "over-work"};
 	static const char *const files[] = {"lower/kept", "lower/gone", "lower/old/file"};
 	for (size_t i = 0; i < AL_ARRAY_LEN(dirs); i++)
 		if (mkdirat(dir, dirs[i], 0700) < 0)
@@ -153,9 +161,9 @@ static const char *look_at_upper(int dir)
 	return is_whiteout(dir, "upper/old") ? NULL : "the removed directory left no whiteout";
 }
 
-static void overlay_in(const char *path, int dir, struct probe_report *r)
+static void overlay_in(const char *path, int dir, const char *over, struct probe_report *r)
 {
-	struct overlay_arg arg = {.new_user = !raw_may_mount(), .maps = probe_id_maps()};
+	struct overlay_arg arg = {.new_user = !raw_may_mount(), .maps = probe_id_maps(), .over = over};
 	int rc = make_layers(dir);
 	if (rc < 0) {
 		*r = (struct probe_report){.step = "making the layers", .errnum = -rc};
@@ -168,7 +176,7 @@ static void overlay_in(const char *path, int dir, struct probe_report *r)
 		*r = (struct probe_report){.step = wrong, .errnum = EIO};
 }
 
-static void overlay_probe(const char *in, struct probe_report *r)
+static void overlay_probe(const char *in, const char *over, struct probe_report *r)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof path, "%s/.airlock-probe-XXXXXX", in);
@@ -182,15 +190,18 @@ static void overlay_probe(const char *in, struct probe_report *r)
 	if (dir < 0) {
 		*r = (struct probe_report){.step = "opening the temporary directory", .errnum = errno};
 	} else {
-		overlay_in(path, dir, r);
+		overlay_in(path, dir, over, r);
 		remove_children(dir, ".", 5); /* work/work/incompat/volatile is the deepest */
 	}
 	(void)rmdir(path);
 }
 
-void sys_probe_overlay(const char *dir, struct sys_probe *ret)
+void sys_probe_overlay(const char *dir, const char *over, struct sys_probe *ret)
 {
 	struct probe_report r = {0};
-	overlay_probe(dir, &r);
+	overlay_probe(dir, over, &r);
 	probe_conclude(ret, &r, "mounted one, changed a file through it, removed a file and a directory");
+	if (r.step && r.value == OVER_CALLERS)
+		(void)snprintf(ret->detail, sizeof ret->detail, "%s over %.150s: %s", r.step, over,
+			       strerrordesc_np(r.errnum));
 }

@@ -83,11 +83,11 @@ static const char *try_overlay(const char *dir)
 	struct sys_probe userns;
 	bool has_xattrs = setxattr(dir, "user.test", "1", 1, 0) == 0;
 	sys_probe_userns(&userns);
-	sys_probe_overlay(dir, &o);
+	sys_probe_overlay(dir, NULL, &o);
 	EXPECT(o.works || !userns.works || o.errnum == EINVAL || o.errnum == ENODEV || !has_xattrs);
 	EXPECT(!o.works || has_xattrs);
 	EXPECT(is_empty(dir));
-	sys_probe_overlay("/proc/self", &o);
+	sys_probe_overlay("/proc/self", NULL, &o);
 	EXPECT(!o.works);
 	EXPECT(strstr(o.detail, "making a temporary directory"));
 	return NULL;
@@ -108,8 +108,8 @@ static const char *try_deep_overlay(const char *dir)
 		EXPECT(mkdir(path, 0700) == 0);
 	}
 	struct sys_probe shallow, deep;
-	sys_probe_overlay(dir, &shallow);
-	sys_probe_overlay(path, &deep);
+	sys_probe_overlay(dir, NULL, &shallow);
+	sys_probe_overlay(path, NULL, &deep);
 	EXPECT(shallow.works == deep.works);
 	return NULL;
 }
@@ -203,7 +203,7 @@ static const char *run_everything(const char *dir)
 	EXPECT(p.works == works || p.errnum == EPERM);
 	sys_probe_seccomp(&p);
 	EXPECT(p.works);
-	sys_probe_overlay(dir, &o);
+	sys_probe_overlay(dir, NULL, &o);
 	sys_probe_exec("/bin/sh", (const char *const[]){"sh", "-c", "echo out; echo err >&2; exit 7", NULL}, 5000, &x);
 	EXPECT(x.exit_code == 7 && x.errnum == 0 && !x.timed_out);
 	EXPECT(strcmp(x.out, "out\n") == 0 && strcmp(x.err, "err\n") == 0);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether changes can be captured in layers here: decided before the run, and by the same probe for `doctor`.
+ *
+ * An overlay is mounted for real (sys_probe_overlay), with its upper directory in the state directory and the project below it.
+ * That it worked is remembered in the state directory for this boot and these two file systems, so that a usual start reads one
+ * small file. That it did not work is never remembered: whoever repairs the machine need not know of a file to remove.
+ */
+#pragma once
+
+#include "session/job.h"
+
+#define CAPTURE_CACHE_NAME "layers.probe"
+
+enum capture_obstacle {
+	CAPTURE_FREE,
+	CAPTURE_FOREIGN_GROUP, /* of a root: the user namespace does not know it, so nothing could be copied up */
+	CAPTURE_NO_OVERLAY,    /* not with this state directory and this root */
+};
+
+struct capture_choice {
+	enum capture_obstacle obstacle;
+	const char *root; /* borrowed from the plan */
+	int errnum;	  /* of CAPTURE_NO_OVERLAY, with the step in detail */
+	char detail[256];
+};
+
+/* For a job whose plan has layers. */
+void capture_examine(const struct airlock_job *job, struct capture_choice *ret);
+
+/* The sentence for a person. */
+void capture_describe(const struct airlock_job *job, const struct capture_choice *choice, struct buf *ret);
+
+/* The next run tries again: because one could not mount its layers after all, or because somebody asks the doctor. */
+void capture_forget(const char *state_dir);

@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Kernels and file systems on which an overlay is mounted otherwise, or not at all. `airlock doctor` must never say that something
+# works which a run then cannot do. On real kernels: tools/vm.
+load ../helpers
+
+BACKENDS="native bubblewrap"
+
+setup() {
+	default_setup
+	mkdir d
+	echo old >d/inside
+}
+
+# on_61 ARG...: airlock on a kernel that behaves like Linux 6.1
+on_61() {
+	run_program python3 "$BATS_TEST_DIRNAME/../older_kernel.py" "$AIRLOCK" "$@" </dev/null
+}
+
+# Runs the lines of stdin in a mount namespace of its own, where this user may mount.
+in_mounts() {
+	local own=(--mount)
+	is_root || own=(--mount --map-root-user)
+	unshare "${own[@]}" true 2>/dev/null || skip "needs: user namespaces"
+	run_program unshare "${own[@]}" bash -eu -c "$(cat)" </dev/null
+}
+
+# assert_row STATUS NAME: of `doctor --json`
+assert_row() {
+	python3 - "$RAW_STDOUT" "$@" <<-'PY' || fail "expected $2: $1"
+		import json, sys
+		rows = {row["name"]: row for row in json.load(open(sys.argv[1], encoding="utf-8"))["checks"]}
+		assert rows[sys.argv[3]]["status"] == sys.argv[2], rows[sys.argv[3]]
+	PY
+}
+
+@test "the stand-in for Linux 6.1 refuses lowerdir+ when the file system is created, and takes lowerdir" {
+	local try
+	try=$(
+		cat <<-'PY'
+			import ctypes, os, sys
+			libc = ctypes.CDLL(None, use_errno=True)
+			def call(*a):
+			    return ctypes.get_errno() if libc.syscall(*[ctypes.c_long(x) if isinstance(x, int) else x for x in a]) < 0 else 0
+			for key in (b"lowerdir+", b"lowerdir"):
+			    fs = libc.syscall(430, b"overlay", 1)
+			    a = call(431, fs, 1, key, b"/usr:/etc" if key == b"lowerdir" else b"/usr", 0)
+			    if key != b"lowerdir":
+			        call(431, fs, 1, key, b"/etc", 0)
+			    print(key.decode(), a, call(431, fs, 6, None, None, 0))
+		PY
+	)
+	local own=(--mount)
+	is_root || own=(--mount --map-root-user)
+	unshare "${own[@]}" true 2>/dev/null || skip "needs: user namespaces"
+	run_program unshare "${own[@]}" python3 "$BATS_TEST_DIRNAME/../older_kernel.py" /usr/bin/python3 -c "$try"
+	assert_status 0
+	assert_stdout $'lowerdir+ 0 22\nlowerdir 0 0'
+}
+
+@test "Linux 6.1: doctor is content, and changes are captured in a layer" {
+	on_61 doctor --json
+	assert_status 0
+	assert_row ok overlay
+	for backend in $BACKENDS; do
+		on_61 run --json --hold --backend "$backend" -c 'echo more >>file; rm -r d; mkdir d; echo new >d/other'
+		assert_status 0
+		assert_json "$backend" isolation backend
+		assert_json overlay isolation capture
+		assert_json held changes state
+		assert_file file original
+		on_61 discard last
+		assert_status 0
+	done
+	on_61 run -c 'echo more >>file; rm -r d'
+	assert_status 0
+	assert_file file $'original\nmore'
+	assert_absent d
+}
+
+@test "Linux 6.1: names with the separators of mount options stay names" {
+	local name
+	for name in 'a,upperdir=b' 'a:b' 'a\,b\:c' 'lowerdir+=x'; do
+		mkdir -p "$HOME/$name/.git"
+		cd "$HOME/$name" || return
+		echo original >file
+		on_61 run -c 'echo more >>file'
+		assert_status 0
+		assert_file file $'original\nmore'
+	done
+}
+
+@test "state on a file system without user extended attributes: doctor says so, and the run compares with a copy" {
+	in_mounts <<-E
+		mkdir "$HOME/ram"
+		mount -t ramfs ramfs "$HOME/ram"
+		export XDG_STATE_HOME=$HOME/ram
+		"$AIRLOCK" doctor --json >"$HOME/doctor" || true
+		"$AIRLOCK" run --json -c 'rm -r d; echo more >>file' 2>"$HOME/said"
+	E
+	assert_status 0
+	assert_json copy isolation capture
+	assert_json applied changes state
+	assert_absent d
+	assert_file file $'original\nmore'
+	grep -q 'comparing with a copy.*ramfs' "$RAW_STDOUT" "$HOME/said" || fail "expected a sentence: $(cat "$HOME/said")"
+	RAW_STDOUT=$HOME/doctor assert_row degraded overlay
+}
+
+@test "state on an overlay: doctor says so, and the run compares with a copy" {
+	mkdir "$HOME"/{lower,upper,work,merged}
+	in_mounts <<-E
+		mount -t overlay -o "lowerdir=$HOME/lower,upperdir=$HOME/upper,workdir=$HOME/work,userxattr" overlay "$HOME/merged"
+		export XDG_STATE_HOME=$HOME/merged/state
+		"$AIRLOCK" doctor --json >"$HOME/doctor" || true
+		"$AIRLOCK" run --json --hold -c 'rm -r d; echo more >>file' 2>"$HOME/said"
+	E
+	assert_status 0
+	assert_json copy isolation capture
+	assert_json held changes state
+	assert_file file original
+	assert_file d/inside old
+	RAW_STDOUT=$HOME/doctor assert_row degraded overlay
+}
+
+@test "a project on an overlay has a layer where the kernel can stack it, and a copy where not" {
+	mkdir "$HOME"/{lower,upper,work,merged,upper2,work2,merged2}
+	mkdir -p "$HOME/lower/p/.git"
+	echo original >"$HOME/lower/p/file"
+	in_mounts <<-E
+		mount -t overlay -o "lowerdir=$HOME/lower,upperdir=$HOME/upper,workdir=$HOME/work,userxattr" overlay "$HOME/merged"
+		mount -t overlay -o "lowerdir=$HOME/merged,upperdir=$HOME/upper2,workdir=$HOME/work2,userxattr" overlay "$HOME/merged2"
+		cd "$HOME/merged/p"
+		"$AIRLOCK" doctor --json >"$HOME/doctor" || true
+		"$AIRLOCK" run --json --hold -c 'echo more >>file' >"$HOME/once"
+		cd "$HOME/merged2/p"
+		"$AIRLOCK" doctor --json >"$HOME/doctor2" || true
+		"$AIRLOCK" run --json --hold -c 'echo more >>file'
+	E
+	assert_status 0
+	assert_json copy isolation capture
+	RAW_STDOUT=$HOME/doctor2 assert_row degraded overlay
+	RAW_STDOUT=$HOME/once assert_json overlay isolation capture
+	RAW_STDOUT=$HOME/doctor assert_row ok overlay
+}
+
+@test "that layers work is remembered, that they do not is not" {
+	run_airlock run -c true
+	assert_status 0
+	[ -s "$XDG_STATE_HOME/airlock/layers.probe" ] || fail "expected: layers.probe"
+	in_mounts <<-E
+		mkdir "$HOME/ram"
+		mount -t ramfs ramfs "$HOME/ram"
+		export XDG_STATE_HOME=$HOME/ram
+		"$AIRLOCK" run -c true
+		test ! -e "$HOME/ram/airlock/layers.probe"
+	E
+	assert_status 0
+}
