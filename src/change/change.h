@@ -157,6 +157,7 @@ int change_scan(struct change_set *set, struct strs *notes, struct airlock_error
 struct gate_rules {
 	const struct strs *hold;  /* patterns from the configuration: also held */
 	const struct strs *allow; /* never held */
+	const char *home;	  /* the home directory: what lies in it is read by programs; NULL: not known */
 };
 /* Sets verdict and reason of each change from its final content; reads the layer and the live tree, changes nothing. */
 int gate_judge(struct change_set *set, const struct gate_rules *rules, struct airlock_error *err);

@@ -12,39 +12,17 @@
 #define MADE_EXECUTABLE "made executable: git tracks it as data"
 #define SPECIAL "special file: programs that open it may wait for ever"
 #define BY_RULE "held by a rule of the configuration"
-
-static bool lies_in_dependencies(const char *folded, const char *at)
-{
-	for (const char *p = folded; p < at; p = gate_rest(p))
-		if (gate_first_is(p, "node_modules"))
-			return true;
-	return false;
-}
-
-static bool rule_matches(const struct sensitive_rule *r, const char *folded, const char *at, bool on_the_way)
-{
-	enum gate_match match = gate_name_match(r->pattern, at);
-	if (match == GATE_NO || (match == GATE_ON_THE_WAY && !on_the_way))
-		return false;
-	return !r->not_in_dependencies || !lies_in_dependencies(folded, at);
-}
-
-const struct sensitive_rule *gate_find_name(const char *folded, bool on_the_way)
-{
-	for (const char *at = folded; at; at = gate_rest(at))
-		for (const struct sensitive_rule *r = sensitive_names; r->pattern; r++)
-			if (gate_may_match(r->pattern, at) && rule_matches(r, folded, at, on_the_way))
-				return r;
-	return NULL;
-}
+#define UNKNOWN "unknown dot-file: no table of airlock knows which program reads it"
 
 const char *gate_judge_rule(struct gate *g, const struct change *c, const char *folded,
 			    const struct sensitive_rule *rule)
 {
 	if (rule->how == SENSITIVE_PYTHON_START)
-		return gate_is_in_venv(g, c->root, c->path) ? NULL : rule->reason;
+		return gate_judge_python_start(g, c, rule);
 	if (rule->how == SENSITIVE_PYTHON_ENV)
-		return gate_makes_venv(g, c->root, c->path) ? NULL : rule->reason;
+		return gate_judge_python_env(g, c, rule);
+	if (rule->how == SENSITIVE_PYTHON_BIN)
+		return gate_judge_python_bin(g, c, rule);
 	if (rule->how == SENSITIVE_ALWAYS || c->after.type != CHANGE_FILE)
 		return rule->reason;
 	switch (rule->how) {
@@ -64,6 +42,12 @@ const char *gate_judge_rule(struct gate *g, const struct change *c, const char *
 		return gate_judge_pointer(g, c, folded, rule);
 	case SENSITIVE_PACKAGE_JSON:
 		return gate_judge_package(g, c, rule);
+	case SENSITIVE_WORDS:
+		return gate_judge_words(g, c, rule);
+	case SENSITIVE_VERSION:
+		return gate_judge_version(g, c, rule);
+	case SENSITIVE_VARIABLES:
+		return gate_judge_variables(g, c, rule);
 	default:
 		return rule->reason;
 	}
@@ -78,6 +62,21 @@ static bool became_executable(const struct change *c)
 	       (c->after.mode & 0111);
 }
 
+static const char *judge_name(struct gate *g, const struct change *c, const char *folded)
+{
+	struct gate_name name = gate_find_name(g, c->root, c->path, folded, false);
+	if (!name.rule)
+		return NULL;
+	const char *reason = gate_judge_rule(g, c, folded, name.rule);
+	return reason && gate_was_obeyed(g, c, &name) ? NULL : reason;
+}
+
+static const char *judge_by_place(struct gate *g, const struct change *c, const char *folded)
+{
+	const struct sensitive_rule *rule = gate_find_by_place(g, c, folded);
+	return rule ? gate_judge_rule(g, c, folded, rule) : NULL;
+}
+
 static const char *judge_place(struct gate *g, const struct change *c)
 {
 	_cleanup_buf_ struct buf folded = BUF_INIT;
@@ -88,12 +87,15 @@ static const char *judge_place(struct gate *g, const struct change *c)
 	}
 	const char *path = buf_str(&folded);
 	const char *reason = c->after.type == CHANGE_SYMLINK ? gate_judge_link(g, c, path) : NULL;
-	const struct sensitive_rule *rule = reason ? NULL : gate_find_name(path, false);
-	if (rule)
-		reason = gate_judge_rule(g, c, path, rule);
+	if (!reason)
+		reason = judge_name(g, c, path);
+	if (!reason)
+		reason = judge_by_place(g, c, path);
 	if (!reason)
 		reason = gate_judge_git(g, c, path);
-	return reason ? reason : gate_judge_alias(g, c, path);
+	if (!reason)
+		reason = gate_judge_alias(g, c, path);
+	return !reason && gate_is_unknown(g, c, path) ? UNKNOWN : reason;
 }
 
 /* A directory runs nothing by itself; what is in it is a change of its own. */
@@ -166,7 +168,8 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 	int rc = 0;
 	if (set->n == 0)
 		return 0;
-	if (gate_open(&g, set, err) < 0)
+	_cleanup_free_ char *home = rules && rules->home ? realpath(rules->home, NULL) : NULL;
+	if (gate_open(&g, set, home, err) < 0)
 		return AIRLOCK_ERR_INTERNAL;
 	gate_find_aliases(&g);
 	for (size_t i = 0; rc == 0 && i < set->n; i++)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "change/change.h"
+#include "change/gate_find.h"
 #include "change/gate_moved.h"
 #include "change/sensitive.h"
 
@@ -21,6 +22,13 @@ struct gate_root {
 	int live, layer; /* O_PATH, -EBADF when it is not there */
 	bool in_git;	 /* it is called .git, or lies in such a directory, like the repository of a submodule */
 	bool in_place;	 /* the layer is the live tree itself: no directory of it is opened up */
+
+	/* Where it lies: gate_find.c. */
+	struct gate_above *above; /* rows of sensitive_names that begin above it */
+	size_t n_above;
+	char *home;	     /* the home as a path below it, "" when it is the home; NULL: the home is not in it */
+	bool is_in_home;     /* the home is the directory it lies in */
+	bool is_dot_in_home; /* its own name begins with a dot, and it lies somewhere in the home */
 };
 
 /* A live path through which a sensitive name leads: the target of a symlink, or the directory of core.hooksPath. */
@@ -52,12 +60,15 @@ struct gate {
 	struct moved moved;
 	struct gate_alias *aliases;
 	size_t n_aliases;
-	struct gate_shape shape; /* of the directory asked about last: changes come sorted */
+	struct gate_rows names, harmless; /* sensitive_names and sensitive_harmless */
+	unsigned int compared;		  /* files read to find out where a change was copied from */
+	struct gate_shape shape;	  /* of the directory asked about last: changes come sorted */
 	struct gate_tracked tracked;
 	bool failed; /* out of memory */
 };
 
-int gate_open(struct gate *g, struct change_set *set, struct airlock_error *err);
+/* home: the real path of the home directory, NULL: not known. */
+int gate_open(struct gate *g, struct change_set *set, const char *home, struct airlock_error *err);
 void gate_close(struct gate *g);
 
 /* ── The two trees: gate_tree.c ── */
@@ -78,12 +89,10 @@ int gate_read_link(struct gate *g, const struct change *c, struct buf *ret);
 bool gate_resolve(struct gate *g, size_t root, const char *dir, const char *target, size_t *ret_root, char **ret_path);
 /* True when a component of path, the last included, is a symlink after the run. */
 bool gate_has_symlink(struct gate *g, size_t root, const char *path);
-/* True when path lies in a virtual environment of Python: one the run has made, or one that was there before. */
-bool gate_is_in_venv(struct gate *g, size_t root, const char *path);
-/* True when path, a pyvenv.cfg, does not turn a directory that was there before into one. */
-bool gate_makes_venv(struct gate *g, size_t root, const char *path);
+/* Like fs_stat_beneath in the live tree: 0 or -errno. */
+int gate_stat_before(struct gate *g, size_t root, const char *path, struct stat *ret);
 
-/* ── Judges: gate_git.c, gate_settings.c, gate_lines.c, gate_index.c, gate_package.c, gate_link.c ── */
+/* ── Judges: gate_git.c, gate_settings.c, gate_lines.c, gate_index.c, gate_package.c, gate_python.c, gate_link.c ── */
 
 /* True when a component of an absolute path is .git. */
 bool gate_is_in_git(const char *path);
@@ -107,6 +116,16 @@ const char *gate_judge_index(struct gate *g, const struct change *c, const struc
 const char *gate_judge_pointer(struct gate *g, const struct change *c, const char *folded,
 			       const struct sensitive_rule *rule);
 const char *gate_judge_package(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_words(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_version(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_variables(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_python_start(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_python_env(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+const char *gate_judge_python_bin(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+/* True when path lies in a virtual environment of Python: one the run has made, or one that was there before. */
+bool gate_is_in_venv(struct gate *g, size_t root, const char *path);
+/* A search path of Python: held for new lines that are code or lead out of the roots. */
+const char *gate_judge_search_path(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
 
 /* True when git knows what was at the path of c before the run as a file that is no program. */
 bool gate_is_tracked_data(struct gate *g, const struct change *c);
@@ -118,8 +137,23 @@ const char *gate_config_reason(struct gate *g, size_t root, const char *dir, con
  * or NULL. */
 const char *gate_read_both(struct gate *g, const struct change *c, struct buf *before, struct buf *after);
 
-/* The rule of sensitive_names for a path, NULL: none. on_the_way: also one whose pattern goes through path. */
-const struct sensitive_rule *gate_find_name(const char *folded, bool on_the_way);
+/* ── Names: gate_find.c ── */
+
+/* The row of sensitive_names that counts for a path, and where in the path its pattern begins. */
+struct gate_name {
+	const struct sensitive_rule *rule; /* NULL: none, and the rest is NULL, too */
+	const char *raw, *at;		   /* in the path and in the folded one */
+};
+/* on_the_way: also one whose pattern goes through path. */
+struct gate_name gate_find_name(struct gate *g, size_t root, const char *path, const char *folded, bool on_the_way);
+/* The rule that counts for c because of where its root lies; NULL: none. */
+const struct sensitive_rule *gate_find_by_place(struct gate *g, const struct change *c, const char *folded);
+/* True for a dot-entry, or something in one, that no table knows. */
+bool gate_is_unknown(struct gate *g, const struct change *c, const char *folded);
+int gate_find_above(struct gate *g, size_t root, const char *home); /* for gate_open; 0 or -ENOMEM */
+
+/* True when c, held by its name, has the content of a live file that programs obeyed in the same way: gate_same.c. */
+bool gate_was_obeyed(struct gate *g, const struct change *c, const struct gate_name *name);
 
 /* The live names that lead elsewhere; after gate_open. */
 void gate_find_aliases(struct gate *g);

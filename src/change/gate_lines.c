@@ -2,6 +2,8 @@
 /* Files in which each line stands for itself: held for a sensitive line that was not in them before. */
 #include "change/gate.h"
 
+#include "base/path.h"
+
 #include <string.h>
 
 #define BLANKS " \t\r"
@@ -33,7 +35,8 @@ static bool keep(void *context, const char *line)
 	return false;
 }
 
-/* A sensitive line that is not among the known ones. */
+/* A sensitive line that is not among the known ones. macros: what the kind of file needs to tell, .gitattributes its
+ * macros, others a list of words. */
 struct search {
 	bool (*is_sensitive)(const struct strs *macros, const char *line);
 	struct strs known, macros;
@@ -172,4 +175,121 @@ static bool is_no_word(const struct strs *macros, const char *line)
 const char *gate_judge_word(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
 	return judge_by(is_no_word, g, c, rule);
+}
+
+/* ── Words that make a setting sensitive ── */
+
+static bool has_word(const struct strs *words, const char *line)
+{
+	for (size_t i = 0; i < words->n; i++)
+		if (strcasestr(line, words->v[i]))
+			return true;
+	return false;
+}
+
+const char *gate_judge_words(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+{
+	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
+	struct search s = {.is_sensitive = has_word, .known = STRS_INIT, .macros = STRS_INIT};
+	const char *reason = read_lines(g, c, &before, &after, rule);
+	if (reason)
+		return reason;
+	for (const char *p = rule->words; *p; p += *p == '|') {
+		size_t n = strcspn(p, "|");
+		strs_addn(&s.macros, p, n);
+		p += n;
+	}
+	return judge_lines(&s, &before, &after, rule);
+}
+
+/* ── Versions: a slash or a colon makes a path or an address of it ── */
+
+static bool is_no_version(const struct strs *macros, const char *line)
+{
+	return line[0] != '#' && line[strspn(line, GATE_WORD ".+@= ")] != '\0';
+}
+
+const char *gate_judge_version(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+{
+	return judge_by(is_no_version, g, c, rule);
+}
+
+/* ── Variables, in a file that some shells read on entering its directory ── */
+
+/* Variables by which programs are found, or take commands and libraries. */
+static bool starts_programs(const char *name, size_t n)
+{
+	static const char *const names[] = {"PATH",	      "ENV",	 "BASH_ENV", "SHELL", "EDITOR",
+					    "VISUAL",	      "PAGER",	 "IFS",	     "HOME",  "ZDOTDIR",
+					    "PROMPT_COMMAND", "GOFLAGS", "BROWSER",  "FPATH"};
+	static const char *const beginnings[] = {"LD_",	       "DYLD_",	    "PYTHON", "PERL5", "RUBY",
+						 "GIT_",       "NODE_OPT",  "XDG_",   "SSH_",  "CARGO",
+						 "RUSTC",      "JAVA_TOOL", "_JAVA",  "JDK_",  "NPM_CONFIG",
+						 "npm_config", "BASH_FUNC", "LESS",   "MAN",   "PS"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(names); i++)
+		if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0)
+			return true;
+	for (size_t i = 0; i < AL_ARRAY_LEN(beginnings); i++)
+		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A value that a shell takes as one word without running anything: in single quotes, in double quotes without "$(" and
+ * the like, or of plain characters. */
+static bool is_plain_value(const char *value)
+{
+	size_t n = strlen(value);
+	char quote = n >= 2 && value[0] == value[n - 1] ? value[0] : '\0';
+	if (quote == '\'')
+		return memchr(value + 1, '\'', n - 2) == NULL;
+	if (quote == '"')
+		return strcspn(value + 1, "\"`$\\") == n - 2;
+	return value[strcspn(value, " \t;&|<>()`$\\\"'!{}")] == '\0';
+}
+
+static bool is_no_plain_variable(const struct strs *macros, const char *line)
+{
+	if (line[0] == '#')
+		return false;
+	if (strncmp(line, "export ", 7) == 0)
+		line += 7 + strspn(line + 7, BLANKS);
+	size_t n = strspn(line, GATE_WORD);
+	if (n == 0 || line[n] != '=' || memchr(line, '-', n) || starts_programs(line, n))
+		return true;
+	return !is_plain_value(line + n + 1);
+}
+
+const char *gate_judge_variables(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+{
+	return judge_by(is_no_plain_variable, g, c, rule);
+}
+
+/* ── Search paths of Python ── */
+
+/* As site.py reads them: a line that begins with "import" is run, any other is a directory. */
+static bool leads_out_or_runs(const struct strs *roots, const char *line)
+{
+	if (strncmp(line, "import ", 7) == 0 || strncmp(line, "import\t", 7) == 0)
+		return true;
+	if (line[0] == '#')
+		return false;
+	if (strstr(line, ".."))
+		return true;
+	for (size_t i = 0; line[0] == '/' && i < roots->n; i++)
+		if (path_rest(line, roots->v[i]))
+			return false;
+	return line[0] == '/';
+}
+
+const char *gate_judge_search_path(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+{
+	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
+	struct search s = {.is_sensitive = leads_out_or_runs, .known = STRS_INIT, .macros = STRS_INIT};
+	const char *reason = read_lines(g, c, &before, &after, rule);
+	if (reason)
+		return reason;
+	for (size_t i = 0; i < g->set->n_roots; i++)
+		strs_add(&s.macros, g->set->roots[i].path);
+	return judge_lines(&s, &before, &after, rule);
 }

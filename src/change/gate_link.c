@@ -42,7 +42,9 @@ const char *gate_judge_link(struct gate *g, const struct change *c, const char *
 	if (!gate_resolve(g, c->root, dir, buf_str(&target), &root, &path) && !is_interpreter(g, c, buf_str(&target)))
 		return LEAVES;
 	/* In the place of a directory that sensitive files lie in. */
-	const struct sensitive_rule *rule = gate_find_name(folded, true);
+	const struct sensitive_rule *rule = gate_find_name(g, c->root, c->path, folded, true).rule;
+	if (rule && rule->how == SENSITIVE_PYTHON_BIN)
+		return gate_judge_rule(g, c, folded, rule); /* any "bin" is on its way */
 	return rule ? rule->reason : NULL;
 }
 

@@ -19,18 +19,26 @@ static int open_top(const char *path)
 	return fd < 0 ? -EBADF : fd;
 }
 
-int gate_open(struct gate *g, struct change_set *set, struct airlock_error *err)
+int gate_open(struct gate *g, struct change_set *set, const char *home, struct airlock_error *err)
 {
 	*g = (struct gate){.set = set};
 	g->roots = calloc(set->n_roots ? set->n_roots : 1, sizeof *g->roots);
-	if (!g->roots || moved_collect(&g->moved, set) < 0) {
-		free(g->roots);
+	int rc = g->roots ? moved_collect(&g->moved, set) : -ENOMEM;
+	rc = rc < 0 ? rc : gate_rows_init(&g->names, sensitive_names);
+	rc = rc < 0 ? rc : gate_rows_init(&g->harmless, sensitive_harmless);
+	for (size_t i = 0; g->roots && i < set->n_roots; i++)
+		g->roots[i] = (struct gate_root){.live = -EBADF, .layer = -EBADF};
+	for (size_t i = 0; rc == 0 && i < set->n_roots; i++) {
+		g->roots[i].live = open_top(change_root_before(&set->roots[i]));
+		g->roots[i].layer = open_top(change_root_after(&set->roots[i]));
+		g->roots[i].in_git = gate_is_in_git(set->roots[i].path);
+		g->roots[i].in_place = set->roots[i].copy != NULL;
+		rc = gate_find_above(g, i, home);
+	}
+	if (rc < 0) {
+		gate_close(g);
 		return base_oom(err);
 	}
-	for (size_t i = 0; i < set->n_roots; i++)
-		g->roots[i] = (struct gate_root){open_top(change_root_before(&set->roots[i])),
-						 open_top(change_root_after(&set->roots[i])),
-						 gate_is_in_git(set->roots[i].path), set->roots[i].copy != NULL};
 	return 0;
 }
 
@@ -39,12 +47,16 @@ void gate_close(struct gate *g)
 	for (size_t i = 0; g->roots && i < g->set->n_roots; i++) {
 		base_closep(&g->roots[i].live);
 		base_closep(&g->roots[i].layer);
+		free(g->roots[i].above);
+		free(g->roots[i].home);
 	}
 	for (size_t i = 0; i < g->n_aliases; i++)
 		free(g->aliases[i].path);
 	free(g->aliases);
 	free(g->roots);
 	moved_done(&g->moved);
+	gate_rows_done(&g->names);
+	gate_rows_done(&g->harmless);
 	buf_done(&g->shape.dir);
 	buf_done(&g->tracked.dir);
 	strs_done(&g->tracked.data);
@@ -52,12 +64,15 @@ void gate_close(struct gate *g)
 
 /* ── What is there ── */
 
+int gate_stat_before(struct gate *g, size_t root, const char *path, struct stat *ret)
+{
+	return g->roots[root].live < 0 ? -ENOENT : fs_stat_beneath(g->roots[root].live, path, ret);
+}
+
 enum change_type gate_type_before(struct gate *g, size_t root, const char *path)
 {
 	struct stat st;
-	if (g->roots[root].live < 0 || fs_stat_beneath(g->roots[root].live, path, &st) < 0)
-		return CHANGE_NOTHING;
-	return change_type_of(st.st_mode);
+	return gate_stat_before(g, root, path, &st) < 0 ? CHANGE_NOTHING : change_type_of(st.st_mode);
 }
 
 enum change_type gate_type_after(struct gate *g, size_t root, const char *path)
@@ -81,32 +96,6 @@ bool gate_has_symlink(struct gate *g, size_t root, const char *path)
 		end += kept == '/';
 	}
 	return !part;
-}
-
-/* Of a new directory, or one that has it already: put into any other it would only be there to excuse what follows. */
-bool gate_makes_venv(struct gate *g, size_t root, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	_cleanup_free_ char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
-	if (!dir || gate_type_after(g, root, path) != CHANGE_FILE)
-		return false;
-	return gate_type_before(g, root, path) == CHANGE_FILE || gate_type_before(g, root, dir) == CHANGE_NOTHING;
-}
-
-bool gate_is_in_venv(struct gate *g, size_t root, const char *path)
-{
-	_cleanup_buf_ struct buf at = BUF_INIT;
-	for (size_t n = strlen(path);; n--) {
-		while (n > 0 && path[n - 1] != '/')
-			n--;
-		buf_reset(&at);
-		buf_add(&at, path, n);
-		buf_adds(&at, "pyvenv.cfg");
-		if (!at.failed && gate_makes_venv(g, root, at.data))
-			return true;
-		if (n == 0)
-			return false;
-	}
 }
 
 /* ── What is in it ── */

@@ -13,6 +13,7 @@
 enum sensitive_how {
 	SENSITIVE_ALWAYS,     /* whatever is in it */
 	SENSITIVE_NEVER,      /* an exception; the rows after it do not count */
+	SENSITIVE_CONTAINER,  /* only in sensitive_harmless */
 	SENSITIVE_GIT_CONFIG, /* when a setting of sensitive_git_keys is new or another */
 	SENSITIVE_GIT_MODULES,
 	SENSITIVE_GIT_ATTRIBUTES, /* when it gives files a filter, diff or merge driver */
@@ -21,19 +22,44 @@ enum sensitive_how {
 	SENSITIVE_GIT_INDEX,	  /* when a path in it leads into a git directory */
 	SENSITIVE_GIT_POINTER,	  /* ".git" as a file, "commondir", "gitdir": when it leads elsewhere */
 	SENSITIVE_PACKAGE_JSON,	  /* when its scripts changed */
-	SENSITIVE_PYTHON_START,	  /* outside of a virtual environment */
+	SENSITIVE_PYTHON_START,	  /* unless it lies in a virtual environment that the run has made */
 	SENSITIVE_PYTHON_ENV,	  /* when it makes an old directory a virtual environment */
+	SENSITIVE_PYTHON_BIN,	  /* when it lies in a virtual environment that was there before */
+	SENSITIVE_WORDS,	  /* when a new line of it has one of the rule's words */
+	SENSITIVE_VERSION,	  /* when it is more than names and numbers of versions */
+	SENSITIVE_VARIABLES,	  /* when a shell that reads it would do more than set ordinary variables */
+};
+
+/* Where a pattern counts. The place is the directory that its first component lies in. */
+enum sensitive_where {
+	SENSITIVE_ANYWHERE,
+	SENSITIVE_AT_TOP,      /* the top of a repository or of a root: there a forge looks for it */
+	SENSITIVE_IN_HOME,     /* the home directory itself */
+	SENSITIVE_NOT_IN_HOME, /* any other directory */
 };
 
 struct sensitive_rule {
 	const char *pattern;
 	enum sensitive_how how;
 	const char *reason;
-	bool not_in_dependencies; /* means nothing below node_modules: only the top of a project counts */
+	bool not_in_dependencies; /* means nothing in the code of others: sensitive_dependencies */
+	enum sensitive_where where;
+	/* Which of the files in its directory a program obeys depends on the end of the name only ("*.yml"), so that one
+	 * that is renamed or copied there does not become something else. */
+	bool any_name;
+	const char *words; /* SENSITIVE_WORDS: in lower case, '|' between them */
 };
 
-/* Anywhere in the tree. */
+/* Names that some program obeys, each with that program: sensitive_names.c. Of those that match from the same component
+ * on, the first counts. */
 extern const struct sensitive_rule sensitive_names[];
+
+/* Dot-entries that no program outside obeys by itself: sensitive_harmless.c. SENSITIVE_NEVER says it for all that the
+ * pattern matches, SENSITIVE_CONTAINER only for the components it names: what lies below is judged for itself. */
+extern const struct sensitive_rule sensitive_harmless[];
+
+/* Directories with the code of others, where nobody works: lower case, the last is NULL. */
+extern const char *const sensitive_dependencies[];
 
 /* In a git directory, relative to it; the first that matches counts. In a directory called .git everything else is
  * sensitive too; in one that git would only take for a repository by its content, nothing else. */

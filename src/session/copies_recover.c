@@ -44,11 +44,12 @@ static void hold_all(struct change_set *set)
 }
 
 /* From the copy: what was done to the roots. */
-static int find_changes(const char *run_dir, struct change_set **ret, struct strs *notes, struct airlock_error *err)
+static int find_changes(const struct host *host, const char *run_dir, struct change_set **ret, struct strs *notes,
+			struct airlock_error *err)
 {
 	_cleanup_free_ char *capture = path_join(run_dir, "capture"), *origins = path_join(run_dir, "origins");
 	_cleanup_origins_ struct copy_origins found = COPY_ORIGINS_INIT;
-	static const struct gate_rules rules = {0};
+	const struct gate_rules rules = {.home = host->home};
 	if (!capture || !origins)
 		return base_oom(err);
 	int rc = change_set_load(capture, ret, err);
@@ -73,7 +74,7 @@ static int put_back(const struct host *host, const char *run_dir, struct strs *n
 		return base_oom(err);
 	int rc = change_set_load(record, &set, &why);
 	if (rc == AIRLOCK_ERR_NOT_FOUND)
-		rc = find_changes(run_dir, &set, notes, err);
+		rc = find_changes(host, run_dir, &set, notes, err);
 	else if (rc < 0)
 		return base_error(err, rc, why.op, why.subject, "%s", why.message);
 	else

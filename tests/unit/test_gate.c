@@ -4,6 +4,7 @@
 
 #include "change/gate_config.h"
 #include "change/gate_name.h"
+#include "change/sensitive.h"
 
 #define RUNS "runs outside the sandbox: "
 #define LEADS "leads programs outside the sandbox astray: "
@@ -61,7 +62,6 @@ static const struct row ordinary[] = {
 	{"bashrc", NULL, "x", NULL},
 	{"docs/profile", NULL, "x", NULL},
 	{".vscode/snippets.code-snippets", NULL, "{}", NULL},
-	{".idea/modules.xml", NULL, "<x/>", NULL},
 	{".github/CODEOWNERS", NULL, "* @x", NULL},
 	{".github/ISSUE_TEMPLATE/bug.md", NULL, "x", NULL},
 	{"claude.txt", NULL, "x", NULL},
@@ -73,12 +73,62 @@ static const struct row ordinary[] = {
 	{"src/config", NULL, "[core]\n\tfsmonitor = evil\n", NULL},
 	{"HEAD", NULL, "ref: refs/heads/x\n", NULL},
 	{"git", NULL, "x", NULL},
-	{".github/workflows", NULL, "a file", NULL},
 	{"node_modules/a/package.json", NULL, "{\"scripts\": {\"postinstall\": \"evil\"}}", NULL},
 	{"node_modules/a/.travis.yml", NULL, "x", NULL},
 	{"node_modules/a/.github/workflows/ci.yml", NULL, "x", NULL},
 	{"node_modules/a/.npmrc", NULL, "x", NULL},
 	{"node_modules/a/.vscode/settings.json", NULL, "{}", NULL},
+	/* a forge looks at the top of a repository only */
+	{"vendor/x/.github/workflows/ci.yml", NULL, "x", NULL},
+	{"sub/.github/workflows/ci.yml", NULL, "x", NULL},
+	{"sub/.travis.yml", NULL, "x", NULL},
+	/* source: a person starts it by name */
+	{"conftest.py", NULL, "x", NULL},
+	{"build.rs", NULL, "x", NULL},
+	{"setup.py", NULL, "x", NULL},
+	{"Dockerfile", NULL, "x", NULL},
+	{"package-lock.json", NULL, "{}", NULL},
+	{"Cargo.lock", NULL, "x", NULL},
+	{"eslint.config.js", NULL, "x", NULL},
+	{"bin", NULL, "x", NULL},
+	{"bin/python-config", NULL, "x", NULL},
+	{"tools/bazel.md", NULL, "x", NULL},
+	{"src/mise", NULL, "x", NULL},
+	/* dot-entries that are known to be harmless */
+	{".gitkeep", NULL, "", NULL},
+	{".dockerignore", NULL, "x", NULL},
+	{".npmignore", NULL, "x", NULL},
+	{".prettierrc", NULL, "x", NULL},
+	{".prettierrc.json", NULL, "x", NULL},
+	{"a/b/.clang-format", NULL, "x", NULL},
+	{".env.example", NULL, "A=$(x)", NULL},
+	{".pytest_cache/v/cache/lastfailed", NULL, "x", NULL},
+	{".pytest_cache/.gitignore", NULL, "x", NULL},
+	{".mypy_cache/3.11/.hidden/x", NULL, "x", NULL},
+	{".next/server/app.js", NULL, "x", NULL},
+	{"web/.turbo/x", NULL, "x", NULL},
+	{".tox/py311/bin/x", NULL, "x", NULL},
+	{".coverage", NULL, "x", NULL},
+	{".gradle/8.5/x.bin", NULL, "x", NULL},
+	{".cache/x", NULL, "x", NULL},
+	{".eslintrc.cjs", NULL, "x", NULL},
+	{".worktrees/fix/src/a.c", NULL, "x", NULL},
+	{".claude/worktrees/fix/src/a.c", NULL, "x", NULL},
+	{".config", NULL, "CONFIG_X=y", NULL},
+	{"node_modules/a/.unknown", NULL, "x", NULL},
+	{"node_modules/.package-lock.json", NULL, "{}", NULL},
+	{"vendor/a/.unknown/x", NULL, "x", NULL},
+	{"venv/lib/python3/site-packages/a/.unknown", NULL, "x", NULL},
+	/* judged by what is in them */
+	{".env", "PATH=/a", "PATH=/a\nA=1\n# x $(y)\nexport B='x y'\nC=\"d e\"\n", NULL},
+	{".nvmrc", NULL, "lts/iron\n", NULL},
+	{".python-version", NULL, "3.12.1\npypy3.10-7.3\n", NULL},
+	{".tool-versions", NULL, "# x\nnodejs 20.1.0\npython 3.12.1 system\n", NULL},
+	{"rust-toolchain.toml", NULL, "[toolchain]\nchannel = \"1.75\"\n", NULL},
+	{".pylintrc", NULL, "[MAIN]\njobs=4\n", NULL},
+	{".flake8", NULL, "[flake8]\nmax-line-length = 100\n", NULL},
+	{"pyproject.toml", NULL, "[tool.ruff]\nline-length = 100\n", NULL},
+	{"pyproject.toml", "init-hook = 'x'", "init-hook = 'x'\n[project]\n", NULL},
 };
 
 static const struct row sensitive[] = {
@@ -113,7 +163,6 @@ static const struct row sensitive[] = {
 	{".github/workflows/ci.yml", NULL, "x", RUNS "CI workflow"},
 	{".github/workflows/deep/ci.yml", NULL, "x", RUNS "CI workflow"},
 	{".github/actions/a/action.yml", NULL, "x", RUNS "CI workflow"},
-	{"vendor/x/.github/workflows/ci.yml", NULL, "x", RUNS "CI workflow"},
 	{".gitlab-ci.yml", "a", "b", RUNS "CI workflow"},
 	{".circleci/config.yml", NULL, "x", RUNS "CI workflow"},
 	{"Jenkinsfile", NULL, "x", RUNS "CI workflow"},
@@ -160,6 +209,102 @@ static const struct row sensitive[] = {
 	{"lib/python3/dist-packages/usercustomize.py", NULL, "x", RUNS "python start-up file"},
 };
 
+#define UNKNOWN "unknown dot-file: no table of airlock knows which program reads it"
+
+/* Names that were missing in the first version, and the rule for those that will be missing. */
+static const struct row more_names[] = {
+	{"binding.gyp", NULL, "x", RUNS "build at every installation (npm)"},
+	{".envrc.local", NULL, "x", RUNS "direnv"},
+	{".direnv/flake-profile.rc", NULL, "x", RUNS "direnv"},
+	{".mise/config.toml", NULL, "x", RUNS "mise"},
+	{".mise.local.toml", NULL, "x", RUNS "mise"},
+	{"mise.production.toml", NULL, "x", RUNS "mise"},
+	{"mise/config.toml", NULL, "x", RUNS "mise"},
+	{".config/mise.toml", NULL, "x", RUNS "mise"},
+	{".config/mise/config.toml", NULL, "x", RUNS "mise"},
+	{"lint-staged.config.mjs", NULL, "x", RUNS "git hook (lint-staged)"},
+	{"husky.config.js", NULL, "x", RUNS "git hook (husky)"},
+	{".pnp.cjs", NULL, "x", RUNS "loader of packages (yarn)"},
+	{".yarn/sdks/typescript/bin/tsc", NULL, "x", RUNS "tools that editors start (yarn)"},
+	{".hg/hgrc", NULL, "x", RUNS "settings (Mercurial)"},
+	{".hg/store/00changelog.i", NULL, "x", NULL},
+	{".hg/hgext/evil.py", NULL, "x", UNKNOWN},
+	{".sl/config", NULL, "x", RUNS "settings (Sapling)"},
+	{".jj/repo/config.toml", NULL, "x", RUNS "settings (Jujutsu)"},
+	{".jj/repo/op_store/x", NULL, "x", NULL},
+	{"hk.pkl", NULL, "x", RUNS "git hook (hk)"},
+	{"prek.toml", NULL, "x", RUNS "git hook (prek)"},
+	{"captainhook.json", NULL, "x", RUNS "git hook (CaptainHook)"},
+	{".git-hooks/pre-commit", NULL, "x", RUNS "git hook"},
+	{".pdbrc", NULL, "x", RUNS "debugger start-up file (pdb)"},
+	{".irbrc", NULL, "x", RUNS "start-up file (irb)"},
+	{".pryrc", NULL, "x", RUNS "start-up file (pry)"},
+	{".Rprofile", NULL, "x", RUNS "start-up file (R)"},
+	{".RData", NULL, "x", RUNS "start-up file (R)"},
+	{".ghci", NULL, "x", RUNS "start-up file (ghci)"},
+	{".ocamlinit", NULL, "x", RUNS "start-up file (ocaml)"},
+	{".iex.exs", NULL, "x", RUNS "start-up file (iex)"},
+	{".octaverc", NULL, "x", RUNS "start-up file (Octave)"},
+	{".latexmkrc", NULL, "x", RUNS "start-up file (latexmk)"},
+	{"jupyter_notebook_config.py", NULL, "x", RUNS "start-up file (Jupyter)"},
+	{".pylintrc", NULL, "[MAIN]\nINIT-hook=\"import os\"\n", RUNS "code of a linter's settings (pylint)"},
+	{".pylintrc", "init-hook=a", "init-hook=b", RUNS "code of a linter's settings (pylint)"},
+	{"pyproject.toml", NULL, "\"init\\u002dhook\" = \"x\"\n", RUNS "code of a linter's settings"},
+	{".flake8", NULL, "[flake8:local-plugins]\nx=y\n", RUNS "code of a linter's settings (flake8)"},
+	{".helix/languages.toml", NULL, "x", RUNS "editor settings (Helix)"},
+	{".vscode/c_cpp_properties.json", NULL, "x", RUNS "editor settings (VS Code)"},
+	{".vscode/run.sh", NULL, "x", UNKNOWN},
+	{".idea/modules.xml", NULL, "x", RUNS "editor settings (JetBrains IDEs)"},
+	{".lazy.lua", NULL, "x", RUNS "editor start-up file (neovim with lazy.nvim)"},
+	{".luarc.json", NULL, "x", RUNS "plugin of a language server"},
+	{".ycm_extra_conf.py", NULL, "x", RUNS "settings of a language server"},
+	{".gitpod.yml", NULL, "x", RUNS "development container (Gitpod)"},
+	{".idx/dev.nix", NULL, "x", RUNS "development container"},
+	{".codesandbox/tasks.json", NULL, "x", RUNS "development container"},
+	{".pi/x", NULL, "x", RUNS "agent settings (pi)"},
+	{".crush.json", NULL, "x", RUNS "agent settings (Crush)"},
+	{"crush.json", NULL, "x", RUNS "agent settings (Crush)"},
+	{".kilocode/rules.md", NULL, "x", RUNS "agent settings (Kilo Code)"},
+	{".openhands/setup.sh", NULL, "x", RUNS "agent settings (OpenHands)"},
+	{".factory/x", NULL, "x", RUNS "agent settings (Factory)"},
+	{".agents/x", NULL, "x", RUNS "agent settings (agents)"},
+	{".amp/settings.json", NULL, "x", RUNS "agent settings (Amp)"},
+	{".cline/x", NULL, "x", RUNS "agent settings (Cline)"},
+	{".copilot/x", NULL, "x", RUNS "agent settings (Copilot)"},
+	{".github/hooks/x.json", NULL, "x", RUNS "agent settings (Copilot)"},
+	{"WARP.md", NULL, "x", STEERS "agent instructions (Warp)"},
+	{".cargo/config.toml", NULL, "x", RUNS "compiler and runner (cargo)"},
+	{"rust-toolchain.toml", NULL, "[toolchain]\npath = \"evil\"\n", LEADS "compiler (rustup)"},
+	{".tool-versions", NULL, "python path:/tmp/evil\n", LEADS "versions of tools"},
+	{".python-version", NULL, "../../evil\n", LEADS "version of a tool"},
+	{".mvn/wrapper/maven-wrapper.jar", NULL, "x", RUNS "build tool and its extensions (Maven)"},
+	{"gradle/wrapper/gradle-wrapper.properties", NULL, "x", RUNS "build tool (Gradle)"},
+	{"tools/bazel", NULL, "x", RUNS "build tool (Bazel)"},
+	{".env", NULL, "A=$(evil)\n", RUNS "commands or variables"},
+	{".env", NULL, "A=1; evil\n", RUNS "commands or variables"},
+	{".env", NULL, "A=b evil\n", RUNS "commands or variables"},
+	{".env", NULL, "LD_PRELOAD=./x.so\n", RUNS "commands or variables"},
+	{".env", NULL, "export PATH=./bin\n", RUNS "commands or variables"},
+	{".env", NULL, "A=\"`evil`\"\n", RUNS "commands or variables"},
+	{".env", NULL, "evil\n", RUNS "commands or variables"},
+	{".lfsconfig", NULL, "x", LEADS "server of large files (git-lfs)"},
+	{".newtool", NULL, "x", UNKNOWN},
+	{".newtool/config", NULL, "x", UNKNOWN},
+	{"a/.newtool/b/c", "a", "b", UNKNOWN},
+	{".newtool/.gitignore", NULL, "x", UNKNOWN},
+	{".newtool/sub/.travis.yml", NULL, "x", UNKNOWN},
+	{".github/unknown", NULL, "x", UNKNOWN},
+	{".github/workflows", NULL, "a file", UNKNOWN},
+	{".yarn/unknown", NULL, "x", UNKNOWN},
+	{".worktrees/fix/.newtool", NULL, "x", UNKNOWN},
+	{".claude/worktrees/fix/.newtool", NULL, "x", UNKNOWN},
+	{".claude/worktrees/fix/.envrc", NULL, "x", RUNS "direnv"},
+	{".next", NULL, "a file", UNKNOWN},
+	{".pytest_cache/.envrc", NULL, "x", RUNS "direnv"},
+	{"vendor/x/.envrc", NULL, "x", RUNS "direnv"},
+	{"vendor/x/CLAUDE.md", NULL, "x", STEERS "agent instructions"},
+};
+
 /* As a file system that folds names would read them. */
 static const struct row disguised[] = {
 	{".ENVRC", NULL, "x", RUNS "direnv"},
@@ -180,9 +325,18 @@ static const struct row disguised[] = {
 	{".hu\xc5\xbfky/pre-commit", NULL, "x", RUNS "git hook (husky)"},      /* long s */
 	{".hus\xe2\x84\xaay/pre-commit", NULL, "x", RUNS "git hook (husky)"},  /* Kelvin sign */
 	{".husky\xef\xb8\x8f/pre-commit", NULL, "x", RUNS "git hook (husky)"}, /* variation selector */
-	{".git\xff/hooks/pre-commit", NULL, "x", NULL}, /* a byte that is no character is a name of its own */
-	{".gitx/hooks/pre-commit", NULL, "x", NULL},
-	{"...", NULL, "x", NULL},
+	{".git\xff/hooks/pre-commit", NULL, "x", UNKNOWN}, /* a byte that is no character is a name of its own */
+	{".gitx/hooks/pre-commit", NULL, "x", UNKNOWN},
+	{"...", NULL, "x", UNKNOWN},
+	{".HELIX/config.toml", NULL, "x", RUNS "editor settings (Helix)"},
+	{"Binding.GYP", NULL, "x", RUNS "build at every installation"},
+	{".di\xe2\x80\x8brenv/x", NULL, "x", RUNS "direnv"},
+	{".idea./modules.xml", NULL, "x", RUNS "editor settings (JetBrains IDEs)"},
+	{"WARP.md:x", NULL, "x", STEERS "agent instructions"},
+	{"\xe2\x80\x8b.newtool/x", NULL, "x", UNKNOWN},
+	{".GITIGNORE", NULL, "x", NULL},
+	{".gitignore:x", NULL, "x", UNKNOWN}, /* harmless only as it is spelt */
+	{".\xe2\x80\x8bgitkeep", NULL, "x", UNKNOWN},
 	{" ", NULL, "x", NULL},
 	{"\xe2\x80\x8b", NULL, "x", NULL},
 };
@@ -408,6 +562,33 @@ static void sensitive_names_are_held(void **state)
 	CHECK_ROWS(sensitive);
 }
 
+static void names_that_were_missing_are_held(void **state)
+{
+	CHECK_ROWS(more_names);
+}
+
+/* A row without the program that obeys it, or one that can never count, is a mistake. */
+static void the_tables_are_sound(void **state)
+{
+	for (const struct sensitive_rule *r = sensitive_names; r->pattern; r++) {
+		assert_non_null(r->reason);
+		assert_true(r->how == SENSITIVE_NEVER || strchr(r->reason, ':'));
+		assert_true((r->how == SENSITIVE_WORDS) == (r->words != NULL));
+		assert_int_not_equal(r->how, SENSITIVE_CONTAINER);
+		for (const struct sensitive_rule *earlier = sensitive_names; earlier < r; earlier++)
+			assert_string_not_equal(earlier->pattern, r->pattern);
+	}
+	for (const struct sensitive_rule *r = sensitive_harmless; r->pattern; r++) {
+		assert_int_equal(r->pattern[0], '.');
+		assert_true(r->how == SENSITIVE_NEVER || r->how == SENSITIVE_CONTAINER);
+		for (const struct sensitive_rule *earlier = sensitive_harmless; earlier < r; earlier++)
+			assert_string_not_equal(earlier->pattern, r->pattern);
+		for (const struct sensitive_rule *other = sensitive_names; other->pattern; other++)
+			if (other->how != SENSITIVE_NEVER)
+				assert_string_not_equal(other->pattern, r->pattern);
+	}
+}
+
 static void disguised_names_are_seen_through(void **state)
 {
 	CHECK_ROWS(disguised);
@@ -558,6 +739,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ordinary_files_are_applied),
 		cmocka_unit_test(sensitive_names_are_held),
+		cmocka_unit_test(names_that_were_missing_are_held),
+		cmocka_unit_test(the_tables_are_sound),
 		cmocka_unit_test(disguised_names_are_seen_through),
 		cmocka_unit_test(files_of_git_by_what_they_do),
 		cmocka_unit_test(settings_of_git_by_what_is_new),

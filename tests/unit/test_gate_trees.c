@@ -55,16 +55,16 @@ static void a_symlink_in_the_place_of_a_sensitive_directory_is_held(void **state
 {
 	put_link("layer", ".vscode", "editor");
 	put("layer", "editor/tasks.json", "{}");
-	put_link("layer", "sub/.github", "x");
+	put_link("layer", ".github", "x");
 	put_link("layer", ".git", "repo");
 	put_link("layer", "s/.git/hooks", "../../editor");
 	put_link("layer", ".envrc", "editor/x");
 	put_link("layer", ".gitattributes", "editor/x");
 	put_link("layer", "package.json", "editor/x");
 	judge_layer();
-	assert_change(".vscode", RUNS "editor task");
+	assert_change(".vscode", RUNS "editor task (VS Code)");
 	assert_change("editor/tasks.json", NULL);
-	assert_change("sub/.github", RUNS "CI workflow");
+	assert_change(".github", RUNS "CI workflow (GitHub Actions)");
 	assert_change(".git", LEADS "git directory");
 	assert_change("s/.git/hooks", RUNS "git hook");
 	assert_change(".envrc", RUNS "direnv");
@@ -90,9 +90,9 @@ static void what_a_sensitive_name_leads_to_is_sensitive(void **state)
 	put("layer", "tools/github/README", "b");
 	judge_layer();
 	assert_change("scripts/pre-commit", RUNS "git hook");
-	assert_change("docs/agents.md", STEERS "agent instructions");
+	assert_change("docs/agents.md", STEERS "agent instructions (agents)");
 	assert_change("docs/other.md", NULL);
-	assert_change("tools/github/workflows/ci.yml", RUNS "CI workflow");
+	assert_change("tools/github/workflows/ci.yml", RUNS "CI workflow (GitHub Actions)");
 	assert_change("tools/github/README", NULL);
 }
 
@@ -225,7 +225,7 @@ static void what_is_decided_is_left_alone(void **state)
 	judge();
 	assert_int_equal(found(".envrc")->verdict, CHANGE_APPLY);
 	assert_int_equal(found(".zshrc")->verdict, CHANGE_SKIP);
-	assert_change(".cshrc", RUNS "shell start-up file; setuid bit dropped");
+	assert_change(".cshrc", RUNS "shell start-up file (csh); setuid bit dropped");
 }
 
 static void what_cannot_be_read_is_held(void **state)
@@ -264,7 +264,7 @@ static void the_configuration_adds_and_relaxes(void **state)
 		"src/a.c",
 		"sub/.envrc",
 		".github/workflows/ci.yml",
-		"sub/.github/workflows/ci.yml",
+		"sub/.vscode/tasks.json",
 	};
 	for (size_t i = 0; i < AL_ARRAY_LEN(paths); i++)
 		put("layer", paths[i], "x");
@@ -279,7 +279,7 @@ static void the_configuration_adds_and_relaxes(void **state)
 	assert_change("src/a.c", NULL);
 	assert_change("sub/.envrc", NULL);
 	assert_change(".github/workflows/ci.yml", NULL);
-	assert_change("sub/.github/workflows/ci.yml", RUNS "CI workflow");
+	assert_change("sub/.vscode/tasks.json", RUNS "editor task (VS Code)");
 	assert_change("infra/gone", "held by a rule of the configuration");
 	rules = NULL; /* judged again without them: what only they held is free */
 	judge();
@@ -462,9 +462,9 @@ static void a_virtual_environment_is_no_excuse(void **state)
 	put("live", ".venv/pyvenv.cfg", "home = /usr/bin\n");
 	put("layer", ".venv/lib/python3.11/site-packages/a.pth", "import x");
 	judge_layer();
-	assert_change(".local/pyvenv.cfg", STEERS "python environment");
-	assert_change(".local/lib/python3.11/site-packages/a.pth", RUNS "python start-up file");
-	assert_change(".venv/lib/python3.11/site-packages/a.pth", NULL);
+	assert_change(".local/pyvenv.cfg", STEERS "python environment (python)");
+	assert_change(".local/lib/python3.11/site-packages/a.pth", RUNS "python start-up file (python)");
+	assert_change(".venv/lib/python3.11/site-packages/a.pth", RUNS "python start-up file (python)");
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
