@@ -61,7 +61,7 @@ struct gate {
 	struct gate_alias *aliases;
 	size_t n_aliases;
 	struct gate_rows names, harmless; /* sensitive_names and sensitive_harmless */
-	unsigned int compared;		  /* files read to find out where a change was copied from */
+	unsigned int compared;		  /* what it has cost to find out where changes were copied from */
 	struct gate_shape shape;	  /* of the directory asked about last: changes come sorted */
 	struct gate_tracked tracked;
 	bool failed; /* out of memory */

@@ -13,6 +13,7 @@
 
 #include "base/path.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ int gate_rows_init(struct gate_rows *rows, const struct sensitive_rule *rules)
 	size_t n = 0;
 	while (rules[n].pattern)
 		n++;
+	assert(n <= GATE_MAX_ROWS);
 	*rows = (struct gate_rows){.rules = rules, .next = calloc(n + 1, sizeof(uint16_t))};
 	if (!rows->next)
 		return -ENOMEM;

@@ -11,6 +11,7 @@
 /* The rows of a table by how their patterns begin, in the order of the table: what does not begin alike is never looked
  * at, so that the length of a table hardly costs anything. */
 #define GATE_ROWS_KEYS 513
+#define GATE_MAX_ROWS 1024 /* that a table may have */
 struct gate_rows {
 	const struct sensitive_rule *rules;
 	uint16_t *next;		       /* by row: the next one with the same key, plus one */

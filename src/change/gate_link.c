@@ -9,12 +9,14 @@
 #include "fs/beneath.h"
 #include "fs/walk.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
 #define LEAVES "leads out of the project: symbolic link"
-#define MAX_LINKS 8 /* one behind the other */
+#define MAX_LINKS 8	 /* one behind the other */
+#define MAX_ENTRIES 2000 /* of a root that are looked through, so that the size of a project does not count (I8) */
 
 static char *dirname_of(const char *path)
 {
@@ -113,20 +115,55 @@ static bool follow(struct gate *g, struct lead lead)
 }
 
 /* The components of a pattern one after the other, until one is not there or has a wildcard. */
-static void follow_pattern(struct gate *g, size_t root, const struct sensitive_rule *rule)
+static void follow_pattern(struct gate *g, size_t root, const char *pattern, const struct sensitive_rule *rule)
 {
 	char path[128];
 	for (size_t n = 0;; n++) {
 		size_t start = n;
-		n += strcspn(rule->pattern + n, "/");
-		if (n >= sizeof path || memchr(rule->pattern + start, '*', n - start))
+		n += strcspn(pattern + n, "/");
+		if (n >= sizeof path || memchr(pattern + start, '*', n - start))
 			return;
-		memcpy(path, rule->pattern, n);
+		memcpy(path, pattern, n);
 		path[n] = '\0';
-		bool last = rule->pattern[n] == '\0';
-		if (!follow(g, (struct lead){root, path, last ? NULL : rule->pattern + n + 1, rule}) || last)
+		bool last = pattern[n] == '\0';
+		if (!follow(g, (struct lead){root, path, last ? NULL : pattern + n + 1, rule}) || last)
 			return;
 	}
+}
+
+/* Marks the rows that begin with a name of the live root: most of them do not, and one list of names costs less than asking
+ * for each. False when there are too many names, or it cannot be told. */
+static bool mark_rows(struct gate *g, size_t root, bool *marked)
+{
+	_cleanup_buf_ struct buf folded = BUF_INIT;
+	int fd = fs_open_beneath(g->roots[root].live, ".", O_RDONLY | O_DIRECTORY), seen = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd); /* fs_walk reads a directory to its end */
+	if (!dir && fd >= 0)
+		(void)close(fd);
+	const struct dirent *entry = NULL;
+	while (dir && seen++ < MAX_ENTRIES && (entry = readdir(dir))) {
+		buf_reset(&folded);
+		gate_fold(entry->d_name, &folded);
+		struct gate_rows_at it = gate_rows_at(&g->names, buf_str(&folded));
+		for (const struct sensitive_rule *r; (r = gate_rows_next(&it));)
+			if (gate_name_match(r->pattern, buf_str(&folded)) != GATE_NO)
+				marked[r - sensitive_names] = true;
+	}
+	bool is_complete = dir && !entry && !folded.failed;
+	if (dir)
+		(void)closedir(dir);
+	return is_complete;
+}
+
+static void follow_names(struct gate *g, size_t root)
+{
+	bool marked[GATE_MAX_ROWS] = {false};
+	bool is_marked = mark_rows(g, root, marked);
+	for (const struct sensitive_rule *r = sensitive_names; r->pattern; r++)
+		if (!is_marked || marked[r - sensitive_names])
+			follow_pattern(g, root, r->pattern, r);
+	for (size_t i = 0; i < g->roots[root].n_above; i++)
+		follow_pattern(g, root, g->roots[root].above[i].rest, g->roots[root].above[i].rule);
 }
 
 struct hooks_path {
@@ -181,8 +218,7 @@ void gate_find_aliases(struct gate *g)
 	for (size_t root = 0; root < g->set->n_roots; root++) {
 		if (g->roots[root].live < 0)
 			continue;
-		for (const struct sensitive_rule *r = sensitive_names; r->pattern; r++)
-			follow_pattern(g, root, r);
+		follow_names(g, root);
 		bool is_git = gate_is_repository(g, root);
 		add_hooks_path(g, root, is_git ? "config" : ".git/config");
 		follow_hooks(g, root, is_git ? "hooks" : ".git/hooks");

@@ -16,9 +16,10 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* Files that are read to find the original of a copy, in all: a command can make any number that look like one. */
-#define MAX_COMPARED 1000
-#define MAX_NEIGHBOURS 1000
+/* What is done to find the originals of copies, in all: a command can make any number that look like one. A file that is read
+ * counts as much as twenty that are only looked at. */
+#define MAX_COMPARED 20000
+#define COST_OF_READING 20
 
 static size_t depth(const char *path, const char *end)
 {
@@ -70,11 +71,10 @@ static bool has_content_of(struct gate *g, const struct change *c, const char *p
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	struct stat st;
-	if (gate_stat_before(g, c->root, path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (g->compared++ >= MAX_COMPARED || gate_stat_before(g, c->root, path, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size != c->after.size || is_more_executable(st.st_mode, c->after.mode))
 		return false;
-	if (g->compared++ >= MAX_COMPARED)
-		return false;
+	g->compared += COST_OF_READING;
 	return gate_read_before(g, c->root, path, &before) == 0 && gate_read_after(g, c, &after) == 0 &&
 	       !before.failed && !after.failed && before.len == after.len &&
 	       memcmp(buf_str(&before), buf_str(&after), before.len) == 0;
@@ -100,14 +100,14 @@ static bool is_copy_of_neighbour(struct gate *g, const struct change *c, const s
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
 	_cleanup_free_ char *dir = strndup(c->path, (size_t)(path_basename(c->path) - c->path));
-	int live = g->roots[c->root].live, seen = 0;
+	int live = g->roots[c->root].live;
 	if (!dir || *dir == '\0' || live < 0 || g->compared >= MAX_COMPARED)
 		return false;
 	dir[strlen(dir) - 1] = '\0';
 	int event = fs_open_beneath(live, dir, O_RDONLY | O_DIRECTORY);
 	if (event >= 0)
 		event = fs_walk_start(&w, event);
-	while (event >= 0 && seen++ < MAX_NEIGHBOURS && (event = fs_walk_next(&w)) > 0) {
+	while (event >= 0 && g->compared < MAX_COMPARED && (event = fs_walk_next(&w)) > 0) {
 		_cleanup_free_ char *path = event == FS_WALK_ENTRY ? path_join(dir, w.name) : NULL;
 		if (path && strcmp(suffix_of(path), suffix_of(c->path)) == 0 && has_content_of(g, c, path) &&
 		    is_obeyed_at(g, c, name, path))

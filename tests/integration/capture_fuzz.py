@@ -28,7 +28,7 @@ CONTENTS = ["", "x", "one\n", "two\ntwo\n", "\0\1\xff" * 40, "line\n" * 2000]
 MODES = [0o644, 0o600, 0o640, 0o755, 0o444, 0o400, 0o000]
 DIR_MODES = [0o755, 0o700, 0o755, 0o555, 0o711, 0o000, 0o1777]
 NAMES = ["a", "b", "c", "dir", "file", "with space", "new\nline", "-rf", "\u00e4\u6f22".encode().decode("latin-1"),
-         "\xff\xfe", "\x1b[31m", "a\\b", "\"q'", ".hidden", "L" * 255, "~"]
+         "\xff\xfe", "\x1b[31m", "a\\b", "\"q'", ".tmp", "L" * 255, "~"]
 ATTRIBUTES = ["user.one", "user.two", "user.overlayx"]
 OVERLAY_ATTRIBUTES = ["user.overlay.opaque", "user.overlay.whiteout", "user.overlay.x"]
 
