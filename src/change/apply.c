@@ -341,7 +341,7 @@ static int count_changes(const struct apply_tx *tx)
 
 /* How to go about it, and what did not work. */
 struct manner {
-	bool copy;   /* a rename that should work does not (quota trees, overlays): once more, by copying */
+	bool copy;   /* a rename that should work does not (quota trees, overlays, no flags): once more, by copying */
 	bool unlock; /* a directory of ours cannot be searched: once more, opening it up */
 };
 
@@ -382,7 +382,8 @@ static int attempt(const struct apply_request *request, struct manner *manner, s
 	int rc = plan(request, &tx, &unlock, manner, err);
 	if (rc == 0 && tx.n_ops > 0) {
 		rc = carry_out(&t);
-		manner->copy = t.failed_errno == -EXDEV && !copied && !t.unfinished;
+		bool other_way = t.failed_errno == -EXDEV || t.failed_errno == -EINVAL;
+		manner->copy = other_way && !copied && !t.unfinished;
 		manner->unlock = manner->copy && unlocked;
 		rc = rc < 0 ? rc : count_changes(&tx);
 	} else

@@ -214,9 +214,11 @@ int record_result(struct apply_tx *tx, struct change_set *set, struct airlock_er
 	return rc < 0 ? base_oom(err) : 0;
 }
 
-/* A directory that could not be renamed was removed and made again. */
+/* A directory that could not be renamed was removed and made again; so is a file that could not be linked. */
 static bool is_made_again(const struct apply_tx *tx, const struct apply_op *op, const struct change_stat *live)
 {
+	if (op->plain && !op->links && live->mtime_ns == op->old.mtime_ns && live->size == op->old.size)
+		return live->inode != op->old.inode;
 	return tx->roots[op->root].copy && op->old.type == CHANGE_DIRECTORY && live->inode != op->old.inode;
 }
 

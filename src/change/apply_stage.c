@@ -53,6 +53,13 @@ int stage_make_dirs(struct apply_tx *tx, struct airlock_error *err)
 		int rc = open_stage(tx, r);
 		if (rc < 0)
 			return apply_error(err, rc, "open", tx, i, stage_name(tx).text);
+		rc = r->copy ? plain_probe(r->stage_fd, &r->plain, &r->links) : 0;
+		if (rc < 0)
+			return apply_error(err, rc, "try what works in", tx, i, stage_name(tx).text);
+	}
+	for (size_t i = 0; i < tx->n_ops; i++) {
+		tx->ops[i].plain = tx->roots[tx->ops[i].root].plain;
+		tx->ops[i].links = tx->roots[tx->ops[i].root].links;
 	}
 	return 0;
 }
@@ -240,7 +247,7 @@ static int image_to_slot(const struct apply_tx *tx, const struct apply_op *op)
 	rc = dir < 0 ? dir : apply_stat_at(dir, name, &there);
 	if (rc < 0 || there.inode != op->want.inode)
 		return rc < 0 ? rc : -ENOENT;
-	return renameat2(dir, name, tx->before_fd, slot.text, RENAME_NOREPLACE) < 0 ? -errno : 0;
+	return apply_move_own((struct transfer_place){dir, name}, (struct transfer_place){tx->before_fd, slot.text});
 }
 
 static int stage_undo(struct apply_tx *tx, struct apply_op *op)

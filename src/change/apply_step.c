@@ -110,8 +110,9 @@ static int fetch_from(int dir, const char *name, const struct apply_op *op, cons
 	int rc = transfer_clean((struct transfer_place){dir, name}, &st, op->want.mode);
 	if (rc < 0)
 		return rc;
-	if (renameat2(dir, name, e->stage_dir, e->stage_name, RENAME_NOREPLACE) < 0)
-		return -errno;
+	rc = apply_move_own((struct transfer_place){dir, name}, (struct transfer_place){e->stage_dir, e->stage_name});
+	if (rc < 0)
+		return rc;
 	*stage = change_stat_of(&st);
 	return 0;
 }
@@ -287,6 +288,8 @@ static bool is_waiting(const struct apply_tx *tx, const struct apply_op *op, con
 {
 	struct change_stat st = {0};
 	const char *name;
+	if (op->plain)
+		return plain_is_waiting(op, e->stage_dir);
 	if (look_stage(e, &st) < 0 || st.inode == op->staged || !is_fetched_from_layer(tx, op))
 		return st.inode == op->staged;
 	int dir = apply_layer_parent(tx, op->root, op->path, &name);
@@ -308,6 +311,8 @@ int step_forward(struct apply_tx *tx, struct apply_op *op)
 	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
 	if (rc != 0)
 		return rc == STEP_FOREIGN ? forward_without_directory(tx, op, &e) : rc;
+	if (op->plain && op->step != APPLY_META)
+		return plain_forward(tx, op, (struct transfer_place){e.live_dir, e.live_name}, e.stage_dir);
 	switch (op->step) {
 	case APPLY_REMOVE:
 		return forward_remove(tx, op, &e);
@@ -381,6 +386,8 @@ int step_revert(struct apply_tx *tx, struct apply_op *op)
 	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
 	if (rc != 0)
 		return rc == STEP_FOREIGN && op->step == APPLY_INSTALL ? 0 : rc; /* its directory never came */
+	if (op->plain && op->step != APPLY_META)
+		return plain_revert(tx, op, (struct transfer_place){e.live_dir, e.live_name}, e.stage_dir);
 	switch (op->step) {
 	case APPLY_REMOVE:
 		return revert_remove(tx, op, &e);
@@ -398,14 +405,16 @@ int step_revert(struct apply_tx *tx, struct apply_op *op)
 
 /* ── Home ── */
 
-static int stage_to_layer(struct apply_tx *tx, const struct apply_op *op, unsigned flags)
+static int stage_to_layer(struct apply_tx *tx, const struct apply_op *op, bool replace)
 {
 	const char *name;
 	int dir = apply_layer_parent(tx, op->root, op->path, &name);
 	if (dir < 0)
 		return dir;
 	struct apply_name slot = apply_slot_name(op->slot);
-	return renameat2(tx->before_fd, slot.text, dir, name, flags) < 0 ? -errno : 0;
+	if (replace)
+		return renameat(tx->before_fd, slot.text, dir, name) < 0 ? -errno : 0;
+	return apply_move_own((struct transfer_place){tx->before_fd, slot.text}, (struct transfer_place){dir, name});
 }
 
 int step_unstage(struct apply_tx *tx, struct apply_op *op)
@@ -418,7 +427,7 @@ int step_unstage(struct apply_tx *tx, struct apply_op *op)
 	if (rc < 0 || st.type == CHANGE_NOTHING)
 		return rc;
 	if (is_fetched_from_layer(tx, op) && st.inode == op->staged)
-		return stage_to_layer(tx, op, RENAME_NOREPLACE);
+		return stage_to_layer(tx, op, false);
 	bool ours = tx->roots[op->root].copy || op->step == APPLY_META || st.inode == op->staged;
 	return ours ? transfer_remove(tx->before_fd, slot.text) : 0;
 }
@@ -436,7 +445,7 @@ static int retire_taken(struct apply_tx *tx, const struct apply_op *op, const st
 	if (op->foreign || (op->full && st->type == CHANGE_DIRECTORY))
 		return keep(tx, op);
 	if (st->type != CHANGE_DIRECTORY)
-		return stage_to_layer(tx, op, 0);
+		return stage_to_layer(tx, op, true);
 	/* the layer has its own directory, with what else is in it */
 	return unlinkat(tx->before_fd, apply_slot_name(op->slot).text, AT_REMOVEDIR) < 0 ? -errno : 0;
 }

@@ -87,7 +87,18 @@ static bool restarted_since(int64_t ns)
 	return ns < clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 }
 
-static int open_live(struct apply_root *r, int64_t oldest_ns, struct airlock_error *err)
+/* Some file systems (sshfs) number their inodes anew each time they are mounted. What an interrupted transaction has put
+ * into the root, under a name that only this run has, says that this is the one. */
+static bool has_our_stage(const struct apply_tx *tx, const struct apply_root *r)
+{
+	char name[256];
+	struct stat st;
+	(void)snprintf(name, sizeof name, APPLY_STAGE_PREFIX "%s", tx->run);
+	return tx->recovering && r->copy && fstatat(r->live_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+static int open_live(const struct apply_tx *tx, struct apply_root *r, int64_t oldest_ns, struct airlock_error *err)
 {
 	struct stat st;
 	r->live_fd = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -97,7 +108,8 @@ static int open_live(struct apply_root *r, int64_t oldest_ns, struct airlock_err
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", r->path);
 	if (r->live_fd >= 0 && fstat(r->live_fd, &st) < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "fstat", r->path);
-	if (r->live_fd < 0 || st.st_ino != r->inode || (st.st_dev != r->device && !restarted_since(oldest_ns)))
+	bool same = r->live_fd >= 0 && st.st_ino == r->inode && (st.st_dev == r->device || restarted_since(oldest_ns));
+	if (!same && (r->live_fd < 0 || !has_our_stage(tx, r)))
 		return base_error(err, AIRLOCK_ERR_CONFLICT, "open", r->path,
 				  "%s is not the directory any more that the command ran in", r->path);
 	return 0;
@@ -105,7 +117,7 @@ static int open_live(struct apply_root *r, int64_t oldest_ns, struct airlock_err
 
 static int open_root(struct apply_tx *tx, struct apply_root *r, int64_t oldest_ns, struct airlock_error *err)
 {
-	int rc = open_live(r, oldest_ns, err);
+	int rc = open_live(tx, r, oldest_ns, err);
 	if (rc < 0)
 		return rc;
 	r->upper_fd = open(r->upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -213,6 +225,19 @@ int apply_stat_at(int dirfd, const char *name, struct change_stat *ret)
 		return errno == ENOENT ? 0 : -errno;
 	*ret = change_stat_of(&st);
 	return 0;
+}
+
+int apply_move_own(struct transfer_place from, struct transfer_place to)
+{
+	struct change_stat st;
+	if (renameat2(from.dirfd, from.name, to.dirfd, to.name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	int rc = apply_stat_at(to.dirfd, to.name, &st);
+	if (rc < 0 || st.type != CHANGE_NOTHING)
+		return rc < 0 ? rc : -EEXIST;
+	return renameat(from.dirfd, from.name, to.dirfd, to.name) < 0 ? -errno : 0;
 }
 
 int apply_chmod_fd(int fd, uint32_t mode)

@@ -10,6 +10,7 @@
 
 #include "change/change.h"
 #include "change/returns.h"
+#include "change/transfer.h"
 
 #define APPLY_STAGE_PREFIX ".airlock-"
 #define APPLY_NO_TIME INT64_MIN /* leave the mtime */
@@ -29,6 +30,8 @@ struct apply_op {
 	bool from;	 /* the old name of a renamed change */
 	bool foreign;	 /* undo: what is live is not the run's, so it has no place in the layer */
 	bool full;	 /* forced: a directory goes with what somebody else has put into it */
+	bool plain;	 /* its file system knows no flags of renameat2: apply_plain.c */
+	bool links;	 /* plain, and there are hard links */
 	bool in_layer;	 /* its stage is the layer's own entry, which is where the before-image stays */
 	bool dropped;	 /* while planning: not to be done */
 	bool left;	 /* not done, because the live path is somebody else's by now */
@@ -65,7 +68,8 @@ struct apply_nearby {
 struct apply_root {
 	char *path, *upper;
 	uint64_t device, inode;
-	bool copy; /* the run's directory is on another file system */
+	bool copy;	   /* the run's directory is on another file system */
+	bool plain, links; /* while staging: for each operation in it */
 	int live_fd, upper_fd;
 	int stage_fd; /* before/, or our directory in the root */
 	struct apply_nearby live_near, layer_near;
@@ -121,7 +125,9 @@ int apply_live_parent(const struct apply_tx *tx, size_t root, const char *path, 
 /* The layer's, made writable for us if need be: modes in the layer are in the record. */
 int apply_layer_parent(const struct apply_tx *tx, size_t root, const char *path, const char **ret_name);
 void apply_forget_nearby(struct apply_tx *tx); /* what follows reaches every directory anew */
-int apply_chmod_fd(int fd, uint32_t mode);     /* also O_PATH */
+/* Between two directories that are only ours, to a name where nothing is; -EEXIST. Also where renames have no flags. */
+int apply_move_own(struct transfer_place from, struct transfer_place to);
+int apply_chmod_fd(int fd, uint32_t mode); /* also O_PATH */
 int apply_set_mtime_fd(int fd, int64_t mtime_ns);
 int apply_is_empty_dir(int dirfd, const char *name); /* 1, 0 or -errno */
 
@@ -148,6 +154,14 @@ int step_forward(struct apply_tx *tx, struct apply_op *op); /* 0, -errno, STEP_F
 int step_revert(struct apply_tx *tx, struct apply_op *op);  /* the same */
 int step_unstage(struct apply_tx *tx, struct apply_op *op); /* not done: what was staged for it goes home */
 int step_retire(struct apply_tx *tx, struct apply_op *op);  /* done: what it has left in the stage goes home */
+
+/* ── apply_plain.c: the same where renames have no flags ── */
+
+int plain_forward(const struct apply_tx *tx, struct apply_op *op, struct transfer_place live, int stage_dir);
+int plain_revert(const struct apply_tx *tx, struct apply_op *op, struct transfer_place live, int stage_dir);
+bool plain_is_waiting(const struct apply_op *op, int stage_dir); /* what is to become live is still in the stage */
+/* Tries in our own directory what the file system can do. 0 or -errno. */
+int plain_probe(int stage_dir, bool *ret_plain, bool *ret_links);
 
 /* ── apply_dirs.c ── */
 

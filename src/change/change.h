@@ -131,6 +131,8 @@ const char *change_state_name(enum change_state state);
 
 enum change_type change_type_of(mode_t mode);
 struct change_stat change_stat_of(const struct stat *st);
+/* lstat of one component, asking the server of a network file system again; CHANGE_NOTHING when it is not there. -errno. */
+int change_stat_fresh(int dirfd, const char *name, struct change_stat *ret);
 
 /* The "files" array of the JSON into an open object, and the list for people, one line a path. */
 struct json;

@@ -162,15 +162,13 @@ static void look_at_dir(struct check *k, const char *path)
 /* What is live there; CHANGE_NOTHING also when its directory is not. Returns why that cannot be told. */
 static const char *look(struct check *k, const char *path, struct change_stat *ret)
 {
-	struct stat st;
 	*ret = (struct change_stat){0};
 	look_at_dir(k, path);
 	if (k->dir_fd < 0)
 		return k->dir_reason == above_deleted ? NULL : k->dir_reason;
-	if (fstatat(k->dir_fd, path_basename(path), &st, AT_SYMLINK_NOFOLLOW) == 0)
-		*ret = change_stat_of(&st);
-	else if (errno != ENOENT) {
-		note_error(k, errno);
+	int rc = change_stat_fresh(k->dir_fd, path_basename(path), ret);
+	if (rc < 0) {
+		note_error(k, -rc);
 		return unreadable;
 	}
 	if (k->tx && ret->type == CHANGE_DIRECTORY)

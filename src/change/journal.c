@@ -166,7 +166,7 @@ static void add_op(struct buf *b, const struct apply_op *op)
 	fields_add_number(b, op->root);
 	fields_add_number(b, op->change);
 	buf_addc(b, ' ');
-	add_flags(b, "rful", (bool[]){op->from, op->foreign, op->full, op->in_layer});
+	add_flags(b, "rfulpk", (bool[]){op->from, op->foreign, op->full, op->in_layer, op->plain, op->links});
 	fields_add_number(b, op->slot);
 	fields_add_number(b, op->staged);
 	fields_add_stat(b, &op->old);

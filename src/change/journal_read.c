@@ -110,13 +110,13 @@ static int take_dir(struct reader *r, struct fields *f)
 static int take_op(struct reader *r, struct fields *f)
 {
 	struct apply_op op = {0};
-	bool flags[4] = {0};
+	bool flags[6] = {0};
 	unsigned step = 0;
 	uint64_t root = 0, change = 0;
 	int rc = fields_take_name(f, step_words, "a step", &step);
 	rc = rc < 0 ? rc : fields_take_number(f, &root);
 	rc = rc < 0 ? rc : fields_take_number(f, &change);
-	rc = rc < 0 ? rc : take_flags(f, "rful", flags);
+	rc = rc < 0 ? rc : take_flags(f, "rfulpk", flags);
 	rc = rc < 0 ? rc : fields_take_number(f, &op.slot);
 	rc = rc < 0 ? rc : fields_take_number(f, &op.staged);
 	rc = rc < 0 ? rc : fields_take_stat(f, &op.old);
@@ -133,6 +133,8 @@ static int take_op(struct reader *r, struct fields *f)
 	op.foreign = flags[1];
 	op.full = flags[2];
 	op.in_layer = flags[3];
+	op.plain = flags[4];
+	op.links = flags[5];
 	return apply_tx_add_op(r->tx, &op) ? 0 : -ENOMEM;
 }
 

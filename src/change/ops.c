@@ -34,7 +34,7 @@ int ops_look_live(const struct apply_tx *tx, size_t root, const char *path, stru
 	const char *name;
 	*ret = (struct change_stat){0};
 	int dir = apply_live_parent(tx, root, path, &name);
-	int rc = dir < 0 ? dir : apply_stat_at(dir, name, ret);
+	int rc = dir < 0 ? dir : change_stat_fresh(dir, name, ret);
 	if (rc == -ENOENT || rc == -ENOTDIR || rc == -ELOOP)
 		return 0;
 	if (rc == 0 && ret->type != CHANGE_NOTHING)

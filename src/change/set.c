@@ -5,6 +5,8 @@
 #include "base/path.h"
 #include "change/names.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -260,4 +262,27 @@ struct change_stat change_stat_of(const struct stat *st)
 		.mtime_ns = nanoseconds(st->st_mtim),
 		.ctime_ns = nanoseconds(st->st_ctim),
 	};
+}
+
+static int64_t statx_ns(struct statx_timestamp t)
+{
+	return nanoseconds((struct timespec){.tv_sec = t.tv_sec, .tv_nsec = t.tv_nsec});
+}
+
+int change_stat_fresh(int dirfd, const char *name, struct change_stat *ret)
+{
+	struct statx st;
+	*ret = (struct change_stat){0};
+	if (statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	*ret = (struct change_stat){
+		.type = change_type_of(st.stx_mode),
+		.mode = st.stx_mode & 07777u,
+		.size = st.stx_size,
+		.inode = st.stx_ino,
+		.links = st.stx_nlink,
+		.mtime_ns = statx_ns(st.stx_mtime),
+		.ctime_ns = statx_ns(st.stx_ctime),
+	};
+	return 0;
 }

@@ -280,7 +280,7 @@ void history_end(struct airlock_run *run)
 {
 	_cleanup_free_ char *detail = make_detail(run, NULL);
 	if (detail && !run->recorded)
-		record(run, status_of(run), supervise_result(run->supervise)->exit_code, detail);
+		record(run, status_of(run), airlock_run_exit_code(run), detail);
 }
 
 void history_files(struct airlock_run *run)

@@ -92,7 +92,7 @@ static void add_ending(const struct airlock_run *run, struct json *j)
 	const struct supervise_result *r = supervise_result(run->supervise);
 	json_string(j, "run", run->id);
 	json_string(j, "status", status_name(r->status));
-	json_int(j, "exit_code", r->exit_code);
+	json_int(j, "exit_code", airlock_run_exit_code(run));
 	if (r->signal)
 		json_int(j, "signal", r->signal);
 	else
@@ -177,8 +177,8 @@ const char *airlock_run_result_text(struct airlock_run *run)
 	add_stream_text(&out, r->err);
 	if (out.len == before)
 		buf_adds(&out, "No output received from command\n");
-	if (r->exit_code != 0)
-		buf_printf(&out, "Exit code: %d\n", r->exit_code);
+	if (airlock_run_exit_code(run) != 0)
+		buf_printf(&out, "Exit code: %d\n", airlock_run_exit_code(run));
 	if (run->layers.set && run->layers.set->n > 0) {
 		buf_adds(&out, "Changes:\n");
 		change_set_text(run->layers.set, &out);

@@ -264,9 +264,14 @@ enum airlock_status airlock_run_status(const struct airlock_run *run)
 	return map[supervise_result(run->supervise)->status];
 }
 
+/* A command that succeeded, and whose changes we could not bring home, has not done what its caller wanted: a script must
+ * not go on. A command that failed keeps its own status, which says more. */
 int airlock_run_exit_code(const struct airlock_run *run)
 {
-	return supervise_result(run->supervise)->exit_code;
+	const struct supervise_result *r = supervise_result(run->supervise);
+	if (r->status == SUPERVISE_EXITED && r->exit_code == 0 && run->layers.error.code)
+		return airlock_code_exit_status(AIRLOCK_ERR_IO);
+	return r->exit_code;
 }
 
 const struct airlock_error *airlock_run_error(const struct airlock_run *run)

@@ -10,6 +10,8 @@
 #include <sys/vfs.h>
 
 #define KILLED 77
+#define PLAIN_STEPS 230 /* about here the steps of a transaction without flags begin */
+#define PLAIN_STEPS_END 320
 
 /* ── Faults ── */
 
@@ -44,7 +46,6 @@ WRAP(int, mkdirat, (int a, const char *b, mode_t c), (a, b, c))
 WRAP(int, mkdir, (const char *a, mode_t b), (a, b))
 WRAP(int, unlinkat, (int a, const char *b, int c), (a, b, c))
 WRAP(int, symlinkat, (const char *a, int b, const char *c), (a, b, c))
-WRAP(int, linkat, (int a, const char *b, int c, const char *d, int e), (a, b, c, d, e))
 WRAP(int, mknodat, (int a, const char *b, mode_t c, dev_t d), (a, b, c, d))
 WRAP(int, chmod, (const char *a, mode_t b), (a, b))
 WRAP(int, fchmod, (int a, mode_t b), (a, b))
@@ -74,6 +75,11 @@ long __wrap_syscall(long n, ...)
 	return __real_syscall(n, v[0], v[1], v[2], v[3], v[4], v[5]);
 }
 
+/* A file system whose renames take no flags, as NFS and most of FUSE; some have no hard links either. */
+static struct {
+	bool on, no_links, elsewhere;
+} plain;
+
 /* Directories that cannot be renamed, as those of an overlay's lower layer. */
 static struct {
 	bool on;
@@ -98,9 +104,26 @@ int __wrap_renameat2(int a, const char *b, int c, const char *d, unsigned e)
 {
 	if (strikes())
 		return -1;
+	if (plain.on && e != 0) {
+		bool asks = strcmp(b, "nothing") == 0; /* whether both are on one file system */
+		errno = asks && plain.elsewhere ? EXDEV : EINVAL;
+		return -1;
+	}
 	if (!is_fixed(a, b) && !is_fixed(c, d))
 		return __real_renameat2(a, b, c, d, e);
 	errno = EXDEV;
+	return -1;
+}
+
+int __real_linkat(int a, const char *b, int c, const char *d, int e);
+int __wrap_linkat(int a, const char *b, int c, const char *d, int e);
+int __wrap_linkat(int a, const char *b, int c, const char *d, int e)
+{
+	if (strikes())
+		return -1;
+	if (!plain.no_links)
+		return __real_linkat(a, b, c, d, e);
+	errno = EPERM;
 	return -1;
 }
 
@@ -205,6 +228,7 @@ struct trial {
 	bool undo;
 	bool older;  /* the journal is one of an airlock that did not know stages in the layer */
 	long stride; /* every so many calls: disks are slow */
+	long first;  /* so many calls are left out before the first */
 	int number;
 	struct world twins; /* made once */
 	struct world w;
@@ -375,7 +399,7 @@ static long points; /* how many faults were tried */
 
 static const char *kill_at_every_call(struct trial *t)
 {
-	for (long at = 1;; at += t->stride) {
+	for (long at = 1 + t->first;; at += t->stride) {
 		size_t recovered = 0;
 		if (set_up(t) < 0)
 			return wrong(t, at, "no world");
@@ -427,7 +451,7 @@ static const char *kill_some_recoveries(struct trial *t)
 static const char *fail_at_every_call(struct trial *t, bool for_good)
 {
 	static const int errors[] = {EIO, ENOSPC, EACCES, EDQUOT, EROFS};
-	for (long at = 1;; at += t->stride) {
+	for (long at = 1 + t->first;; at += t->stride) {
 		if (set_up(t) < 0)
 			return wrong(t, at, "no world");
 		arm(at, errors[at % 5]);
@@ -536,6 +560,60 @@ static const char *refused_in_an_image(const char *dir)
 	return on_one_fs(dir, &everything, fail_in_every_way);
 }
 
+/* With hard links the state is elsewhere, so every call is one of the plain way. Without them it is on the same file system,
+ * and the first attempt, with flags, fails. */
+static struct trial plain_trial(const char *dir, bool links, long stride)
+{
+	plain.on = plain.elsewhere = true;
+	if (!links) {
+		plain.no_links = true;
+		plain.elsewhere = false;
+	}
+	return (struct trial){.scenario = &everything,
+			      .dir = dir,
+			      .state_base = dir,
+			      .stride = getenv("AIRLOCK_TEST_LONG") ? 1 : stride,
+			      .first = geteuid() != 0}; /* the two identities take turns */
+}
+
+static const char *killed_in_plain(const char *dir)
+{
+	struct trial t = plain_trial(dir, true, 2);
+	return both_directions(&t, kill_at_every_call);
+}
+
+static const char *killed_in_plain_without_links(const char *dir)
+{
+	struct trial t = plain_trial(dir, false, 6);
+	return both_directions(&t, kill_at_every_call);
+}
+
+static const char *kill_plain_recoveries(struct trial *t)
+{
+	const char *bad = NULL;
+	for (long at = PLAIN_STEPS; at < PLAIN_STEPS_END && !bad; at += t->stride)
+		bad = kill_recovery_at_every_call(t, at);
+	return bad;
+}
+
+static const char *killed_in_plain_recovery(const char *dir)
+{
+	struct trial t = plain_trial(dir, true, 45);
+	return both_directions(&t, kill_plain_recoveries);
+}
+
+static const char *refused_in_plain(const char *dir)
+{
+	struct trial t = plain_trial(dir, true, 8);
+	return both_directions(&t, fail_in_every_way);
+}
+
+static const char *refused_in_plain_without_links(const char *dir)
+{
+	struct trial t = plain_trial(dir, false, 20);
+	return both_directions(&t, fail_in_every_way);
+}
+
 static const char *refused_with_one_file(const char *dir)
 {
 	return on_one_fs(dir, &one_file, fail_in_every_way);
@@ -579,6 +657,15 @@ static void directories_that_cannot_be_renamed_are_recovered(void **state)
 	world_as_everyone(refused_in_an_image);
 }
 
+static void renames_without_flags_are_recovered(void **state)
+{
+	world_as_everyone(killed_in_plain);
+	world_as_everyone(killed_in_plain_without_links);
+	world_as_everyone(killed_in_plain_recovery);
+	world_as_everyone(refused_in_plain);
+	world_as_everyone(refused_in_plain_without_links);
+}
+
 static void need_two_file_systems(void)
 {
 	if (world_has_memory())
@@ -607,6 +694,7 @@ int main(void)
 		cmocka_unit_test(a_journal_of_an_older_version_is_recovered),
 		cmocka_unit_test(a_refused_call_changes_nothing),
 		cmocka_unit_test(directories_that_cannot_be_renamed_are_recovered),
+		cmocka_unit_test(renames_without_flags_are_recovered),
 		cmocka_unit_test(a_killed_apply_across_file_systems_is_recovered),
 		cmocka_unit_test(a_refused_call_across_file_systems_changes_nothing),
 	};

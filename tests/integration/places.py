@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Projects in places where the usual ways do not work: file systems of FUSE, whose renames take no flags. Prints TAP.
+
+    places.py BUILD
+
+Each place is made here and removed at the end.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TOP / "tools"))
+import tap  # noqa: E402
+
+AIRLOCK = str(Path(sys.argv[1]).resolve() / "airlock")
+BACKENDS = os.environ.get("AIRLOCK_TEST_BACKENDS", "native bubblewrap").split()
+SCRIPT = """set -e
+printf 'new text' >changed; printf x >added; rm gone; mv moved moved-to; chmod 600 mode
+rm -r dir-to-file; printf f >dir-to-file; rm file-to-dir; mkdir file-to-dir; printf g >file-to-dir/g
+mkdir -p new/deep; printf d >new/deep/f; ln -s added link; rm -r tree; ln added twin
+"""
+
+
+class Needs(Exception):
+    pass
+
+
+# ---- trees
+
+def populate(project):
+    for name in ("changed", "gone", "moved", "mode", "file-to-dir", "same"):
+        (project / name).write_text(f"old text of {name}, long enough to be known again")
+    for name in ("dir-to-file", "tree", "tree/sub"):
+        (project / name).mkdir()
+    (project / "dir-to-file/in").write_text("in")
+    (project / "tree/sub/f").write_text("f")
+
+
+def look(project):
+    """What a person sees of a tree."""
+    found = {}
+    for path in sorted(project.rglob("*")):
+        st = path.lstat()
+        content = os.readlink(path) if path.is_symlink() else None if path.is_dir() else path.read_text()
+        found[str(path.relative_to(project))] = (st.st_mode, content)
+    return found
+
+
+class Place:
+    """A project, its twin where the command runs without a sandbox, and a home."""
+
+    def __init__(self, top, project):
+        self.project, self.twin, self.home = project, top / "twin", top / "home"
+        self.twin.mkdir()
+        self.home.mkdir()
+        for directory in (project, self.twin):
+            populate(directory)
+        self.before = look(project)
+        subprocess.run(["sh", "-c", SCRIPT], cwd=self.twin, check=True)
+        self.after = look(self.twin)
+
+    def airlock(self, *arguments):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("AIRLOCK_", "XDG_"))}
+        return subprocess.run([AIRLOCK, *arguments], cwd=self.project, env=dict(kept, HOME=str(self.home)),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+    def run(self, backend, *arguments):
+        done = self.airlock("run", "--json", "--backend", backend, "-p", str(self.project), *arguments)
+        return json.loads(done.stdout), done.returncode
+
+
+def differs(found, wanted, what):
+    if found != wanted:
+        paths = [p for p in sorted(set(found) | set(wanted)) if found.get(p) != wanted.get(p)]
+        yield f"{what}: " + ", ".join(f"{p}: {found.get(p)}, should be {wanted.get(p)}" for p in paths)
+
+
+# ---- FUSE
+
+def mount_bindfs(stack, top):
+    """A directory shown a second time through FUSE, which refuses the flags of renameat2."""
+    if not shutil.which("bindfs"):
+        raise Needs("bindfs")
+    source, mount = top / "source", top / "mount"
+    source.mkdir()
+    mount.mkdir()
+    done = subprocess.run(["bindfs", source, mount], capture_output=True, text=True)
+    if done.returncode:
+        raise Needs(f"a FUSE mount ({done.stderr.strip()})")
+    unmount = ["umount", "-l"] if os.getuid() == 0 else ["fusermount3", "-uz"]
+    stack.callback(subprocess.run, [*unmount, mount], check=True)
+    return mount
+
+
+def there_and_back(place, backend):
+    result, status = place.run(backend, "-c", SCRIPT)
+    if status or result["changes"]["state"] != "applied" or result["error"]:
+        yield f"run: {status} {result['changes']['state']} {result['error']}"
+        return
+    yield from differs(look(place.project), place.after, "applied")
+    for wanted, what in ((place.before, "undone"), (place.after, "done again"), (place.before, "undone again")):
+        done = place.airlock("undo", result["run"])
+        if done.returncode:
+            yield f"{what}: {done.stderr}"
+        yield from differs(look(place.project), wanted, what)
+    result, _ = place.run(backend, "--hold", "-c", SCRIPT)
+    yield from differs(look(place.project), place.before, "held")
+    (place.project / "changed").write_text("edited meanwhile")
+    done = place.airlock("apply", result["run"])
+    if done.returncode != 3 or (place.project / "changed").read_text() != "edited meanwhile":
+        yield f"an edit meanwhile: {done.returncode} {done.stderr}"
+
+
+def through_fuse(backend):
+    with ExitStack() as stack:
+        top = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        project = mount_bindfs(stack, top) / "project"
+        project.mkdir()
+        yield from there_and_back(Place(top, project), backend)
+
+
+# ---- changes that cannot be brought home
+
+def full(backend, command, expected):
+    """The project's file system has less room than the command's changes need."""
+    with ExitStack() as stack:
+        top = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        project = top / "project"
+        project.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", project], check=True)
+        stack.callback(subprocess.run, ["umount", "-l", project], check=True)
+        place = Place(top, project)
+        result, status = place.run(backend, "-c", f"head -c 1000000 /dev/zero >big; {command}")
+        error = result["error"] and result["error"]["code"]
+        found = (status, result["exit_code"], result["status"], result["changes"]["state"], error)
+        if found != expected:
+            yield f"{found}, should be {expected}"
+        yield from differs(look(project), place.before, "after it")
+        result, status = place.run(backend, "-c", "echo small >small")  # what fits is applied
+        if status or (project / "small").read_text() != "small\n":
+            yield f"what fits: {status} {result['error']}"
+
+
+def test(out, name, faults):
+    try:
+        out.test(name, list(faults))
+    except Needs as need:
+        out.test(f"{name} # skip needs: {need}")
+
+
+def main():
+    out = tap.Writer()
+    for backend in BACKENDS:
+        test(out, f"{backend}: a project on a FUSE mount, applied, undone, and an edit meanwhile", through_fuse(backend))
+        if os.getuid() == 0:
+            test(out, f"{backend}: a success whose changes cannot be applied is none",
+                 full(backend, "true", (125, 125, "exited", "held", "io")))
+            test(out, f"{backend}: a failure keeps its status", full(backend, "exit 3", (3, 3, "exited", "held", "io")))
+    return out.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
