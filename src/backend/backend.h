@@ -24,7 +24,7 @@ struct backend_isolation {
 	bool foreign_proc;	 /* /proc shows other processes than those of the own pid namespace */
 	bool ruleset;		 /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and puts it in force */
 	/* What the system call filter refuses because nothing else does. */
-	bool no_unix_sockets, no_internet_sockets, no_ipc;
+	bool no_unix_sockets, no_internet_sockets, no_ipc, no_truncate;
 };
 
 /* What probing found, for the rest of a job. Filled in by the backends; backend_found_done frees it. */

@@ -13,8 +13,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* The first that guards truncate(2): without it every file of the user could be emptied. Linux 6.2. */
-#define VERSION_NEEDED 3
 #define VERSION_TCP 4
 #define VERSION_IOCTL 5
 #define VERSION_SCOPES 6
@@ -30,17 +28,18 @@
 static int probe(const struct backend_context *ctx, struct airlock_error *err)
 {
 	long version = sys_landlock_version();
-	if (version >= VERSION_NEEDED)
+	if (version >= LANDLOCK_VERSION_NEEDED)
 		return 0;
 	if (version >= 0)
 		base_error(err, AIRLOCK_ERR_UNAVAILABLE, "landlock", "version",
-			   "this kernel's Landlock is version %ld; version %d is needed", version, VERSION_NEEDED);
+			   "this kernel's Landlock is version %ld; version %d is needed", version,
+			   LANDLOCK_VERSION_NEEDED);
 	else
 		base_error(err, AIRLOCK_ERR_UNAVAILABLE, "landlock", "",
 			   version == -EOPNOTSUPP ? "Landlock is switched off in this kernel"
 						  : "this kernel has no Landlock");
 	return base_hint(err, version == -EOPNOTSUPP ? "add landlock to the lsm= parameter of the kernel"
-						     : "it needs Linux 6.2 or newer with CONFIG_SECURITY_LANDLOCK");
+						     : "it needs Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK");
 }
 
 static int describe(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,
@@ -62,6 +61,7 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 		.no_unix_sockets = true,
 		.no_internet_sockets = !plan->network,
 		.no_ipc = true,
+		.no_truncate = sys_landlock_version() < LANDLOCK_VERSION_TRUNCATE,
 	};
 }
 
@@ -69,6 +69,8 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 static int create_ruleset(const struct plan *plan, long version)
 {
 	struct sys_landlock_ruleset r = {.fs = READ_ACCESS | WRITE_ACCESS | NEVER_GRANTED};
+	if (version < LANDLOCK_VERSION_TRUNCATE)
+		r.fs &= ~(uint64_t)SYS_LANDLOCK_TRUNCATE;
 	if (version >= VERSION_IOCTL)
 		r.fs |= SYS_LANDLOCK_IOCTL_DEV;
 	if (version >= VERSION_TCP && !plan->network)
@@ -89,6 +91,8 @@ static int add_rule(int ruleset, const struct landlock_rule *rule, long version)
 	uint64_t access = READ_ACCESS | (rule->write ? WRITE_ACCESS : 0);
 	if (rule->device && version >= VERSION_IOCTL)
 		access |= SYS_LANDLOCK_IOCTL_DEV;
+	if (version < LANDLOCK_VERSION_TRUNCATE)
+		access &= ~(uint64_t)SYS_LANDLOCK_TRUNCATE;
 	if (!S_ISDIR(st.st_mode))
 		access &= OF_A_FILE | SYS_LANDLOCK_IOCTL_DEV;
 	struct sys_landlock_beneath beneath = {access, fd};

@@ -10,6 +10,12 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
+/* The first with SYS_LANDLOCK_REFER: before it nothing could be renamed from one directory to another. Linux 5.19. */
+#define LANDLOCK_VERSION_NEEDED 2
+/* Guards truncate(2) and O_TRUNC. Before it (Linux 6.2) the system call filter refuses every truncation that needs no descriptor
+ * opened for writing, in the project too, or every file of the user could be emptied. */
+#define LANDLOCK_VERSION_TRUNCATE 3
+
 struct landlock_rule {
 	char *path;
 	bool write;  /* and read; otherwise read */

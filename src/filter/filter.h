@@ -23,7 +23,9 @@ enum {
 	FILTER_NO_UNIX = 1 << 1, /* no AF_UNIX sockets but pairs */
 	FILTER_NO_INET = 1 << 2, /* no internet sockets at all */
 	FILTER_NO_IPC = 1 << 3,	 /* no shared memory, semaphores and queues that are known by a number or a name */
-	FILTER_ALL_FLAGS = (1 << 4) - 1,
+	FILTER_NO_TRUNCATE =
+		1 << 4, /* no file loses its content but through a descriptor that was opened for writing */
+	FILTER_ALL_FLAGS = (1 << 5) - 1,
 };
 
 struct filter_program {

@@ -4,6 +4,7 @@
 #include "session/doctor.h"
 
 #include "backend/bwrap_probe.h"
+#include "backend/landlock_rules.h"
 #include "backend/native.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -162,11 +163,18 @@ static void add_landlock(struct exam *x)
 {
 	struct sys_probe p;
 	int abi;
+	char detail[384];
 	sys_probe_landlock(&p, &abi);
-	add_row(x, "Landlock", p.works ? GRADE_OK : GRADE_DEGRADED, p.detail,
+	bool too_old = p.works && abi < LANDLOCK_VERSION_NEEDED;
+	(void)snprintf(detail, sizeof detail, "%s%s", p.detail,
+		       too_old ? "; the landlock backend needs ABI 2"
+		       : p.works && abi < LANDLOCK_VERSION_TRUNCATE
+			       ? "; the landlock backend refuses truncate(2) everywhere"
+			       : "");
+	add_row(x, "Landlock", p.works && !too_old ? GRADE_OK : GRADE_DEGRADED, detail,
 		"one layer less inside the sandbox, and nothing to fall back on where namespaces are forbidden",
 		p.errnum == EOPNOTSUPP ? "add landlock to the lsm= list of the kernel's command line"
-				       : "use Linux 5.13 or newer, built with CONFIG_SECURITY_LANDLOCK");
+				       : "use Linux 5.19 or newer, built with CONFIG_SECURITY_LANDLOCK");
 }
 
 static void add_seccomp(struct exam *x)

@@ -81,7 +81,8 @@ static void fill_filter(const struct supervise *s, struct child_job_spec *job)
 		return;
 	bool unix_sockets = plan->unix_sockets && !s->iso.no_unix_sockets;
 	unsigned flags = (plan->nested ? FILTER_NESTED : 0) | (unix_sockets ? 0 : FILTER_NO_UNIX) |
-			 (s->iso.no_internet_sockets ? FILTER_NO_INET : 0) | (s->iso.no_ipc ? FILTER_NO_IPC : 0);
+			 (s->iso.no_internet_sockets ? FILTER_NO_INET : 0) | (s->iso.no_ipc ? FILTER_NO_IPC : 0) |
+			 (s->iso.no_truncate ? FILTER_NO_TRUNCATE : 0);
 	struct filter_program p = filter_program(FILTER_ARCH_OWN, flags);
 	job->filter = p.code;
 	job->head.filter_len = p.len;

@@ -8,7 +8,7 @@ load ../capture/capture
 
 setup() {
 	default_setup
-	python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 3)' || skip "needs: Landlock of Linux 6.2"
+	python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 2)' || skip "needs: Landlock of Linux 5.19"
 	export AIRLOCK_BACKEND=landlock
 	mkdir dir
 	echo inner >dir/inner

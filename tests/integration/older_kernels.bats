@@ -157,3 +157,37 @@ assert_row() {
 	E
 	assert_status 0
 }
+
+@test "Linux 6.1: landlock keeps files outside from being emptied, in every way there is" {
+	local way
+	mkdir "$HOME/victim"
+	python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 2)' || skip "needs: Landlock of Linux 5.19"
+	for way in 'os.truncate(p, 0)' 'os.open(p, os.O_RDONLY | os.O_TRUNC)' 'os.open(p, 3 | os.O_TRUNC)' 'os.open(p, os.O_WRONLY | os.O_TRUNC)' \
+		'os.open(p, os.O_RDWR | os.O_TRUNC)' 'os.ftruncate(os.open(p, os.O_RDWR), 0)' 'os.open(p, os.O_RDONLY | os.O_CREAT | os.O_TRUNC)' \
+		'openat2(p, os.O_RDONLY | os.O_TRUNC)'; do
+		echo precious >"$HOME/victim/file"
+		on_61 run --backend landlock --changes direct -- python3 -I -S -c "
+import ctypes, os, struct
+def openat2(p, flags):
+    if ctypes.CDLL(None, use_errno=True).syscall(437, -100, p.encode(), struct.pack('QQQ', flags, 0, 0), 24) < 0:
+        raise OSError(ctypes.get_errno(), 'openat2')
+p = '$HOME/victim/file'
+try:
+    $way
+except OSError:
+    print('refused')"
+		assert_status 0
+		assert_stdout refused
+		assert_file "$HOME/victim/file" precious
+	done
+	# The same where it may: without the sandbox, and in the project by opening for writing.
+	run_program python3 -c "import os; p = '$HOME/victim/file'; os.open(p, os.O_RDONLY | os.O_TRUNC)"
+	assert_file "$HOME/victim/file" ''
+	on_61 run --json --backend landlock --changes direct -- sh -c 'echo new >file; truncate -s 2 file'
+	assert_status 0
+	assert_json partial isolation filesystem
+	assert_file file ne
+	on_61 doctor --json
+	assert_row ok Landlock
+	assert_stdout_contains 'refuses truncate(2) everywhere'
+}

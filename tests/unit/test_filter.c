@@ -8,6 +8,7 @@
 #include "filter/filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
@@ -200,7 +201,6 @@ static void what_every_program_needs_is_allowed(void **state)
 				      SYS_statx,
 				      SYS_ppoll,
 				      SYS_ioctl,
-				      SYS_openat2,
 				      SYS_pidfd_open,
 				      SYS_memfd_create,
 				      SYS_flock,
@@ -289,6 +289,38 @@ static void objects_of_the_host_s_ipc_need_a_namespace_of_their_own(void **state
 					    flags & FILTER_NO_IPC ? "EPERM" : "allow");
 }
 
+/* What Landlock's version 2 does not ask about. Opening for writing it does, and so is every truncation through such a descriptor. */
+static void no_file_is_emptied_without_opening_it_for_writing(void **state)
+{
+	static const struct {
+		int nr;
+		uint64_t args[3];
+		const char *verdict;
+	} rows[] = {
+		{SYS_truncate, {0}, "EPERM"},
+		{SYS_ftruncate, {0}, "allow"},
+		{SYS_openat2, {0}, "ENOSYS"},
+		{SYS_openat, {0, 0, O_RDONLY | O_TRUNC}, "EPERM"},
+		{SYS_openat, {0, 0, 3 | O_TRUNC}, "EPERM"},
+		{SYS_openat, {0, 0, O_RDONLY | O_CREAT | O_TRUNC | O_CLOEXEC}, "EPERM"},
+		{SYS_openat, {0, 0, O_WRONLY | O_CREAT | O_TRUNC}, "allow"},
+		{SYS_openat, {0, 0, O_RDWR | O_TRUNC}, "allow"},
+		{SYS_openat, {0, 0, O_RDONLY}, "allow"},
+#ifdef __x86_64__
+		{SYS_open, {0, O_RDONLY | O_TRUNC}, "EPERM"},
+		{SYS_open, {0, 3 | O_TRUNC}, "EPERM"},
+		{SYS_open, {0, O_WRONLY | O_TRUNC}, "allow"},
+		{SYS_creat, {0}, "allow"},
+#endif
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++)
+		for (unsigned flags = 0; flags <= FILTER_ALL_FLAGS; flags++) {
+			const uint64_t args[6] = {rows[i].args[0], rows[i].args[1], rows[i].args[2]};
+			assert_string_equal(word(verdict(FILTER_ARCH_OWN, flags, rows[i].nr, args)),
+					    flags & FILTER_NO_TRUNCATE ? rows[i].verdict : "allow");
+		}
+}
+
 /* With no Unix sockets none is had by way of a pair either, whatever else is allowed. */
 static void a_datagram_pair_is_a_way_to_every_socket(void **state)
 {
@@ -332,6 +364,7 @@ int main(void)
 		cmocka_unit_test(what_every_program_needs_is_allowed),
 		cmocka_unit_test(arguments_decide),
 		cmocka_unit_test(objects_of_the_host_s_ipc_need_a_namespace_of_their_own),
+		cmocka_unit_test(no_file_is_emptied_without_opening_it_for_writing),
 		cmocka_unit_test(a_datagram_pair_is_a_way_to_every_socket),
 		cmocka_unit_test(foreign_architectures_end_the_process),
 		cmocka_unit_test(numbers_of_x32_and_beyond_do_not_exist),
