@@ -234,17 +234,41 @@ struct twin option_twin(const char *name)
 	return t;
 }
 
+/* The value that the shorthand o gives to the option of this name ("false" for --no-pty and "pty"), or NULL. */
+static const char *implied_value(const struct airlock_option *o, const char *name)
+{
+	size_t n = strlen(name);
+	return o->implies && strncmp(o->implies, name, n) == 0 && o->implies[n] == '=' ? o->implies + n + 1 : NULL;
+}
+
+static const char *environment_value(const char *name, struct twin *ret_origin)
+{
+	*ret_origin = option_twin(name);
+	const char *value = getenv(ret_origin->name);
+	for (const struct airlock_option *o = airlock_options(); o->name && (!value || !*value); o++) {
+		struct twin twin = option_twin(o->name);
+		const char *given = implied_value(o, name) ? getenv(twin.name) : NULL;
+		bool on = false;
+		if (given && parse_bool(given, &on) == 0 && on) {
+			*ret_origin = twin;
+			return implied_value(o, name);
+		}
+	}
+	return value && *value ? value : NULL;
+}
+
 const char *arguments_value(const struct arguments *a, const char *name, struct twin *ret_origin)
 {
 	struct twin origin = option_twin(name);
-	const char *value = command_option_is_ours(name) ? NULL : getenv(origin.name);
-	if (value && !*value)
-		value = NULL;
-	for (size_t i = 0; i < a->n_options; i++)
-		if (strcmp(a->options[i].option->name, name) == 0) {
-			value = a->options[i].value;
-			(void)snprintf(origin.name, sizeof origin.name, "--%s", name);
-		}
+	const char *value = command_option_is_ours(name) ? NULL : environment_value(name, &origin);
+	for (size_t i = 0; i < a->n_options; i++) {
+		const struct airlock_option *o = a->options[i].option;
+		const char *implied = implied_value(o, name);
+		if (strcmp(o->name, name) != 0 && !implied)
+			continue;
+		value = implied ? implied : a->options[i].value;
+		(void)snprintf(origin.name, sizeof origin.name, "--%s", o->name);
+	}
 	if (ret_origin)
 		*ret_origin = origin;
 	return value;

@@ -4,6 +4,8 @@
  * The command is in a session of its own and never sees our terminal, so Ctrl-C reaches only airlock: the signals that
  * would end us are blocked, read from a descriptor beside the run's own, and passed on. Nothing ends airlock while the
  * run lives except its end (or SIGKILL), which is why the terminal is always put back.
+ * Ctrl-Z stops the command and then airlock itself, so that the shell that started it takes over; when airlock goes on, so does
+ * the command. With a terminal of its own the command is stopped by that, and tells; without one we stop it.
  * A signal the caller ignores stays ignored (nohup, jobs in the background of a script): a blocked signal would be
  * queued all the same, so those are left out of the set. */
 #include "run_loop.h"
@@ -35,8 +37,13 @@
 
 #define WARNINGS_MAX 5
 
+#define FOREGROUND_MS 250 /* how often a run in the background looks whether it was brought to the foreground */
+
 struct loop {
 	struct airlock_run *run;
+	bool has_pty;
+	bool relays_keys; /* our terminal is raw while we are in its foreground: every key goes to the command's */
+	struct terminal terminal;
 	struct progress progress;
 	int signal_fd;
 	int64_t interrupted_ms; /* 0: not yet */
@@ -52,7 +59,7 @@ static int64_t now_ms(void)
 
 static int open_signals(struct airlock_error *err)
 {
-	static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+	static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};
 	sigset_t set;
 	(void)sigemptyset(&set);
 	for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
@@ -93,10 +100,45 @@ static void remind(struct loop *l)
 static int wait_ms(const struct loop *l)
 {
 	int64_t left = l->remind_ms - now_ms();
-	int progress = progress_wait_ms(&l->progress);
+	int progress = l->relays_keys && l->terminal.fd < 0 ? FOREGROUND_MS : progress_wait_ms(&l->progress);
 	if (l->remind_ms == 0 || (progress >= 0 && left > progress))
 		return progress;
 	return left > 0 ? (int)left : 0;
+}
+
+/* In the background the terminal belongs to somebody else. A shell that brings us to the foreground sends SIGCONT only when we
+ * were stopped, so we also look from time to time. */
+static void take_terminal(struct loop *l)
+{
+	struct airlock_error ignored = {0};
+	if (l->relays_keys && l->terminal.fd < 0 && terminal_is_ours(STDIN_FILENO))
+		(void)terminal_raw(&l->terminal, STDIN_FILENO, &ignored);
+}
+
+/* Where nobody could continue us (no shell with job control above) the kernel does not stop us, and we go on at once. */
+static void stop_ourselves(struct loop *l, pid_t whom)
+{
+	sigset_t set;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTSTP);
+	progress_erase(&l->progress);
+	terminal_restore(&l->terminal);
+	(void)kill(whom, SIGTSTP); /* stays blocked until the next line */
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	take_terminal(l);
+	airlock_run_resize(l->run);
+	(void)airlock_run_signal(l->run, SIGCONT);
+}
+
+static void pass_stop_on(struct loop *l)
+{
+	if (l->has_pty) {
+		(void)airlock_run_signal(l->run, SIGTSTP); /* we stop when it did */
+		return;
+	}
+	(void)airlock_run_signal(l->run, SIGSTOP);
+	stop_ourselves(l, getpid());
 }
 
 static void handle_signals(struct loop *l)
@@ -106,6 +148,10 @@ static void handle_signals(struct loop *l)
 		int signal = (int)info.ssi_signo;
 		if (signal == SIGWINCH)
 			airlock_run_resize(l->run);
+		else if (signal == SIGTSTP)
+			pass_stop_on(l);
+		else if (signal == SIGCONT)
+			take_terminal(l);
 		else if (signal == SIGINT || signal == SIGTERM)
 			interrupt(l, signal);
 		else
@@ -127,7 +173,10 @@ static void loop_until_over(struct loop *l)
 	struct pollfd fds[] = {{.fd = airlock_run_fd(l->run), .events = POLLIN},
 			       {.fd = l->signal_fd, .events = POLLIN}};
 	while (dispatch(l) > 0) {
+		if (airlock_run_take_stop(l->run))
+			stop_ourselves(l, 0); /* the whole job, as the terminal would */
 		int n = poll(fds, 2, wait_ms(l));
+		take_terminal(l);
 		remind(l);
 		progress_update(&l->progress, l->run, n == 0);
 		if (n > 0 && fds[1].revents)
@@ -159,16 +208,18 @@ static int run_job(struct airlock_job *job, const struct invocation *inv, bool h
 				      .stderr_fd = json ? -1 : STDERR_FILENO,
 				      .terminal_fd = has_pty && is_terminal ? STDIN_FILENO : -1,
 				      .ask = ask_is_possible() ? ask_permission : NULL};
-	struct terminal terminal = TERMINAL_INIT;
-	struct loop l = {.signal_fd = open_signals(err), .progress = progress_begin(json, has_pty)};
+	struct loop l = {.has_pty = has_pty,
+			 .relays_keys = has_pty && is_terminal && !json,
+			 .terminal = TERMINAL_INIT,
+			 .signal_fd = open_signals(err),
+			 .progress = progress_begin(json, has_pty)};
 	int rc = l.signal_fd;
 	if (rc >= 0)
 		rc = airlock_run_start(job, &io, &l.run, err);
-	if (rc >= 0 && has_pty && is_terminal && !json)
-		rc = terminal_raw(&terminal, STDIN_FILENO, err);
 	if (rc >= 0) {
+		take_terminal(&l);
 		loop_until_over(&l);
-		terminal_restore(&terminal);
+		terminal_restore(&l.terminal);
 		rc = tell_result(&l, inv);
 	}
 	airlock_run_free(l.run);

@@ -286,6 +286,8 @@ namespace Airlock {
 		public int signal (int number);
 		[CCode (cname = "airlock_run_resize")]
 		public void resize ();
+		[CCode (cname = "airlock_run_take_stop")]
+		public bool take_stop ();
 		[CCode (cname = "airlock_run_progress")]
 		public int64 progress (out unowned string latest);
 		public unowned string id { [CCode (cname = "airlock_run_id")] get; }

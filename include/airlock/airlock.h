@@ -179,6 +179,10 @@ int airlock_run_signal(struct airlock_run *run, int signal);
 /* The caller's terminal changed its size (pty). */
 void airlock_run_resize(struct airlock_run *run);
 
+/* With a terminal ("pty"): 1 once after each time the command was stopped, as Ctrl-Z does; else 0. It goes on when it gets
+ * SIGCONT (airlock_run_signal): a program that stops itself meanwhile, as a shell expects, sends that when it goes on. */
+int airlock_run_take_stop(struct airlock_run *run);
+
 /* Kills whatever still runs, waits for it and frees everything. Changes of a run that was not over are held. */
 void airlock_run_free(struct airlock_run *run);
 

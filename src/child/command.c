@@ -13,6 +13,7 @@
 #include <asm/signal.h>
 #include <linux/close_range.h>
 #include <linux/errno.h>
+#include <linux/fcntl.h>
 #include <linux/limits.h>
 #include <linux/prctl.h>
 
@@ -101,19 +102,43 @@ static void hand_over_listener(const struct child_job *job, int socket, int erro
 	(void)r_write(socket, &why, sizeof why);
 }
 
+/* As a shell starts a job: a process group of its own, in the foreground of the session. SIGTTOU is blocked, so that the
+ * kernel lets a background group do this. */
+static long join_session(int tty)
+{
+	long rc = raw_call2(__NR_setpgid, 0, 0);
+	int group = (int)r_getpid();
+	return rc < 0 ? rc : r_ioctl(tty, TIOCSPGRP, &group);
+}
+
+static void take_terminal(const struct command *c)
+{
+	long rc = c->joins_session ? join_session(c->tty) : raw_call3(__NR_ioctl, c->tty, TIOCSCTTY, 0);
+	for (int fd = 0; fd < 3 && rc >= 0; fd++)
+		rc = r_dup3(c->tty, fd, 0);
+	if (rc < 0)
+		fail_start(c->error_fd, CHILD_STAGE_TTY, rc);
+}
+
+/* Opened in here and not by the supervisor: through a descriptor of the host's /dev/null root could change that file's mode. */
+static void take_null_input(const struct command *c)
+{
+	long null = r_open("/dev/null", O_RDONLY | O_CLOEXEC);
+	long rc = null < 0 ? null : r_dup3((int)null, 0, 0);
+	if (rc < 0)
+		fail_start(c->error_fd, CHILD_STAGE_INPUT, rc);
+}
+
 void command_become(const struct command *c)
 {
 	const struct child_job *job = c->job;
-	long rc = job->flags & CHILD_NEW_SESSION ? raw_call0(__NR_setsid) : 0;
+	long rc = job->flags & CHILD_NEW_SESSION && !c->joins_session ? raw_call0(__NR_setsid) : 0;
 	if (rc < 0)
 		fail_start(c->error_fd, CHILD_STAGE_SETUP, rc);
-	if (c->tty >= 0) {
-		rc = raw_call3(__NR_ioctl, c->tty, TIOCSCTTY, 0);
-		for (int fd = 0; fd < 3 && rc >= 0; fd++)
-			rc = r_dup3(c->tty, fd, 0);
-		if (rc < 0)
-			fail_start(c->error_fd, CHILD_STAGE_TTY, rc);
-	}
+	if (c->tty >= 0)
+		take_terminal(c);
+	else if (job->flags & CHILD_NULL_INPUT)
+		take_null_input(c);
 	rc = raw_call1(__NR_chdir, (const char *)job + job->cwd);
 	if (rc < 0)
 		fail_start(c->error_fd, CHILD_STAGE_CHDIR, rc);

@@ -8,6 +8,7 @@ struct command {
 	const struct child_job *job;
 	char **argv, **envp; /* there is one free slot before argv[0] */
 	int tty;	     /* becomes its terminal; -1: none */
+	int joins_session;   /* tty is the terminal of the first process's session: become its foreground group */
 	int notify_socket;   /* its listener (notify.h) is handed over here; -1: none */
 	int error_fd;	     /* struct command_failure is written here when it cannot be executed; CLOEXEC */
 };

@@ -195,6 +195,16 @@ static int open_terminal(const struct child_job *job)
 	return (int)slave;
 }
 
+/* This process leads the session of the terminal, and the command is a job in it. As the leader itself the command would be an
+ * orphaned process group, which the kernel does not stop on Ctrl-Z. False: the command must make a session of its own. */
+static int lead_session(const struct child_job *job, int tty)
+{
+	if (tty < 0 || !(job->flags & CHILD_NEW_SESSION))
+		return 0;
+	(void)raw_call0(__NR_setsid); /* fails where we lead a session already */
+	return raw_call3(__NR_ioctl, tty, TIOCSCTTY, 0) == 0;
+}
+
 /* ── The command ── */
 
 /* The supervisor gets what is seen, or the reason why nothing is. */
@@ -237,6 +247,7 @@ static void start_command(struct state *st)
 				  .envp = strings_of(st->job, st->job->envp),
 				  .tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1,
 				  .error_fd = pipe_fds[1]};
+	command.joins_session = lead_session(st->job, command.tty);
 	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE) &&
 	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->notify_socket) < 0)
 		st->notify_socket[0] = st->notify_socket[1] = -1;
@@ -290,13 +301,16 @@ static void report_end(int status, int alone)
  * who has no child there has no company. */
 static int reap(struct state *st, int *ret_status, int *ret_alone)
 {
-	int found = 0, status;
+	int found = 0, status, options = WNOHANG | (st->job->flags & CHILD_PTY ? WUNTRACED : 0);
 	for (;;) {
-		long pid = raw_call4(__NR_wait4, -1, &status, WNOHANG, 0);
+		long pid = raw_call4(__NR_wait4, -1, &status, options, 0);
 		*ret_alone = st->is_pid1 && pid == -ECHILD;
 		if (pid <= 0)
 			return found;
-		if (pid == st->payload) {
+		if ((status & 0xff) == 0x7f) { /* stopped, as WIFSTOPPED has it */
+			if (pid == st->payload)
+				tell(CHILD_STOPPED, status >> 8 & 0xff, 0);
+		} else if (pid == st->payload) {
 			*ret_status = status;
 			found = 1;
 		}

@@ -16,6 +16,7 @@
  *   FAILED ──────────────────────────►   only when it cannot be started: who waits is not woken for good news
  *         ◄─────────────────────────── SIGNAL …
  *   LIMIT ───────────────────────────►   a watched limit was passed
+ *   STOPPED ─────────────────────────►   only with CHILD_PTY: the command was stopped (Ctrl-Z)
  *   EXITED ──────────────────────────►
  *
  * The end of the socket means that the supervisor is gone: the first process dies, and everything with it.
@@ -55,6 +56,8 @@ enum {
 	CHILD_OBSERVE = 1 << 4,	    /* note what it tries where the plan may refuse it (observe.h) */
 	CHILD_OFFLINE = 1 << 5,	    /* … and which addresses and abstract names: all of them are out of reach */
 	CHILD_NESTED = 1 << 6,	    /* it may have mount namespaces of its own */
+	CHILD_NULL_INPUT =
+		1 << 7, /* its standard input is /dev/null, opened inside, and not the descriptor passed in */
 };
 
 struct child_job {
@@ -89,6 +92,7 @@ enum child_message_type {
 	CHILD_FAILED,	/* a = enum child_stage, b = errno */
 	CHILD_SIGNAL,	/* a = signal, b = enum child_scope */
 	CHILD_LIMIT,	/* a = enum child_limit */
+	CHILD_STOPPED,	/* a = signal */
 	CHILD_EXITED,	/* a = wait status; b = 1: no other process is left; cpu_us, max_rss_kb */
 	CHILD_READY,
 	CHILD_ADVANCE,
@@ -113,6 +117,7 @@ enum child_stage {
 	CHILD_STAGE_LAYER, /* the stage before the backend */
 	CHILD_STAGE_FILTER,
 	CHILD_STAGE_PLAN, /* the native backend's view */
+	CHILD_STAGE_INPUT,
 };
 enum child_scope { CHILD_SCOPE_COMMAND, CHILD_SCOPE_ALL };
 enum child_limit { CHILD_LIMIT_MEMORY = 1, CHILD_LIMIT_PROCESSES };

@@ -213,7 +213,8 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 
 int airlock_run_signal(struct airlock_run *run, int signal)
 {
-	run->passed_on = signal;
+	if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGCONT)
+		run->passed_on = signal; /* it may end the command */
 	supervise_signal(run->supervise, signal);
 	return 0;
 }
@@ -221,6 +222,11 @@ int airlock_run_signal(struct airlock_run *run, int signal)
 void airlock_run_resize(struct airlock_run *run)
 {
 	supervise_resize(run->supervise);
+}
+
+int airlock_run_take_stop(struct airlock_run *run)
+{
+	return !run->finished && supervise_take_stop(run->supervise);
 }
 
 void airlock_run_free(struct airlock_run *run)

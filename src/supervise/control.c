@@ -166,6 +166,8 @@ static void on_failed(struct supervise *s, const struct child_message *m)
 		base_error(&err, AIRLOCK_ERR_INIT_FAILED, "seccomp", program,
 			   "the system call filter cannot be put in force: %s", strerrordesc_np(errnum));
 		base_hint(&err, "the kernel needs CONFIG_SECCOMP_FILTER; nothing was run");
+	} else if (stage == CHILD_STAGE_INPUT) {
+		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errnum, "open standard input", "/dev/null");
 	} else {
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errnum,
 			   stage == CHILD_STAGE_TTY ? "open terminal" : "first process", "");
@@ -204,6 +206,9 @@ static void handle(struct supervise *s, const struct child_message *m, pid_t pid
 		break;
 	case CHILD_LIMIT:
 		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? "memory" : "pids";
+		break;
+	case CHILD_STOPPED:
+		s->stopped = true;
 		break;
 	case CHILD_EXITED:
 		on_exited(s, m);

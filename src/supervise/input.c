@@ -6,11 +6,17 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #define INPUT_BUFFER (32 * 1024)
 #define END_OF_FILE_KEY "\x04"
 
-int input_init(struct input *in, int source_fd)
+static bool is_null(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
+int input_init(struct input *in, int source_fd, bool to_pty)
 {
 	*in = (struct input){.source = -EBADF, .sink = -EBADF};
 	struct stat st;
@@ -23,8 +29,17 @@ int input_init(struct input *in, int source_fd)
 		return -errno;
 	in->source_plain = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode);
 	in->is_terminal = isatty(in->source);
+	if (is_null(&st) || (in->is_terminal && !to_pty)) {
+		base_closep(&in->source);
+		return 0;
+	}
 	in->data = malloc(INPUT_BUFFER);
 	return in->data ? 0 : -ENOMEM;
+}
+
+bool input_is_none(const struct input *in)
+{
+	return in->source < 0;
 }
 
 void input_done(struct input *in)
@@ -78,7 +93,9 @@ bool input_is_at_end(const struct input *in)
 
 bool input_in_background(const struct input *in)
 {
-	return in->is_terminal && tcgetpgrp(in->source) != getpgrp();
+	/* The call fails on a terminal that hung up, or is not our controlling one: reading those does not stop us. */
+	pid_t foreground = in->is_terminal ? tcgetpgrp(in->source) : -1;
+	return foreground >= 0 && foreground != getpgrp();
 }
 
 void input_read(struct input *in)

@@ -17,7 +17,10 @@ struct input {
 	size_t at, len;
 };
 
-int input_init(struct input *in, int source_fd); /* borrowed; -1: none. -errno */
+/* source_fd is borrowed; -1: none. A terminal counts only where the command gets one, too (to_pty): a program that sees a pipe
+ * where nobody will ever write waits for input instead of doing its work. -errno */
+int input_init(struct input *in, int source_fd, bool to_pty);
+bool input_is_none(const struct input *in); /* nothing will ever come: the command gets /dev/null */
 void input_done(struct input *in);
 int input_set_sink(struct input *in, int fd, bool to_pty); /* takes ownership; made non-blocking. -errno */
 bool input_wants_source(const struct input *in);

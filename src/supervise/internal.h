@@ -54,6 +54,7 @@ struct supervise {
 	int64_t timeout_at_us, kill_at_us, retry_input_at_us; /* 0: not set */
 	int64_t armed_us;				      /* the nearest of them, which the timer is set to */
 	bool timed_out, hard_killed, have_status;
+	bool stopped; /* by its terminal, and nobody has been told yet */
 	int wait_status;
 	int setup_signal; /* the caller's signal that ended it before the command ran */
 	struct supervise_result result;

@@ -110,7 +110,7 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
 	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
 			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
-			 (s->iso.ruleset ? CHILD_RULESET : 0);
+			 (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0);
 	limits_fill_job(&s->limits, &job.head);
 	fill_filter(s, &job);
 	_cleanup_free_ struct child_region_spec *regions = NULL; /* the job's, until it is written */
@@ -127,7 +127,7 @@ static int init_streams(struct supervise *s)
 	int rc = stream_init(&s->out, spec->stdout_fd, spec->max_output, spec->run_dir, "stdout");
 	if (rc == 0)
 		rc = stream_init(&s->err, spec->stderr_fd, spec->max_output, spec->run_dir, "stderr");
-	return rc < 0 ? rc : input_init(&s->in, spec->stdin_fd);
+	return rc < 0 ? rc : input_init(&s->in, spec->stdin_fd, spec->pty);
 }
 
 static struct backend_fds fds_of(const struct supervise *s, const struct child_ends *e)
@@ -469,6 +469,13 @@ void supervise_resize(struct supervise *s)
 	struct winsize size;
 	if (s->master_fd >= 0 && s->spec.terminal_fd >= 0 && ioctl(s->spec.terminal_fd, TIOCGWINSZ, &size) == 0)
 		(void)ioctl(s->master_fd, TIOCSWINSZ, &size);
+}
+
+bool supervise_take_stop(struct supervise *s)
+{
+	bool stopped = s->stopped && s->phase == PHASE_RUNNING;
+	s->stopped = false;
+	return stopped;
 }
 
 void supervise_await_end(struct supervise *s)

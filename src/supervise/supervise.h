@@ -62,6 +62,7 @@ int supervise_dispatch(struct supervise *s, int timeout_ms); /* 1: running, 0: o
 void supervise_await_end(struct supervise *s);
 void supervise_signal(struct supervise *s, int sig);
 void supervise_resize(struct supervise *s);
+bool supervise_take_stop(struct supervise *s); /* true once after each stop by the command's terminal */
 const struct supervise_result *supervise_result(const struct supervise *s);
 void supervise_abandon(struct supervise *s); /* kills it and waits until it is over; free does, too */
 void supervise_free(struct supervise *s);

@@ -43,13 +43,124 @@ another_terminal() {
 	EOF_PYTHON
 }
 
-@test "without -t the command has no terminal and cannot open one" {
+@test "at a terminal the command gets one of its own without -t" {
+	each_backend is_terminal_by_default
+}
+is_terminal_by_default() {
+	at_terminal <<-'EOF_PYTHON'
+		program = "test -t 0 && test -t 1 && test -t 2 && tty && : </dev/tty && echo is-a-terminal"
+		with Terminal([airlock, "run", "-c", program]) as terminal:
+		    check(terminal.wait() == 0, terminal)
+		    check(terminal.screen == "/dev/pts/0\nis-a-terminal\n", terminal)
+	EOF_PYTHON
+}
+
+@test "one of the three is no terminal, or --json: no terminal inside, and two clean streams" {
+	at_terminal <<-'EOF_PYTHON'
+		program = "for fd in 0 1 2; do test -t $fd && echo terminal $fd; done; readlink /proc/self/fd/0; echo wrong >&2"
+		def run(line, expected):
+		    with Terminal(["sh", "-c", line, airlock, program]) as terminal:
+		        check(terminal.wait() == 0, terminal)
+		        check(expected in terminal.screen and "terminal" not in terminal.screen, terminal)
+		run('"$0" run -c "$1" | cat', "/dev/null\n")
+		run('"$0" run -c "$1" 2>&1 | cat', "wrong\n")
+		run('"$0" run -c "$1" </dev/null', "/dev/null\n")
+		run('"$0" run --no-pty -c "$1"', "/dev/null\n")
+		run('AIRLOCK_NO_PTY=1 "$0" run -c "$1"', "/dev/null\n")
+		run('AIRLOCK_PTY=no "$0" run -c "$1"', "/dev/null\n")
+		run('"$0" run --json -c "$1"', '"stderr": "wrong\\n"')
+		with Terminal(["sh", "-c", 'AIRLOCK_NO_PTY=1 "$0" run -t -c tty', airlock]) as terminal:
+		    check(terminal.wait() == 0 and terminal.screen == "/dev/pts/0\n", terminal)
+	EOF_PYTHON
+}
+
+@test "Ctrl-Z stops the command and airlock, fg continues both, as often as one likes" {
+	each_backend stop_and_go_on
+}
+stop_and_go_on() {
+	at_terminal <<-'EOF_PYTHON'
+		shell = ["bash", "--norc", "--noprofile", "-i"]
+		line = f"{airlock} run -c 'echo up-$((1+1)); read a; echo got $a; exit 5'\r"
+		with Terminal(shell) as terminal:
+		    terminal.expect("inside> ")
+		    terminal.type(line)
+		    terminal.expect("up-2")
+		    for _ in range(2):
+		        terminal.type("\x1a")
+		        terminal.expect("Stopped")
+		        terminal.expect("inside> ")
+		        terminal.type("fg\r")
+		        terminal.expect("read a")
+		        time.sleep(0.5)  # until it has the terminal again
+		    terminal.type("this\r")
+		    terminal.expect("got this\n")
+		    terminal.expect("inside> ")
+		    terminal.type("echo status $?\r")
+		    terminal.expect("status 5\n")
+		    terminal.type("exit 0\r")
+		    check(terminal.wait() == 0, terminal)
+	EOF_PYTHON
+}
+
+@test "Ctrl-Z without a shell above that could continue us: the command goes on" {
+	at_terminal <<-'EOF_PYTHON'
+		with Terminal([airlock, "run", "-c", "echo ready; read a; echo got $a"]) as terminal:
+		    terminal.expect("ready\n")
+		    terminal.type("\x1a")
+		    time.sleep(0.5)
+		    terminal.type("this\r")
+		    terminal.expect("got this\n")
+		    check(terminal.wait() == 0, terminal)
+	EOF_PYTHON
+}
+
+@test "Ctrl-Z of a run whose output goes to a pipe stops the command, too" {
+	at_terminal <<-'EOF_PYTHON'
+		line = f"{airlock} run -c 'for i in 1 2 3 4 5 6 7 8; do echo tick $i; sleep 0.3; done' | cat\r"
+		with Terminal(["bash", "--norc", "--noprofile", "-i"]) as terminal:
+		    terminal.expect("inside> ")
+		    terminal.type(line)
+		    terminal.expect("tick 2\n")
+		    terminal.type("\x1a")
+		    terminal.expect("Stopped")
+		    time.sleep(3)
+		    terminal.type("echo asked\r")
+		    terminal.expect("asked\n")
+		    check("tick 8" not in terminal.screen, terminal)
+		    terminal.type("fg\r")
+		    terminal.expect("tick 8\n")
+		    terminal.expect("inside> ")
+		    terminal.type("exit 0\r")
+		    check(terminal.wait() == 0, terminal)
+	EOF_PYTHON
+}
+
+@test "started in the background it runs, and gets its keys once it is in the foreground" {
+	at_terminal <<-'EOF_PYTHON'
+		line = f"{airlock} run -c 'echo up-$((1+1)); read a; echo got $a' &\r"
+		with Terminal(["bash", "--norc", "--noprofile", "-i"]) as terminal:
+		    terminal.expect("inside> ")
+		    terminal.type(line)
+		    terminal.expect("up-2")
+		    terminal.type("fg\r")
+		    terminal.expect("read a")
+		    time.sleep(1)
+		    terminal.type("this\r")
+		    terminal.expect("got this\n")
+		    terminal.expect("inside> ")
+		    check(terminal.screen.count("this\n") == 2, terminal)  # echoed once
+		    terminal.type("exit 0\r")
+		    check(terminal.wait() == 0, terminal)
+	EOF_PYTHON
+}
+
+@test "with --no-pty the command has no terminal and cannot open one" {
 	each_backend no_terminal
 }
 no_terminal() {
 	at_terminal <<-'EOF_PYTHON'
 		program = "for fd in 0 1 2; do test -t $fd && echo terminal; done; : </dev/tty && echo opened"
-		with Terminal([airlock, "run", "-c", program]) as terminal:
+		with Terminal([airlock, "run", "--no-pty", "-c", program]) as terminal:
 		    check(terminal.wait() != 0, terminal)
 		    check("terminal\n" not in terminal.screen and "opened" not in terminal.screen, terminal)
 	EOF_PYTHON
@@ -102,9 +213,12 @@ size() {
 }
 keys() {
 	at_terminal <<-'EOF_PYTHON'
-		program = 'trap "echo got INT" INT; trap "echo got QUIT" QUIT; trap "echo got TSTP; exit 3" TSTP; ' \
-		          'echo ready; while :; do sleep 0.02; done'
-		with Terminal([airlock, "run", "-t", "-c", program]) as terminal:
+		program = "import os, signal, time\nseen = []\n" \
+		          "def tell(number, _):\n    seen.append(number)\n" \
+		          "    os.write(1, b'got %s\\n' % signal.Signals(number).name[3:].encode())\n" \
+		          "for name in ('INT', 'QUIT', 'TSTP'): signal.signal(getattr(signal, 'SIG' + name), tell)\n" \
+		          "print('ready', flush=True)\nwhile len(seen) < 3: time.sleep(0.02)\nos._exit(3)\n"
+		with Terminal([airlock, "run", "-t", "--", "python3", "-c", program]) as terminal:
 		    terminal.expect("ready\n")
 		    for key, name in ("\x03", "INT"), ("\x1c", "QUIT"), ("\x1a", "TSTP"):
 		        terminal.type(key)

@@ -419,6 +419,32 @@ full_output() {
 
 # ---- input
 
+@test "standard input is /dev/null where nothing can come, and a pipe where something can" {
+	each_backend input_kinds
+}
+input_kinds() {
+	[ "$("$AIRLOCK" run -- readlink /proc/self/fd/0 </dev/null)" = /dev/null ]
+	[ "$("$AIRLOCK" run -- readlink /proc/self/fd/0 <&-)" = /dev/null ]
+	echo given >file
+	[[ "$("$AIRLOCK" run -- readlink /proc/self/fd/0 <file)" == pipe:* ]]
+	[[ "$(echo given | "$AIRLOCK" run -- readlink /proc/self/fd/0)" == pipe:* ]]
+	[ "$(echo given | "$AIRLOCK" run -- cat)" = given ]
+	[ "$("$AIRLOCK" run -- cat <file)" = given ]
+	[ "$("$AIRLOCK" run --json -- readlink /proc/self/fd/0 </dev/null | json_stdin stdout)" = /dev/null ]
+	# The descriptor is the sandbox's: the host's device keeps its mode.
+	before=$(stat -c %a /dev/null)
+	run_airlock run -- python3 -c 'import os; os.fchmod(0, 0o600)' </dev/null
+	[ "$status" -ne 0 ]
+	[ "$(stat -c %a /dev/null)" = "$before" ]
+}
+
+@test "a program that searches the directory unless it is given input does so" {
+	echo "a word" >file
+	run_airlock run -- rg word </dev/null
+	assert_status 0
+	[ "$stdout" = "file:a word" ]
+}
+
 @test "input is relayed from a pipe, a file and nothing" {
 	each_backend inputs
 }
@@ -465,7 +491,7 @@ closed_descriptors() {
 	done
 	# Only then into the file: some shells redirect themselves for the time a command runs.
 	"$AIRLOCK" run -c 'all=$(for fd in 0 1 2; do readlink /proc/$$/fd/$fd; done); echo "$all" >fds' <&- >&- 2>&-
-	[ "$(grep -c '^pipe:' fds)" -eq 3 ] || fail "inside: $(cat fds)"
+	[ "$(grep -c '^pipe:' fds) $(head -n 1 fds)" = "2 /dev/null" ] || fail "inside: $(cat fds)"
 }
 
 # ---- what the caller is like

@@ -138,7 +138,7 @@ ask_for_network() {
 }
 
 @test "Ctrl-C that the command ignores: it is told how to kill it, and twice does" {
-	type_line "airlock run -c 'trap \"\" INT; echo go-on; while :; do sleep 0.1; done'; echo status \$?"
+	type_line "airlock run --no-pty -c 'trap \"\" INT; echo go-on; while :; do sleep 0.1; done'; echo status \$?"
 	wait_for '^go-on$'
 	press C-c
 	wait_for 'goes on; Ctrl-C twice within two seconds kills it'
@@ -190,8 +190,8 @@ ask_for_network() {
 	wait_for '^status 0$'
 }
 
-@test "run -t: without it the command has none" {
-	type_line 'airlock run -- sh -c "test -t 0 || test -t 1 || test -t 2"; echo status $?'
+@test "run --no-pty: the command has no terminal" {
+	type_line 'airlock run --no-pty -- sh -c "test -t 0 || test -t 1 || test -t 2"; echo status $?'
 	wait_for '^status 1$'
 }
 
@@ -275,7 +275,7 @@ ask_for_network() {
 }
 
 @test "without a pty Ctrl-C reaches the command, and a second one ends it" {
-	type_line "airlock run -- sh -c 'trap \"echo caught\" INT; echo wait\"ing\"; while :; do sleep 0.1; done'; echo status \$?"
+	type_line "airlock run --no-pty -- sh -c 'trap \"echo caught\" INT; echo wait\"ing\"; while :; do sleep 0.1; done'; echo status \$?"
 	wait_for '^waiting$'
 	press C-c
 	wait_for 'caught$'

@@ -21,7 +21,7 @@ for name in sorted(os.listdir("/proc/self/fd"), key=int):
     except OSError:
         pass'
 
-@test "only 0, 1 and 2 are open, and they are pipes" {
+@test "only 0, 1 and 2 are open: pipes, and /dev/null where no input can come" {
 	every_way only_three
 }
 only_three() {
@@ -30,7 +30,7 @@ only_three() {
 	run_airlock run -- python3 -I -S -c "$LIST"
 	exec 7<&- 8>&- 9<&- 200<&- 1000<&-
 	assert_status 0
-	assert_stdout $'0 pipe\n1 pipe\n2 pipe'
+	assert_stdout $'0 device\n1 pipe\n2 pipe'
 }
 
 @test "files, directories and devices as standard descriptors become pipes" {
@@ -79,5 +79,5 @@ os.set_inheritable(a.fileno(), True)
 os.dup2(a.fileno(), 50)
 os.execv(sys.argv[1], sys.argv[1:])' "$AIRLOCK" run -- python3 -I -S -c "$LIST" </dev/null
 	assert_status 0
-	assert_stdout $'0 pipe\n1 pipe\n2 pipe'
+	assert_stdout $'0 device\n1 pipe\n2 pipe'
 }
