@@ -57,6 +57,7 @@ struct change {
 	 * run's start. Without this a later ctime is taken for somebody else's change. */
 	bool settled;
 	bool undone; /* was applied and undone: undoing once more applies it again */
+	bool whole;  /* held only because something else of the run is, and git's bookkeeping is applied whole */
 	enum change_verdict verdict;
 	enum change_state state;
 	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */
@@ -66,6 +67,9 @@ struct change {
 	/* ctime of the entry that waits to be live again: applied, the before-image; undone, what is in the layer. It tells
 	 * whether somebody wrote to it there, through a descriptor from before. 0: not known. */
 	int64_t image_ns;
+	/* Of an index of git: checksums of what was staged in it before the run and is after it, 0: not known. `git status`
+	 * writes the times it remembers of files into the index, and that is no change that anybody made. */
+	uint64_t index_mark, index_mark_after;
 };
 
 struct change_root {
@@ -163,6 +167,9 @@ struct gate_rules {
 };
 /* Sets verdict and reason of each change from its final content; reads the layer and the live tree, changes nothing. */
 int gate_judge(struct change_set *set, const struct gate_rules *rules, struct airlock_error *err);
+
+/* Of the entries of a git index, without the times of files: 0 when it is none. */
+uint64_t gate_index_mark(int fd);
 
 /* In the same run as a conflict: nothing of such a run is applied by itself. */
 #define CONFLICT_ELSEWHERE "held because of a conflict in the same run"

@@ -238,6 +238,16 @@ static const char *judge_directory(struct check *k, const struct change *c, cons
 	return c->after.type != CHANGE_DIRECTORY && has_unknown_entry(k, path) ? filled : NULL;
 }
 
+/* What is staged in git's index is as it was; git wrote it anew only to remember times of files. */
+static bool is_same_index(struct check *k, const struct change *c, const char *path, const struct change_stat *live)
+{
+	if (!c->index_mark || live->type != CHANGE_FILE || c->before.type != CHANGE_FILE ||
+	    live->mode != c->before.mode)
+		return false;
+	_cleanup_close_ int fd = open_regular_at(k->dir_fd, path_basename(path));
+	return fd >= 0 && gate_index_mark(fd) == c->index_mark;
+}
+
 /* The path the entry of c had before the run, which is not where it is after a rename. */
 static const char *judge_old(struct check *k, const struct change *c, const char *path)
 {
@@ -247,6 +257,8 @@ static const char *judge_old(struct check *k, const struct change *c, const char
 		return reason;
 	if (live.type == CHANGE_NOTHING)
 		return deleted;
+	if (is_same_index(k, c, path, &live))
+		return NULL;
 	if (live.type != c->before.type ||
 	    (live.inode != c->before.inode && !returns_is_same(k->returns, &c->before, &live)))
 		return replaced;

@@ -5,6 +5,7 @@
  */
 #include "change/gate.h"
 #include "change/gate_name.h"
+#include "change/gate_repo.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -132,13 +133,13 @@ static bool is_held(const struct gate_rules *rules, const struct change *c)
 
 /* ── All of them ── */
 
-static bool is_open(const struct change *c)
+bool gate_is_open(const struct gate *g, const struct change *c)
 {
 	return c->verdict != CHANGE_SKIP && (c->state == CHANGE_HELD || c->state == CHANGE_CONFLICT);
 }
 
 /* Keeps what was adjusted, "setuid dropped", behind the reason; judging once more changes nothing. */
-static int hold(struct change *c, const char *reason)
+int gate_hold(struct change *c, const char *reason)
 {
 	if (c->verdict == CHANGE_HOLD && c->reason)
 		return 0;
@@ -147,15 +148,38 @@ static int hold(struct change *c, const char *reason)
 	return earlier ? change_set_reason(c, "%s; %s", reason, earlier) : change_set_reason(c, "%s", reason);
 }
 
+const char *gate_reason(struct gate *g, const struct gate_rules *rules, const struct change *c)
+{
+	if (c->after.type == CHANGE_OTHER) /* whatever the rules allow: it is no file that somebody could look at */
+		return SPECIAL;
+	if (is_allowed(rules, c->path))
+		return NULL;
+	if (is_held(rules, c))
+		return BY_RULE;
+	const char *reason = judge(g, c);
+	return reason && !g->content && gate_is_own(g, c) ? NULL : reason;
+}
+
+/* What was held only with others is judged anew; what the reason said before that comes back. */
+static void forget_whole(struct change *c)
+{
+	if (!c->whole)
+		return;
+	char *rest = c->reason ? strstr(c->reason, "; ") : NULL;
+	if (rest)
+		memmove(c->reason, rest + 2, strlen(rest + 2) + 1);
+	else
+		base_freep(&c->reason);
+	c->whole = false;
+	c->verdict = CHANGE_APPLY;
+}
+
 static int judge_change(struct gate *g, const struct gate_rules *rules, struct change *c)
 {
-	const char *reason = NULL;
-	if (c->after.type == CHANGE_OTHER) /* whatever the rules allow: it is no file that somebody could look at */
-		reason = SPECIAL;
-	else if (!is_allowed(rules, c->path))
-		reason = is_held(rules, c) ? BY_RULE : judge(g, c);
+	forget_whole(c);
+	const char *reason = gate_reason(g, rules, c);
 	if (reason)
-		return hold(c, reason);
+		return gate_hold(c, reason);
 	if (c->verdict == CHANGE_HOLD && !c->setid_dropped)
 		base_freep(&c->reason);
 	c->verdict = CHANGE_APPLY;
@@ -173,8 +197,10 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 		return AIRLOCK_ERR_INTERNAL;
 	gate_find_aliases(&g);
 	for (size_t i = 0; rc == 0 && i < set->n; i++)
-		if (is_open(&set->v[i]))
+		if (gate_is_open(&g, &set->v[i]))
 			rc = judge_change(&g, rules, &set->v[i]);
+	rc = rc < 0 ? rc : gate_judge_commits(&g, rules);
+	rc = rc < 0 ? rc : gate_hold_whole(&g);
 	if (g.failed || rc < 0)
 		rc = base_oom(err);
 	gate_close(&g);

@@ -64,12 +64,31 @@ struct gate {
 	unsigned int compared;		  /* what it has cost to find out where changes were copied from */
 	struct gate_shape shape;	  /* of the directory asked about last: changes come sorted */
 	struct gate_tracked tracked;
-	bool failed; /* out of memory */
+	struct gate_repo **repos; /* those looked into so far: gate_repo.h */
+	size_t n_repos;
+	const struct gate_content *content; /* of the change being judged, when it is one of a commit */
+	struct strs reasons;		    /* those that are made up of parts */
+	bool failed;			    /* out of memory */
+};
+
+/* Where the content of a change is that is in no tree but in a commit. Both replace what is in ret. */
+struct gate_content {
+	const struct change *change;
+	void *context;
+	int (*before)(void *context, struct buf *ret);
+	int (*after)(void *context, struct buf *ret);
 };
 
 /* home: the real path of the home directory, NULL: not known. */
 int gate_open(struct gate *g, struct change_set *set, const char *home, struct airlock_error *err);
 void gate_close(struct gate *g);
+
+/* True when c is still to be applied: only then it counts for what will be. */
+bool gate_is_open(const struct gate *g, const struct change *c);
+/* Why a change is to be held, by itself; NULL: it is not. */
+const char *gate_reason(struct gate *g, const struct gate_rules *rules, const struct change *c);
+/* Holds c for this reason. 0 or -ENOMEM. */
+int gate_hold(struct change *c, const char *reason);
 
 /* ── The two trees: gate_tree.c ── */
 
@@ -94,6 +113,8 @@ int gate_stat_before(struct gate *g, size_t root, const char *path, struct stat 
 
 /* ── Judges: gate_git.c, gate_settings.c, gate_lines.c, gate_index.c, gate_package.c, gate_python.c, gate_link.c ── */
 
+/* True when git would take the directory, the first n bytes of path, for its own by what is in it, before or after. */
+bool gate_has_git_shape(struct gate *g, size_t root, const char *path, size_t n);
 /* True when a component of an absolute path is .git. */
 bool gate_is_in_git(const char *path);
 /* True when the root itself is a git directory, or lies in one. */
@@ -126,6 +147,9 @@ const char *gate_judge_python_bin(struct gate *g, const struct change *c, const 
 bool gate_is_in_venv(struct gate *g, size_t root, const char *path);
 /* A search path of Python: held for new lines that are code or lead out of the roots. */
 const char *gate_judge_search_path(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+
+/* Remembers in c, a change of an index, what is staged in it before and after. */
+void gate_mark_index(struct gate *g, struct change *c);
 
 /* True when git knows what was at the path of c before the run as a file that is no program. */
 bool gate_is_tracked_data(struct gate *g, const struct change *c);

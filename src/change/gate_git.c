@@ -53,6 +53,12 @@ static const struct gate_shape *shape_of(struct gate *g, size_t root, const char
 	return s;
 }
 
+bool gate_has_git_shape(struct gate *g, size_t root, const char *path, size_t n)
+{
+	const struct gate_shape *s = shape_of(g, root, path, n);
+	return s->before || s->after;
+}
+
 /* A live file that is not part of the change set: what is, is judged itself. */
 static bool is_loaded(struct gate *g, size_t root, const char *dir, const char *name)
 {

@@ -7,6 +7,7 @@
 #include "change/gate_name.h"
 
 #include "fs/beneath.h"
+#include "layer/open.h"
 #include "layer/upper.h"
 
 #include <fcntl.h>
@@ -20,8 +21,16 @@ struct stream {
 	int fd;
 	uint64_t at, size; /* of the file */
 	size_t used, filled;
+	bool is_marking; /* what is taken goes into mark, FNV-1a */
+	uint64_t mark;
 	unsigned char chunk[65536];
 };
+
+static void add_to_mark(struct stream *s, const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		s->mark = (s->mark ^ p[i]) * UINT64_C(0x100000001b3);
+}
 
 static bool fill(struct stream *s)
 {
@@ -41,6 +50,8 @@ static bool take(struct stream *s, void *to, size_t n)
 			return false;
 		size_t part = AL_MIN(n - done, s->filled - s->used);
 		memcpy((char *)to + done, s->chunk + s->used, part);
+		if (s->is_marking)
+			add_to_mark(s, s->chunk + s->used, part);
 		s->used += part;
 		done += part;
 	}
@@ -164,11 +175,22 @@ static bool is_bad_name(const struct buf *name)
 
 enum verdict { NOT_AN_INDEX, GOOD_INDEX, BAD_INDEX };
 
+/* The mark covers mode, object, flags and name. The rest is what git remembers of the file in the work tree. */
 static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct buf *name, uint32_t *ret_mode)
 {
 	uint32_t flags, more;
 	size_t header = 40 + hash + 2; /* times, numbers, mode and size; the object; flags */
-	if (!skip(s, 24) || !take_number(s, 4, ret_mode) || !skip(s, 12 + hash) || !take_number(s, 2, &flags))
+	s->is_marking = false;
+	if (!skip(s, 24))
+		return false;
+	s->is_marking = true;
+	if (!take_number(s, 4, ret_mode))
+		return false;
+	s->is_marking = false;
+	if (!skip(s, 12))
+		return false;
+	s->is_marking = true;
+	if (!skip(s, hash) || !take_number(s, 2, &flags))
 		return false;
 	if (flags & EXTENDED) {
 		if (version < 3 || !take_number(s, 2, &more))
@@ -207,12 +229,13 @@ static enum verdict read_index(struct stream *s, size_t hash, struct strs *data)
 		if (data && mode == (S_IFREG | 0644))
 			strs_add(data, buf_str(&name));
 	}
+	s->is_marking = false;
 	if (!ends_well(s, hash))
 		return NOT_AN_INDEX;
 	return bad ? BAD_INDEX : GOOD_INDEX;
 }
 
-static enum verdict read_again(int fd, uint64_t size, size_t hash, struct strs *data)
+static enum verdict read_marked(int fd, uint64_t size, size_t hash, struct strs *data, uint64_t *ret_mark)
 {
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return NOT_AN_INDEX;
@@ -222,9 +245,53 @@ static enum verdict read_again(int fd, uint64_t size, size_t hash, struct strs *
 	s->fd = fd;
 	s->size = size;
 	s->at = s->used = s->filled = 0;
+	s->is_marking = false;
+	s->mark = UINT64_C(0xcbf29ce484222325);
 	enum verdict v = read_index(s, hash, data);
+	*ret_mark = s->mark;
 	free(s);
 	return v;
+}
+
+static enum verdict read_again(int fd, uint64_t size, size_t hash, struct strs *data)
+{
+	uint64_t ignored;
+	return read_marked(fd, size, hash, data, &ignored);
+}
+
+uint64_t gate_index_mark(int fd)
+{
+	struct stat st;
+	uint64_t mark = 0;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	if (read_marked(fd, (uint64_t)st.st_size, 20, NULL, &mark) != NOT_AN_INDEX)
+		return mark;
+	return read_marked(fd, (uint64_t)st.st_size, 32, NULL, &mark) != NOT_AN_INDEX ? mark : 0;
+}
+
+static uint64_t mark_live(struct gate *g, const struct change *c)
+{
+	const char *name;
+	struct stat st;
+	_cleanup_close_ int dir =
+		g->roots[c->root].live < 0 ? -ENOENT : fs_open_parent(g->roots[c->root].live, c->path, &name);
+	_cleanup_close_ int fd = dir < 0 ? dir : open_regular_at(dir, name);
+	/* Only while it is what the scan saw. */
+	bool is_base = fd >= 0 && fstat(fd, &st) == 0 && change_stat_of(&st).ctime_ns == c->before.ctime_ns &&
+		       st.st_ino == c->before.inode;
+	return is_base ? gate_index_mark(fd) : 0;
+}
+
+void gate_mark_index(struct gate *g, struct change *c)
+{
+	const char *name;
+	if (!c->index_mark && c->before.type == CHANGE_FILE)
+		c->index_mark = mark_live(g, c);
+	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
+	_cleanup_close_ int fd = dir < 0 || c->after.type != CHANGE_FILE ? -ENOENT : upper_open_file(dir, name);
+	if (fd >= 0)
+		c->index_mark_after = gate_index_mark(fd);
 }
 
 /* The repository's configuration says whether its objects are named by SHA-1 or SHA-256. It is not asked: an index that

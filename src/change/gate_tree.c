@@ -2,6 +2,7 @@
 /* The live tree is what was before the run. What will be after it is the change set where that names a path, the live
  * tree elsewhere. Everything is reached beneath the fd of a root, no symlink is followed (I6). */
 #include "change/gate.h"
+#include "change/gate_repo.h"
 
 #include "base/path.h"
 #include "fs/beneath.h"
@@ -54,6 +55,8 @@ void gate_close(struct gate *g)
 		free(g->aliases[i].path);
 	free(g->aliases);
 	free(g->roots);
+	gate_repos_close(g);
+	strs_done(&g->reasons);
 	moved_done(&g->moved);
 	gate_rows_done(&g->names);
 	gate_rows_done(&g->harmless);
@@ -132,6 +135,8 @@ int gate_read_after(struct gate *g, const struct change *c, struct buf *ret)
 {
 	const char *name;
 	buf_reset(ret);
+	if (g->content && g->content->change == c)
+		return g->content->after(g->content->context, ret);
 	if (g->roots[c->root].layer < 0)
 		return -ENOENT;
 	int dir = gate_open_parent_after(g, c, &name);
@@ -143,7 +148,8 @@ const char *gate_read_both(struct gate *g, const struct change *c, struct buf *b
 	int rc = c->after.type == CHANGE_FILE ? gate_read_after(g, c, after) : -EINVAL;
 	if (rc < 0)
 		return rc == -EFBIG ? GATE_TOO_LARGE : GATE_UNREADABLE;
-	rc = gate_read_before(g, c->root, c->path, before);
+	rc = g->content && g->content->change == c ? g->content->before(g->content->context, before)
+						   : gate_read_before(g, c->root, c->path, before);
 	if (rc < 0)
 		buf_reset(before); /* then everything in it is new */
 	return before->failed || after->failed ? GATE_UNREADABLE : NULL;
@@ -153,6 +159,8 @@ int gate_read_link(struct gate *g, const struct change *c, struct buf *ret)
 {
 	char target[PATH_MAX];
 	const char *name;
+	if (g->content && g->content->change == c)
+		return g->content->after(g->content->context, ret);
 	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
 	if (dir < 0)
 		return dir;

@@ -9,11 +9,13 @@
  *   change 0 modified file apply held - src/a.c - - file 644 120 77 1 MTIME CTIME file 644 130 78 1 MTIME CTIME
  *   slot 0 3
  *   image 0 CTIME
+ *   index 0 CHECKSUM CHECKSUM
  *   dir 0 MTIME MTIME src
  *   end 1 SHA-256
  *
  * change: root, kind, type, verdict, state, flags, path, from, reason, before, after. slot: the change's place in the list
- * and where its before-image is. image: ctime of what waits to be live again. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
+ * and where its before-image is. image: ctime of what waits to be live again. index: of
+ * what was staged in an index of git before and after. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
  * cut short or altered anywhere tell so: what is applied later is what was found, or nothing.
  */
 #include "change/change.h"
@@ -39,7 +41,7 @@ static const struct flag {
 } flags[] = {
 	{'o', offsetof(struct change, opaque)},	   {'s', offsetof(struct change, setid_dropped)},
 	{'c', offsetof(struct change, copied_up)}, {'t', offsetof(struct change, settled)},
-	{'u', offsetof(struct change, undone)},
+	{'u', offsetof(struct change, undone)},	   {'w', offsetof(struct change, whole)},
 };
 
 static bool *flag_in(struct change *c, const struct flag *f)
@@ -95,7 +97,7 @@ static void add_head(struct buf *b, const struct change_set *set)
 	}
 }
 
-/* Only what was applied has these. */
+/* Few changes have these. */
 static void add_applied(struct buf *b, const struct change_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
@@ -110,6 +112,14 @@ static void add_applied(struct buf *b, const struct change_set *set)
 			buf_adds(b, "image");
 			fields_add_number(b, i);
 			fields_add_signed(b, set->v[i].image_ns);
+			buf_addc(b, '\n');
+		}
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].index_mark || set->v[i].index_mark_after) {
+			buf_adds(b, "index");
+			fields_add_number(b, i);
+			fields_add_number(b, set->v[i].index_mark);
+			fields_add_number(b, set->v[i].index_mark_after);
 			buf_addc(b, '\n');
 		}
 	for (size_t i = 0; i < set->n_dirs; i++) {
@@ -351,6 +361,22 @@ static int read_slot(struct reader *r, struct fields *f, struct airlock_error *e
 	return 0;
 }
 
+static int read_index(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	uint64_t i = 0, before = 0, after = 0;
+	int rc = fields_take_number(f, &i);
+	rc = rc < 0 ? rc : fields_take_number(f, &before);
+	rc = rc < 0 ? rc : fields_take_number(f, &after);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (i >= r->set->n)
+		return damaged(r, err, "no such change");
+	r->set->v[i].index_mark = before;
+	r->set->v[i].index_mark_after = after;
+	return 0;
+}
+
 static int read_image(struct reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t i = 0;
@@ -408,9 +434,9 @@ static int read_end(struct reader *r, struct fields *f, struct airlock_error *er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root", "change", "slot", "image", "dir", "direct", "end", NULL};
+	static const char *const words[] = {"root", "change", "slot", "image", "index", "dir", "direct", "end", NULL};
 	static int (*const readers[])(struct reader *, struct fields *, struct airlock_error *) = {
-		read_root, read_change, read_slot, read_image, read_dir, read_direct};
+		read_root, read_change, read_slot, read_image, read_index, read_dir, read_direct};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;

@@ -2,6 +2,8 @@
 /* Undo is an apply in the other direction (I5); only what counts as somebody else's change differs: what is live must be what
  * was applied. */
 #include "change/apply_tx.h"
+#include "fs/beneath.h"
+#include "layer/open.h"
 
 /* A directory's times change with what is in it. */
 static bool is_as_recorded(const struct change_stat *live, const struct change_stat *after)
@@ -22,12 +24,23 @@ static bool is_as_applied(const struct apply_tx *tx, const struct change_stat *l
 	return is_as_recorded(live, after) || returns_is_same(tx->known, after, live);
 }
 
+/* What is staged in git's index is what was applied; git wrote it anew only to remember times of files. */
+static bool is_same_index(const struct apply_tx *tx, const struct change *c, const struct change_stat *live)
+{
+	const char *name;
+	if (!c->index_mark_after || live->type != CHANGE_FILE || live->mode != c->after.mode)
+		return false;
+	_cleanup_close_ int dir = fs_open_parent(tx->roots[c->root].live_fd, c->path, &name);
+	_cleanup_close_ int fd = dir < 0 ? dir : open_regular_at(dir, name);
+	return fd >= 0 && gate_index_mark(fd) == c->index_mark_after;
+}
+
 /* 1: as it was applied, 0: not, -errno. */
 static int is_untouched(const struct apply_tx *tx, const struct change *c)
 {
 	struct change_stat live, nothing = {0};
 	int rc = ops_look_live(tx, c->root, c->path, &live);
-	if (rc < 0 || !is_as_applied(tx, &live, &c->after))
+	if (rc < 0 || (!is_as_applied(tx, &live, &c->after) && !is_same_index(tx, c, &live)))
 		return rc;
 	if (!c->from)
 		return 1;

@@ -195,7 +195,7 @@ int airlock_changes_sensitive(const struct airlock_settings *s, const char *run,
 		rc = select_changes(e.set, paths, false, &selected, err);
 	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {
 		const struct change *c = &e.set->v[i];
-		if (!selected[i] || c->verdict != CHANGE_HOLD)
+		if (!selected[i] || c->verdict != CHANGE_HOLD || c->whole)
 			continue;
 		text_add_escaped(&out, c->path, strlen(c->path));
 		buf_printf(&out, "    %s\n", c->reason ? c->reason : "");

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An object is loose, one file each, or in a pack. Git looks into the packs first; here the order does not matter, since
+ * an object that does not have its name is not taken for it. */
+#include "git/objects.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MAX_BYTES ((uint64_t)192 << 20)
+#define MAX_OBJECTS 200000 /* links of delta chains count */
+#define LOOSE_HEAD 64	   /* bytes of "commit 123\0" */
+
+void git_objects_init(struct git_objects *o, const struct git_files *files, size_t hash)
+{
+	*o = (struct git_objects){.files = files, .hash = hash, .bytes_left = MAX_BYTES, .objects_left = MAX_OBJECTS};
+}
+
+void git_objects_done(struct git_objects *o)
+{
+	git_packs_done(o);
+}
+
+static const char *const words[] = {"", "commit", "tree", "blob", "tag"};
+
+/* "commit 123" and NUL. Returns how long that is, 0: it is none. */
+static size_t parse_head(const struct buf *head, enum git_type *ret_type, size_t *ret_size)
+{
+	const char *nul = memchr(buf_str(head), '\0', head->len);
+	const char *blank = nul ? memchr(head->data, ' ', (size_t)(nul - head->data)) : NULL;
+	if (!blank || blank + 1 == nul || nul - blank > 12)
+		return 0;
+	*ret_size = 0;
+	for (const char *p = blank + 1; p < nul; p++) {
+		if (*p < '0' || *p > '9')
+			return 0;
+		*ret_size = *ret_size * 10 + (size_t)(*p - '0');
+	}
+	for (unsigned type = GIT_COMMIT; type <= GIT_TAG; type++)
+		if (strlen(words[type]) == (size_t)(blank - head->data) &&
+		    memcmp(words[type], head->data, (size_t)(blank - head->data)) == 0) {
+			*ret_type = (enum git_type)type;
+			return (size_t)(nul - head->data) + 1;
+		}
+	return 0;
+}
+
+static int read_loose(struct git_objects *o, const struct git_oid *oid, enum git_type *ret_type, struct buf *ret)
+{
+	char hex[2 * GIT_SHA256 + 1], path[96];
+	_cleanup_buf_ struct buf head = BUF_INIT;
+	size_t size = 0;
+	git_oid_hex(oid, o->hash, hex);
+	(void)snprintf(path, sizeof path, "objects/%.2s/%s", hex, hex + 2);
+	_cleanup_close_ int fd = o->files->open(o->files->context, path);
+	if (fd < 0)
+		return fd;
+	const struct git_stream from = {.fd = fd};
+	int rc = git_inflate_some(&from, LOOSE_HEAD, &head);
+	if (rc < 0)
+		return rc;
+	size_t n = parse_head(&head, ret_type, &size);
+	if (n == 0)
+		return -EBADMSG;
+	rc = git_inflate(o, &from, n + size, ret);
+	if (rc == 0) {
+		memmove(ret->data, ret->data + n, size + 1);
+		ret->len = size;
+	}
+	return rc;
+}
+
+static int read_any(struct git_objects *o, const struct git_oid *oid, enum git_type *ret_type, struct buf *ret)
+{
+	struct git_oid is;
+	int rc = read_loose(o, oid, ret_type, ret);
+	if (rc == -ENOENT) {
+		buf_reset(ret);
+		rc = git_pack_read(o, oid, ret_type, ret);
+	}
+	if (rc < 0)
+		return rc;
+	git_oid_of(words[*ret_type], buf_str(ret), ret->len, o->hash, &is);
+	return git_oid_compare(&is, oid) == 0 ? 0 : -EBADMSG;
+}
+
+int git_object_read(struct git_objects *o, const struct git_oid *oid, enum git_type type, enum git_type *ret_type,
+		    struct buf *ret)
+{
+	enum git_type is = GIT_ANY;
+	buf_reset(ret);
+	if (o->objects_left == 0)
+		return -EDQUOT;
+	o->objects_left--;
+	int rc = read_any(o, oid, &is, ret);
+	if (rc == 0 && type != GIT_ANY && is != type)
+		rc = -EBADMSG;
+	if (ret_type)
+		*ret_type = is;
+	return ret->failed ? -ENOMEM : rc;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Git's objects, read without git, out of a repository that somebody hostile may have filled.
+ *
+ *   struct git_objects o;
+ *   git_objects_init(&o, &files, GIT_SHA1);
+ *   if (git_object_read(&o, &oid, GIT_COMMIT, &text) == 0 && git_commit_parse(&text, …) == 0) …
+ *   git_objects_done(&o);
+ *
+ * Every object is checked against its name, so it does not matter who put it where. The reader allocates no more than a
+ * few objects of GIT_MAX_OBJECT at a time, and stops with -EDQUOT when it has unpacked budget bytes or objects in all.
+ *
+ * Errors: -ENOENT not there, -EBADMSG damaged or another type, -EFBIG one object is too large, -EDQUOT all together,
+ * -ENOMEM, or what open said.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "git/oid.h"
+
+#define GIT_MAX_OBJECT ((size_t)16 << 20)
+#define GIT_MAX_PACKS 1024
+
+enum git_type { GIT_COMMIT = 1, GIT_TREE = 2, GIT_BLOB = 3, GIT_TAG = 4, GIT_ANY = 0 };
+
+/* How to reach the files of one repository. Paths are relative to its git directory: "objects/pack/pack-….idx". */
+struct git_files {
+	void *context;
+	int (*open)(void *context, const char *path); /* a regular file for reading, or -errno */
+	/* Names in the directory, every one of them once; -ENOENT when there is none. */
+	int (*list)(void *context, const char *dir, struct strs *ret);
+};
+
+struct git_pack {
+	char *stem; /* "objects/pack/pack-…." */
+	int idx_fd, pack_fd;
+	uint32_t fanout[256];
+	uint64_t idx_size, pack_size;
+	bool is_bad;
+};
+
+struct git_objects {
+	const struct git_files *files; /* borrowed */
+	size_t hash;		       /* bytes of a name: GIT_SHA1 or GIT_SHA256 */
+	uint64_t bytes_left, objects_left;
+	struct git_pack *packs;
+	size_t n_packs;
+	bool is_listed; /* packs are known */
+};
+
+void git_objects_init(struct git_objects *o, const struct git_files *files, size_t hash);
+void git_objects_done(struct git_objects *o);
+
+/* Replaces what is in ret. type GIT_ANY: whatever it is; ret_type may be NULL. */
+int git_object_read(struct git_objects *o, const struct git_oid *oid, enum git_type type, enum git_type *ret_type,
+		    struct buf *ret);
+
+/* ── What is in them: parse.c ── */
+
+#define GIT_MAX_PARENTS 64
+
+struct git_commit {
+	struct git_oid tree, parents[GIT_MAX_PARENTS];
+	size_t n_parents;
+	int64_t time; /* of the committer; 0 when it makes no sense */
+};
+int git_commit_parse(const struct buf *text, size_t hash, struct git_commit *ret); /* 0 or -EBADMSG */
+/* The object a tag names. */
+int git_tag_parse(const struct buf *text, size_t hash, struct git_oid *ret);
+
+struct git_entry {
+	const char *name; /* borrowed from the tree, not terminated */
+	size_t name_len;
+	uint32_t mode;
+	struct git_oid oid;
+};
+#define GIT_MODE_TREE 0040000u
+#define GIT_MODE_LINK 0120000u
+#define GIT_MODE_MODULE 0160000u
+/* The entry at *at, which moves on. 1, 0 at the end, -EBADMSG. */
+int git_tree_next(const struct buf *tree, size_t hash, size_t *at, struct git_entry *ret);
+
+/* ── Packs: pack.c ── */
+
+/* As git_object_read, unchecked. */
+int git_pack_read(struct git_objects *o, const struct git_oid *oid, enum git_type *ret_type, struct buf *ret);
+void git_packs_done(struct git_objects *o);
+
+/* ── Compression: inflate.c ── */
+
+struct git_stream {
+	int fd;
+	uint64_t at; /* where the compressed bytes begin */
+};
+/* Appends exactly size bytes to out, or fails: no more than that is ever unpacked. */
+int git_inflate(struct git_objects *o, const struct git_stream *from, size_t size, struct buf *out);
+/* Unpacks as long as there is room for it in out of limit bytes. Returns 1 when the stream ended there. */
+int git_inflate_some(const struct git_stream *from, size_t limit, struct buf *out);
+
+/* What delta makes of base. 0, -EBADMSG, -EFBIG, -ENOMEM. */
+int git_delta_apply(const struct buf *base, const struct buf *delta, struct buf *out);
