@@ -122,9 +122,11 @@ static int open_terminal(struct airlock_error *err)
 	return output_fail(err, AIRLOCK_ERR_UNAVAILABLE, "/dev/tty", "cannot ask from the background");
 }
 
-bool ask_is_possible(void)
+bool ask_is_possible(const struct airlock_settings *s)
 {
 	struct airlock_error err = {0};
+	if (airlock_settings_is_agent(s))
+		return false;
 	int fd = open_terminal(&err);
 	if (fd < 0)
 		return false;

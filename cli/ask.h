@@ -12,8 +12,9 @@
 
 /* For struct airlock_io. Without a terminal: denies, and says which option would have granted it. */
 enum airlock_answer ask_permission(const struct airlock_question *q, void *data);
-/* Is there a person to ask at all? If not, the library had better know: then its error says so, in JSON too. */
-bool ask_is_possible(void);
+/* Is there a person to ask? Never for what is marked as an agent's: it may be able to type on this terminal. If not, the
+ * library had better know: then its error says so, in JSON too. */
+bool ask_is_possible(const struct airlock_settings *s);
 
 /* Another answer than yes and no, with a key of its own. */
 struct ask_more {

@@ -69,7 +69,9 @@ static int ask_to_clear(const struct invocation *inv, uint64_t bytes, uint64_t e
 				.said_yes = "remove",
 				.said_no = "keep"};
 	struct airlock_error nobody = {0};
-	rc = ask_terminal(&ask, &nobody);
+	rc = airlock_settings_is_agent(inv->settings)
+		     ? output_fail(&nobody, AIRLOCK_ERR_DENIED, "playground", "AIRLOCK_AGENT is set")
+		     : ask_terminal(&ask, &nobody);
 	free(question);
 	if (rc > 0)
 		return rc;

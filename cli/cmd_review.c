@@ -63,7 +63,10 @@ int cmd_review(const struct invocation *inv, struct airlock_error *err)
 {
 	char *run = NULL;
 	int rc = find_run(inv, &run, err);
-	if (rc >= 0 && run && !ask_is_possible()) {
+	if (rc >= 0 && run && airlock_settings_is_agent(inv->settings)) {
+		rc = output_fail(err, AIRLOCK_ERR_DENIED, "review",
+				 "a person reviews changes, and AIRLOCK_AGENT is set");
+	} else if (rc >= 0 && run && !ask_is_possible(inv->settings)) {
 		(void)output_fail(err, AIRLOCK_ERR_UNAVAILABLE, "/dev/tty", "there is no terminal to review on");
 		rc = output_hint(err, "airlock diff %s, airlock apply %s, airlock discard %s", run, run, run);
 	} else if (rc >= 0) {

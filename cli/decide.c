@@ -62,12 +62,27 @@ static void list_sensitive(const char *sensitive)
 	output_lines(sensitive, SIZE_MAX);
 }
 
+/* An agent may apply only what needs no confirmation. */
+static int deny_agent(const struct airlock_settings *s, const char *run, const char *const *paths,
+		      struct airlock_error *err)
+{
+	struct airlock_asked *asked = NULL;
+	int rc = airlock_changes_question(s, run, paths, &asked, err);
+	if (rc >= 0 && asked)
+		rc = output_fail(err, AIRLOCK_ERR_DENIED, "apply",
+				 "nothing is applied: a person decides about these changes");
+	airlock_asked_free(asked);
+	return rc < 0 ? rc : 1;
+}
+
 int decide_confirm(const struct airlock_settings *s, const char *run, const char *const *paths, bool is_quiet,
 		   struct airlock_error *err)
 {
 	char *sensitive = NULL;
+	if (airlock_settings_is_agent(s))
+		return deny_agent(s, run, paths, err);
 	int rc = airlock_changes_sensitive(s, run, paths, &sensitive, err);
-	if (rc >= 0 && *sensitive && ask_is_possible())
+	if (rc >= 0 && *sensitive && ask_is_possible(s))
 		rc = ask_about(s, run, paths, err);
 	else if (rc >= 0 && *sensitive && !is_quiet)
 		list_sensitive(sensitive);

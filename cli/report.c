@@ -91,7 +91,7 @@ static void add_conflicts(struct sentence *s, const struct change_list *l, size_
 		add(s, " and %zu more", count - named);
 }
 
-static void say_conflict(const char *run, const struct change_list *l, size_t count)
+static void say_conflict(const char *run, const struct change_list *l, size_t count, bool for_agent)
 {
 	struct sentence s = {.len = 0};
 	size_t applied = change_list_count(l, "applied");
@@ -100,7 +100,8 @@ static void say_conflict(const char *run, const struct change_list *l, size_t co
 		add(&s, "; %s applied", change_count(applied).text);
 	else
 		add(&s, "; nothing is applied");
-	add(&s, ": airlock changes %s, airlock apply %s --force, airlock discard %s", run, run, run);
+	if (!for_agent)
+		add(&s, ": airlock changes %s, airlock apply %s --force, airlock discard %s", run, run, run);
 	output_say("%s", s.text);
 }
 
@@ -113,7 +114,7 @@ static void add_ways(struct sentence *s, const char *run)
 		add(s, ": airlock diff %s, airlock apply %s, airlock discard %s", run, run, run);
 }
 
-static void say_states(const char *run, const struct change_list *l, const char *text)
+static void say_states(const char *run, const struct change_list *l, const char *text, bool for_agent)
 {
 	struct sentence s = {.len = 0};
 	size_t applied = change_list_count(l, "applied"), held = change_list_count(l, "held");
@@ -123,32 +124,36 @@ static void say_states(const char *run, const struct change_list *l, const char 
 	} parts[] = {{applied, "applied"},
 		     {change_list_count(l, "discarded"), "discarded"},
 		     {change_list_count(l, "skipped"), "skipped"},
-		     {held, applied ? "held for you" : "held"}};
+		     {held, for_agent ? "held for a person to decide"
+			    : applied ? "held for you"
+				      : "held"}};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		if (parts[i].n > 0 && s.len == 0)
 			add(&s, "%s %s", change_count(parts[i].n).text, parts[i].word);
 		else if (parts[i].n > 0)
 			add(&s, ", %zu %s", parts[i].n, parts[i].word);
 	}
-	if (held == 1 && applied > 0)
+	if (for_agent)
+		; /* the lines that apply them are for a person, who finds them in airlock log */
+	else if (held == 1 && applied > 0)
 		add_held_path(&s, run, l, text);
 	else if (held > 0)
 		add_ways(&s, run);
 	output_say("%s", s.text);
 }
 
-void report_headline(const char *run, const struct change_list *list, const char *text)
+void report_headline(const char *run, const struct change_list *list, const char *text, bool for_agent)
 {
 	size_t conflicts = change_list_count(list, "conflict");
 	if (conflicts > 0)
-		say_conflict(run, list, conflicts);
+		say_conflict(run, list, conflicts, for_agent);
 	else
-		say_states(run, list, text);
+		say_states(run, list, text, for_agent);
 }
 
-static void report_all(const char *run, const struct change_list *list, const char *text)
+static void report_all(const char *run, const struct change_list *list, const char *text, bool for_agent)
 {
-	report_headline(run, list, text);
+	report_headline(run, list, text, for_agent);
 	size_t left = output_lines(text, LINES_MAX);
 	if (left > 0)
 		output_say("… and %zu more: airlock changes %s", left, run);
@@ -180,8 +185,8 @@ static bool should_ask(const struct invocation *inv, struct airlock_run *run, co
 {
 	char *config = NULL;
 	struct airlock_error err = {0};
-	if (airlock_run_status(run) != AIRLOCK_EXITED || change_list_count(list, "held") == 0 || !ask_is_possible() ||
-	    airlock_config_show(inv->settings, true, &config, &err) < 0)
+	if (airlock_run_status(run) != AIRLOCK_EXITED || change_list_count(list, "held") == 0 ||
+	    !ask_is_possible(inv->settings) || airlock_config_show(inv->settings, true, &config, &err) < 0)
 		return false;
 	const char *isolation = json_read_member(airlock_run_result_json(run), "isolation");
 	char *profile = json_read_string(json_read_member(isolation, "profile"));
@@ -212,7 +217,7 @@ static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 	else if (should_ask(inv, run, &list))
 		ask_about(inv, run);
 	else
-		report_all(airlock_run_id(run), &list, text);
+		report_all(airlock_run_id(run), &list, text, airlock_settings_is_agent(inv->settings));
 	change_list_done(&list);
 }
 

@@ -10,4 +10,4 @@ void report_run(const struct invocation *inv, struct airlock_run *run);
 
 /* "2 changes applied, 1 held for you: airlock apply RUN PATH". text: the library's lines for the same list; NULL: without
  * the path. */
-void report_headline(const char *run, const struct change_list *list, const char *text);
+void report_headline(const char *run, const struct change_list *list, const char *text, bool for_agent);

@@ -17,7 +17,7 @@ static void tell(const struct review *r)
 	if (change_list_load(r->settings, r->list.run, &now, &err) < 0)
 		output_error(&err);
 	else
-		report_headline(now.run, &now, NULL);
+		report_headline(now.run, &now, NULL, false);
 	change_list_done(&now);
 }
 

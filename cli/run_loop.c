@@ -207,7 +207,7 @@ static int run_job(struct airlock_job *job, const struct invocation *inv, bool h
 				      .stdout_fd = json ? -1 : STDOUT_FILENO,
 				      .stderr_fd = json ? -1 : STDERR_FILENO,
 				      .terminal_fd = has_pty && is_terminal ? STDIN_FILENO : -1,
-				      .ask = ask_is_possible() ? ask_permission : NULL};
+				      .ask = ask_is_possible(inv->settings) ? ask_permission : NULL};
 	struct loop l = {.has_pty = has_pty,
 			 .relays_keys = has_pty && is_terminal && !json,
 			 .terminal = TERMINAL_INIT,

@@ -69,6 +69,10 @@ void airlock_settings_explain_by_default(struct airlock_settings *s);
 int airlock_settings_set(struct airlock_settings *s, const char *name, const char *value, const char *origin,
 			 struct airlock_error *err);
 
+/* Do these settings, by the option "agent" or the variable AIRLOCK_AGENT, mark what is done with them as an agent's? Then no
+ * question may be put on a terminal: the agent may be able to type there. */
+int airlock_settings_is_agent(const struct airlock_settings *s);
+
 /* Exactly one of these for a run: a program with its arguments, or a shell command line. Copied. */
 int airlock_settings_set_argv(struct airlock_settings *s, const char *const *argv, struct airlock_error *err);
 int airlock_settings_set_command(struct airlock_settings *s, const char *command, struct airlock_error *err);
@@ -127,9 +131,10 @@ struct airlock_question {
 	const char *text;    /* inert: safe to print; may have several lines, the last is the question itself */
 	const char *command; /* the exact bytes that will run, as one shell line */
 	const char *working_dir, *project;
-	const char *const *reasons; /* "unsandboxed", "allow-write", "network", "sensitive-changes"; NULL-terminated */
-	const char *const *paths;   /* of "allow-write", real paths; NULL-terminated */
-	int one_time_only;	    /* only Allow and Deny may be offered */
+	/* "unsandboxed", "allow-write", "network", "sensitive-changes", "held-changes"; NULL-terminated */
+	const char *const *reasons;
+	const char *const *paths;	    /* of "allow-write", real paths; NULL-terminated */
+	int one_time_only;		    /* only Allow and Deny may be offered */
 	const enum airlock_answer *choices; /* what may be answered; anything else counts as AIRLOCK_DENY */
 	size_t n_choices;
 	const char *key;	   /* the same for the same question; of a one-time-only one different every time */
@@ -153,7 +158,9 @@ struct airlock_io {
 	int stdin_fd, stdout_fd, stderr_fd;
 	/* With the "pty" option: a terminal of the caller whose window size is copied, or -1. */
 	int terminal_fd;
-	/* Called once when the run needs permission; NULL denies. Not called with the "yes" option. */
+	/* Called once when the run needs permission; NULL denies. Not called with the "yes" option, nor for a run of an
+	 * agent's (the option "agent"): it asks where the agent could answer. Such a run is denied, unless
+	 * airlock_job_answer brought an answer that a person gave elsewhere. */
 	enum airlock_answer (*ask)(const struct airlock_question *q, void *data);
 	void *data;
 };
@@ -278,8 +285,9 @@ int airlock_output_open(const struct airlock_settings *s, const char *run, int i
 int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
 			      char **ret_text, struct airlock_error *err);
 
-/* The same as a question, with the reason "sensitive-changes"; *ret is NULL when there is nothing to confirm. Whoever gets
- * a yes goes on with airlock_changes_apply. */
+/* The same as a question, with the reason "sensitive-changes". With settings of an agent also about changes that the mode
+ * held ("held-changes"): a person decides about those. *ret is NULL when there is nothing to confirm. Whoever gets a yes
+ * goes on with airlock_changes_apply. */
 struct airlock_asked;
 int airlock_changes_question(const struct airlock_settings *s, const char *run, const char *const *paths,
 			     struct airlock_asked **ret, struct airlock_error *err);

@@ -20,6 +20,13 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+/* ── The project of a directory ── */
+
+/* The project that a command started in `dir` would have: dir, or the nearest directory above it that is marked as one. A
+ * relative dir starts at the current directory. AIRLOCK_ERR_INVALID: dir is nobody's project. The path is real, and the
+ * caller's: airlock_free. */
+int airlock_project_find(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err);
+
 /* ── Directories that are nobody's project ── */
 
 /* Why airlock does not take a directory as the project by itself. A person who names it (-p, `airlock project add`) gets it. */

@@ -231,11 +231,18 @@ int permission_about_apply(const struct permission_apply *in, struct permission_
 	struct permission_question q = {.one_time_only = true};
 	struct buf text = BUF_INIT;
 	struct buf key = BUF_INIT;
-	add_reason(&q, "sensitive-changes");
+	if (*in->held) {
+		add_reason(&q, "held-changes");
+		buf_adds(&text, "An agent wants to apply these changes, which wait for a person:\n");
+		add_lines(&text, in->held);
+	}
+	if (*in->sensitive) {
+		add_reason(&q, "sensitive-changes");
+		buf_adds(&text, "Sensitive, because they can make other programs do things:\n");
+		add_lines(&text, in->sensitive);
+	}
 	offer(&q);
-	buf_adds(&text, "Sensitive, because they can make other programs do things:\n");
-	add_lines(&text, in->lines);
-	buf_adds(&text, "Apply them too?");
+	buf_adds(&text, *in->held ? "Apply them?" : "Apply them too?");
 	for (const char *const *p = in->paths; p && *p; p++)
 		strs_add(&q.paths, *p);
 	buf_printf(&key, "apply %s %s", in->run, in->nonce);
@@ -300,16 +307,24 @@ const char *permission_scope(enum airlock_answer answer)
 	return answer == AIRLOCK_ALLOW_ALWAYS || answer == AIRLOCK_DENY_ALWAYS ? "always" : "once";
 }
 
-int permission_denied(const struct permission_question *q, bool nobody_asked, struct airlock_error *err)
+int permission_denied(const struct permission_question *q, enum permission_refusal why, struct airlock_error *err)
 {
+	static const struct {
+		const char *before, *after;
+	} words[] = {
+		[PERMISSION_SAID_NO] = {"was denied", ""},
+		[PERMISSION_NOBODY_TO_ASK] = {"is needed", " and there is nobody to ask"},
+		[PERMISSION_AGENT] = {"is needed",
+				      ", and only a person can give it. Nothing was done; the person finds this in "
+				      "airlock log"},
+	};
 	struct buf what = BUF_INIT;
 	for (size_t i = 0; i < q->n_reasons; i++)
 		buf_printf(&what, "%s%s", i ? ", " : "", q->reasons[i]);
-	base_error(err, AIRLOCK_ERR_DENIED, "ask", buf_str(&what),
-		   nobody_asked ? "permission is needed (%s) and there is nobody to ask" : "permission was denied (%s)",
-		   buf_str(&what));
+	base_error(err, AIRLOCK_ERR_DENIED, "ask", buf_str(&what), "permission %s (%s)%s", words[why].before,
+		   buf_str(&what), words[why].after);
 	buf_done(&what);
-	if (nobody_asked)
+	if (why == PERMISSION_NOBODY_TO_ASK)
 		return base_hint(err, "run it in a terminal, or grant it on the command line with --yes");
 	return AIRLOCK_ERR_DENIED;
 }

@@ -48,10 +48,11 @@ struct permission_question {
 
 int permission_collect(const struct permission_inputs *in, struct permission_question *ret, struct airlock_error *err);
 
-/* "Apply these too?": the question about held changes that can make other programs do things. lines: inert, one a line. */
+/* "Apply these too?": the question about changes that a person decides about. Lists are inert, one change a line. */
 struct permission_apply {
-	const char *run; /* its id */
-	const char *lines;
+	const char *run;	  /* its id */
+	const char *sensitive;	  /* they can make other programs do things; "" when there are none */
+	const char *held;	  /* the mode held them, and an agent wants them applied; "" when there are none */
 	const char *const *paths; /* as the caller named them; NULL: all of the run */
 	const char *nonce;
 };
@@ -67,5 +68,11 @@ bool permission_allows(enum airlock_answer answer);
 /* "once", "session" or "always". */
 const char *permission_scope(enum airlock_answer answer);
 
-/* AIRLOCK_ERR_DENIED with the way to grant it. */
-int permission_denied(const struct permission_question *q, bool nobody_asked, struct airlock_error *err);
+/* Why a question has no yes. */
+enum permission_refusal {
+	PERMISSION_SAID_NO,
+	PERMISSION_NOBODY_TO_ASK,
+	PERMISSION_AGENT, /* an agent wants it, and there is no way to ask a person whom it could not answer for */
+};
+/* AIRLOCK_ERR_DENIED; with the way to grant it when a person reads it. */
+int permission_denied(const struct permission_question *q, enum permission_refusal why, struct airlock_error *err);

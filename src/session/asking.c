@@ -102,7 +102,7 @@ static int check_earlier_answer(const struct airlock_job *job, struct airlock_er
 {
 	if (permission_allows(job->earlier_answer))
 		return 0;
-	(void)permission_denied(&job->question, false, err);
+	(void)permission_denied(&job->question, PERMISSION_SAID_NO, err);
 	return base_hint(err, "that answer was remembered; `airlock permissions revoke %lld` forgets it",
 			 (long long)job->earlier_id);
 }
@@ -112,14 +112,16 @@ int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock
 	const struct airlock_question *shown = airlock_job_question(job);
 	if (!shown)
 		return job->was_answered ? check_earlier_answer(job, err) : 0;
-	if (!job->answered && (!io || !io->ask))
-		return permission_denied(&job->question, true, err);
+	/* A callback asks on a terminal, on which the agent could type the answer itself. */
+	bool is_agent = job->origin.kind == ORIGIN_AGENT;
+	if (!job->answered && (is_agent || !io || !io->ask))
+		return permission_denied(&job->question, is_agent ? PERMISSION_AGENT : PERMISSION_NOBODY_TO_ASK, err);
 	enum airlock_answer answer = job->answered ? job->answer : io->ask(shown, io->data);
 	if (!permission_is_choice(&job->question, answer))
 		answer = AIRLOCK_DENY;
 	job->answer = answer;
 	(void)remember_keep(job, answer, &job->not_remembered);
-	return permission_allows(answer) ? 0 : permission_denied(&job->question, false, err);
+	return permission_allows(answer) ? 0 : permission_denied(&job->question, PERMISSION_SAID_NO, err);
 }
 
 /* ── Names ── */
@@ -155,37 +157,43 @@ struct airlock_asked {
 	struct airlock_question shown;
 };
 
-static int make_apply_question(const char *run, const char *const *paths, const char *lines,
-			       struct permission_question *ret, struct airlock_error *err)
+/* in: without its nonce. */
+static int make_apply_question(struct permission_apply in, struct airlock_asked **ret, struct airlock_error *err)
 {
 	char nonce[33];
 	int rc = job_nonce(nonce, err);
-	const struct permission_apply in = {.run = run, .lines = lines, .paths = paths, .nonce = nonce};
-	return rc < 0 ? rc : permission_about_apply(&in, ret, err);
+	struct airlock_asked *asked = rc < 0 ? NULL : calloc(1, sizeof *asked);
+	if (!asked)
+		return rc < 0 ? rc : base_oom(err);
+	in.nonce = nonce;
+	rc = permission_about_apply(&in, &asked->question, err);
+	if (rc < 0) {
+		free(asked);
+		return rc;
+	}
+	asked->shown = permission_show(&asked->question);
+	*ret = asked;
+	return 0;
 }
 
 int airlock_changes_question(const struct airlock_settings *s, const char *run, const char *const *paths,
 			     struct airlock_asked **ret, struct airlock_error *err)
 {
 	struct earlier e;
-	_cleanup_free_ char *lines = NULL;
-	struct airlock_asked *asked = NULL;
+	_cleanup_free_ char *sensitive = NULL, *held = NULL;
+	*ret = NULL;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
-		rc = airlock_changes_sensitive(s, e.set->run, paths, &lines, err);
-	if (rc == 0 && *lines) {
-		asked = calloc(1, sizeof *asked);
-		rc = asked ? make_apply_question(e.set->run, paths, lines, &asked->question, err) : base_oom(err);
-	}
+		rc = airlock_changes_sensitive(s, e.set->run, paths, &sensitive, err);
+	if (rc == 0 && airlock_settings_is_agent(s))
+		rc = earlier_held_by_mode(&e, paths, &held, err);
+	if (rc == 0 && (*sensitive || (held && *held)))
+		rc = make_apply_question(
+			(struct permission_apply){
+				.run = e.set->run, .sensitive = sensitive, .held = held ? held : "", .paths = paths},
+			ret, err);
 	earlier_done(&e);
-	if (rc < 0) {
-		free(asked);
-		return rc;
-	}
-	if (asked)
-		asked->shown = permission_show(&asked->question);
-	*ret = asked;
-	return 0;
+	return rc;
 }
 
 const struct airlock_question *airlock_asked_question(const struct airlock_asked *asked)

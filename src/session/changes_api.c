@@ -4,6 +4,7 @@
 #include "session/backups.h"
 #include "session/copies.h"
 #include "session/history.h"
+#include "session/history_read.h"
 #include "session/recovery.h"
 
 #include "base/error.h"
@@ -204,6 +205,37 @@ int airlock_changes_sensitive(const struct airlock_settings *s, const char *run,
 	*ret_text = rc == 0 ? buf_take(&out) : NULL;
 	buf_done(&out);
 	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+}
+
+/* The mode is in the run's own record. One that cannot be read is not taken for "apply". */
+static bool was_mode_apply(const struct earlier *e)
+{
+	_cleanup_buf_ struct buf members = BUF_INIT;
+	if (history_read_file(e->dir, &members, NULL) < 0)
+		return false;
+	_cleanup_free_ char *policy = history_get_member(buf_str(&members), "policy");
+	size_t len = policy ? strlen(policy) : 0;
+	_cleanup_free_ char *inner = len >= 2 ? strndup(policy + 1, len - 2) : NULL;
+	_cleanup_free_ char *mode = inner ? history_get_string(inner, "changes") : NULL;
+	return mode && strcmp(mode, "apply") == 0;
+}
+
+int earlier_held_by_mode(const struct earlier *e, const char *const *paths, char **ret_lines, struct airlock_error *err)
+{
+	_cleanup_free_ bool *selected = NULL;
+	struct buf out = BUF_INIT;
+	size_t n = 0;
+	int rc = select_changes(e->set, paths, false, &selected, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < e->set->n; i++) {
+		selected[i] = selected[i] && e->set->v[i].verdict != CHANGE_HOLD;
+		n += selected[i];
+	}
+	if (n > 0 && !was_mode_apply(e))
+		change_set_text_of(e->set, selected, &out);
+	*ret_lines = buf_take(&out);
+	return *ret_lines ? 0 : base_oom(err);
 }
 
 int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,

@@ -72,12 +72,14 @@ static const char *reason(int errnum)
 	}
 }
 
+/* An agent is told what was refused, not which option would allow it: it cannot set one, a person can. */
 static void add_lines(struct airlock_run *run)
 {
+	bool with_hints = run->job->origin.kind == ORIGIN_PERSON;
 	for (size_t i = 0; i < run->denials.n; i++) {
 		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
 		denial_add_what(&run->denials.v[i], &line);
-		if (run->denials.v[i].option) {
+		if (run->denials.v[i].option && with_hints) {
 			buf_adds(&line, "; to allow: ");
 			denial_add_hint(&run->denials.v[i], &line);
 		}

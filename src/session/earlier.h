@@ -24,6 +24,11 @@ int earlier_load(struct earlier *e, const char *run, struct airlock_error *err);
 bool earlier_is_unknown(int rc);
 /* The full id of "last", an id or a unique prefix of one; the caller's. */
 int earlier_find(struct earlier *e, const char *name, char **ret, struct airlock_error *err);
+/* What a person has not decided about because the mode of the run ("hold", "ask") held it, one change a line; sensitive ones
+ * are left out, they are asked about anyway. "" when there is nothing, also when the mode was "apply" and something else
+ * held them (a timeout): by themselves they would be in the project. */
+int earlier_held_by_mode(const struct earlier *e, const char *const *paths, char **ret_lines,
+			 struct airlock_error *err);
 /* The project the caller is in or names. Owned by the caller. */
 int earlier_project(const struct earlier *e, char **ret, struct airlock_error *err);
 /* Names of all runs, oldest first. */

@@ -87,12 +87,11 @@ static int open_project_place(struct airlock_place *place, const struct airlock_
 			      const struct settings_view *v, struct airlock_error *err)
 {
 	place->job = calloc(1, sizeof *place->job);
-	int rc = place->job ? job_open(place->job, s, v, err) : base_oom(err);
+	int rc = place->job ? origin_decide(s, v, &place->job->origin, err) : base_oom(err);
+	if (rc == 0)
+		rc = job_open(place->job, s, v, err);
 	if (rc < 0)
 		return rc;
-	place->job->asked_by = strdup(s->asked_by ? s->asked_by : "library");
-	if (!place->job->asked_by)
-		return base_oom(err);
 	const struct project *project = place->job->project;
 	place->place.base = strdup(project->dir);
 	place->dir = strdup(project->dir);

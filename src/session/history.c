@@ -69,6 +69,8 @@ static void add_questions(struct json *j, const struct airlock_job *job, bool re
 			json_string(j, NULL, q->reasons[i]);
 		json_close(j);
 		json_string(j, "answer", refused ? "deny" : job->yes ? "yes" : airlock_answer_name(job->answer));
+		if (refused) /* the agent was not told; here the person finds it */
+			json_string(j, "grant", q->grant_command);
 		json_close(j);
 	}
 	json_close(j);
@@ -81,7 +83,7 @@ static void add_request(struct json *j, const struct airlock_run *run)
 	json_path(j, "command", job->command_line);
 	json_path(j, "project", job->project->dir);
 	add_time(j, "started", run->started_ns);
-	json_string(j, "asked_by", job->asked_by);
+	json_string(j, "asked_by", job->origin.who);
 	json_int(j, "uid", (int64_t)getuid());
 }
 
@@ -140,7 +142,7 @@ static struct store_run row_of(const struct airlock_run *run, const char *status
 	return (struct store_run){.id = run->id,
 				  .project = job->project->dir,
 				  .command = job->command_line,
-				  .asked_by = job->asked_by,
+				  .asked_by = job->origin.who,
 				  .working_dir = job->plan->cwd,
 				  .started = run->started_ns,
 				  .status = status,

@@ -361,6 +361,8 @@ static void add_question(const char *name, const char *text, void *data)
 	const char *last = strrchr(question, '\n');
 	buf_printf(&line, "%s %s", last ? last + 1 : question, answer);
 	add_line(out, "asked", buf_str(&line));
+	_cleanup_free_ char *grant = history_get_string(in, "grant");
+	add_line(out, "to allow", grant);
 }
 
 /* What somebody has set; the profile's own values are in the manual. */

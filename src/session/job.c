@@ -36,7 +36,7 @@ void airlock_job_free(struct airlock_job *job)
 	permission_done(&job->question);
 	free(job->session);
 	free(job->command_line);
-	free(job->asked_by);
+	origin_done(&job->origin);
 	free(job->profile_source);
 	free(job->network_source);
 	free(job->explain_text);
@@ -442,15 +442,14 @@ int job_open(struct airlock_job *job, const struct airlock_settings *s, const st
 static int prepare(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
 		   struct airlock_error *err)
 {
-	int rc = job_open(job, s, v, err);
+	int rc = origin_decide(s, v, &job->origin, err);
+	if (rc == 0)
+		rc = job_open(job, s, v, err);
 	if (rc == 0)
 		rc = settings_get_flag(v, "yes", &job->yes, err);
 	if (rc == 0)
 		rc = settings_get_flag(v, "pty", &job->pty, err);
 	strs_add_all(&job->environ, &s->environ);
-	job->asked_by = strdup(s->asked_by ? s->asked_by : "library");
-	if (rc == 0 && !job->asked_by)
-		rc = base_oom(err);
 	job->session = s->session ? strdup(s->session) : NULL;
 	if (rc == 0 && s->session && !job->session)
 		rc = base_oom(err);
@@ -487,6 +486,8 @@ int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **r
 	if (rc == 0 && job->warnings.failed)
 		rc = base_oom(err);
 	if (rc < 0) {
+		if (job)
+			origin_redact(&job->origin, err);
 		airlock_job_free(job);
 		return rc;
 	}

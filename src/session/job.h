@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "project/project.h"
 #include "session/host.h"
+#include "session/origin.h"
 #include "session/workspace.h"
 
 struct airlock_job {
@@ -36,7 +37,7 @@ struct airlock_job {
 	char *profile_source, *network_source; /* behind the scene of denials.h */
 	char *session;		   /* what "for this session" is; NULL: nothing that could be recognized again */
 	char *command_line;	   /* what runs, as one shell line */
-	char *asked_by;		   /* who wanted it, for the history */
+	struct origin origin;	   /* who wants it: a person or an agent */
 	struct airlock_warm *warm; /* borrowed; NULL: a new sandbox for this run */
 	bool started;
 	int runs; /* that keep it, whether the caller frees it before them or not; atomic */

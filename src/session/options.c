@@ -37,6 +37,7 @@ static const struct airlock_option options[] = {
 	{"explain-denials", 0, FLAG, "say what was refused, by which rule, and what would allow it"},
 	{"no-explain-denials", 0, FLAG, "do not; with airlock mcp it is the default", IMPLIES("explain-denials=false")},
 	{"yes", 'y', FLAG, "answer yes to this run's questions"},
+	{"agent", 0, VALUE, "NAME", "an agent runs this: no question is asked on a terminal"},
 	{"timeout", 0, VALUE, "DUR", "end it after this long: 90s, 5m, 1h or none"},
 	{"memory", 0, VALUE, "SIZE", "how much memory it may use: 512M, 2G or none"},
 	{"pids", 0, VALUE, "N", "how many processes it may have at once, or none"},

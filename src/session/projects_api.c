@@ -79,6 +79,20 @@ int project_view_need(const struct project_view *v, struct airlock_error *err)
 
 /* ── Directories that are nobody's project ── */
 
+int airlock_project_find(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err)
+{
+	struct host host;
+	_cleanup_free_ char *real = NULL;
+	int rc = host_init(s, &host, err);
+	if (rc < 0)
+		return rc;
+	rc = project_detect(dir, host.cwd, host.home, &real, err); /* named: any directory that is there */
+	if (rc == 0)
+		rc = project_detect_known(NULL, real, host.home, host.state_dir, ret_dir, err);
+	host_done(&host);
+	return rc;
+}
+
 int airlock_project_unclaimed(const struct airlock_settings *s, const char *dir, enum airlock_unclaimed *ret,
 			      struct airlock_error *err)
 {

@@ -141,6 +141,7 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 	}
 	if (rc < 0) {
 		history_refused(run, err);
+		origin_redact(&job->origin, err);
 		airlock_run_free(run);
 		return rc;
 	}

@@ -197,7 +197,8 @@ static void long_commands_show_head_tail_and_length(void **state)
 static void applying_is_a_question_too(void **state)
 {
 	static const char *const paths[] = {".git/hooks/pre commit", NULL};
-	struct permission_apply in = {.run = "20261115-1", .lines = "a    b\n", .paths = paths, .nonce = "n"};
+	struct permission_apply in = {
+		.run = "20261115-1", .sensitive = "a    b\n", .held = "", .paths = paths, .nonce = "n"};
 	struct permission_question q;
 	assert_int_equal(permission_about_apply(&in, &q, NULL), 0);
 	assert_string_equal(q.reasons[0], "sensitive-changes");
@@ -210,13 +211,33 @@ static void applying_is_a_question_too(void **state)
 	struct buf lines = BUF_INIT;
 	for (int i = 0; i < 1000; i++)
 		buf_printf(&lines, "path%d    reason\n", i);
-	in.lines = buf_str(&lines);
+	in.sensitive = buf_str(&lines);
 	assert_int_equal(permission_about_apply(&in, &q, NULL), 0);
 	assert_non_null(strstr(q.text, "path29 "));
 	assert_null(strstr(q.text, "path30 "));
 	assert_non_null(strstr(q.text, "\n... and 970 more\nApply them too?"));
 	permission_done(&q);
 	buf_done(&lines);
+
+	in.sensitive = "c    d\n";
+	in.held = "added a\n";
+	assert_int_equal(permission_about_apply(&in, &q, NULL), 0);
+	assert_int_equal(q.n_reasons, 2);
+	assert_string_equal(q.reasons[0], "held-changes");
+	assert_string_equal(q.text, "An agent wants to apply these changes, which wait for a person:\nadded a\n"
+				    "Sensitive, because they can make other programs do things:\nc    d\nApply them?");
+	permission_done(&q);
+}
+
+static void a_refusal_names_the_way_out_to_people_only(void **state)
+{
+	struct permission_question q = {.reasons = {"network"}, .n_reasons = 1};
+	struct airlock_error nobody = {0}, agent = {0};
+	assert_int_equal(permission_denied(&q, PERMISSION_NOBODY_TO_ASK, &nobody), AIRLOCK_ERR_DENIED);
+	assert_non_null(strstr(nobody.hint, "--yes"));
+	assert_int_equal(permission_denied(&q, PERMISSION_AGENT, &agent), AIRLOCK_ERR_DENIED);
+	assert_string_equal(agent.hint, "");
+	assert_null(strstr(agent.message, "--"));
 }
 
 static void answers_have_a_scope(void **state)
@@ -247,6 +268,7 @@ int main(void)
 		cmocka_unit_test(hostile_text_stays_in_its_line),
 		cmocka_unit_test(long_commands_show_head_tail_and_length),
 		cmocka_unit_test(applying_is_a_question_too),
+		cmocka_unit_test(a_refusal_names_the_way_out_to_people_only),
 		cmocka_unit_test(answers_have_a_scope),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
