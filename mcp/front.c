@@ -28,12 +28,12 @@ int front_settings(const struct mcp_request *r, struct airlock_settings **ret, s
 {
 	const struct front *f = front_of(r);
 	const char *client = mcp_client_name(r);
-	char *inert = airlock_text_inert(client, strnlen(client, 64)), who[512];
+	char *inert = airlock_text_inert(client, strnlen(client, 64)), who[128];
 	(void)snprintf(who, sizeof who, "mcp: %s", inert ? inert : "");
 	airlock_free(inert);
 	int rc = f->options->settings(f->options->data, ret, err);
 	if (rc >= 0)
-		rc = airlock_settings_set_asked_by(*ret, who, err);
+		rc = airlock_settings_set(*ret, "agent", who, "airlock mcp", err);
 	return rc < 0 ? rc : airlock_settings_set_session(*ret, f->session, err);
 }
 

@@ -57,8 +57,9 @@ json_t *front_base64(const char *bytes, size_t len);
 bool front_ask(struct mcp_request *r, const struct airlock_question *q, mcp_answered *answered);
 enum airlock_answer front_answer(json_t *answers);
 bool front_is_yes(enum airlock_answer answer);
-/* The refusal of a question that could not be asked, with the line that grants it; or that was answered with no. */
-void front_deny(struct mcp_request *r, const struct airlock_question *q, bool asked, bool is_run);
+/* The refusal of a question that could not be asked, or that was answered with no. It names no line that would grant it: the
+ * model reads it. */
+void front_deny(struct mcp_request *r, const struct airlock_question *q, bool asked);
 
 /* ── Arguments ── */
 

@@ -7,32 +7,31 @@
 #include <string.h>
 
 #define KEY "permission"
+#define FIELD "decision"
 
-/* How long a yes may hold, where the question can be remembered at all; without the field it is for this once. */
+/* One field, which has no default and cannot be left out: a client that accepts without asking anybody has nothing to put
+ * there. */
 static json_t *schema_of(const struct airlock_question *q)
 {
-	json_t *properties = json_object(), *names = json_array();
-	for (size_t i = 0; i < q->n_choices && !q->one_time_only; i++)
+	json_t *names = json_array();
+	for (size_t i = 0; i < q->n_choices; i++)
 		(void)json_array_append_new(names, json_string(airlock_answer_name(q->choices[i])));
-	if (json_array_size(names) > 0)
-		(void)json_object_set_new(
-			properties, "answer",
-			json_pack("{s:s, s:s, s:s, s:O}", "type", "string", "title", "Answer", "description",
-				  "For this once, for this session, or always. Left out: allow once.", "enum", names));
-	json_decref(names);
-	return json_pack("{s:s, s:o}", "type", "object", "properties", properties);
+	return json_pack("{s:s, s:{s:{s:s, s:s, s:s, s:o}}, s:[s]}", "type", "object", "properties", FIELD, "type",
+			 "string", "title", "Decision", "description",
+			 q->one_time_only ? "Allow it this once, or deny it."
+					  : "Allow or deny it: this once, for this session, or always.",
+			 "enum", names, "required", FIELD);
 }
 
-/* Accepting is a yes; which yes, or even a no, the form may say. Everything else is a no. */
+/* A yes is an accepted form with one of the words that allow. Everything else is a no: declined, cancelled, accepted without
+ * the word, with another word, or with something that is no word. */
 enum airlock_answer front_answer(json_t *answers)
 {
 	json_t *reply = json_object_get(answers, KEY);
 	const char *action = json_string_value(json_object_get(reply, "action"));
-	json_t *word = json_object_get(json_object_get(reply, "content"), "answer");
-	enum airlock_answer answer = AIRLOCK_ALLOW_ONCE;
-	if (!action || strcmp(action, "accept") != 0)
-		return AIRLOCK_DENY;
-	if (word && (!json_is_string(word) || airlock_answer_parse(json_string_value(word), &answer) < 0))
+	const char *word = json_string_value(json_object_get(json_object_get(reply, "content"), FIELD));
+	enum airlock_answer answer = AIRLOCK_DENY;
+	if (!action || strcmp(action, "accept") != 0 || !word || airlock_answer_parse(word, &answer) < 0)
 		return AIRLOCK_DENY;
 	return answer;
 }
@@ -62,19 +61,7 @@ static void name_reasons(const struct airlock_question *q, char *out, size_t siz
 		len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "", *reason);
 }
 
-/* The line is given whole in the text: part of a command is another command. */
-static void add_line(json_t *result, const char *line)
-{
-	json_t *first = json_array_get(json_object_get(result, "content"), 0);
-	char *inert = airlock_text_inert(line, strlen(line)), *text = NULL;
-	if (inert && asprintf(&text, "%s\nA person can do it with: %s",
-			      json_string_value(json_object_get(first, "text")), inert) >= 0)
-		(void)json_object_set_new(first, "text", mcp_string(text));
-	free(text);
-	airlock_free(inert);
-}
-
-void front_deny(struct mcp_request *r, const struct airlock_question *q, bool asked, bool is_run)
+void front_deny(struct mcp_request *r, const struct airlock_question *q, bool asked)
 {
 	struct airlock_error err = {0};
 	char reasons[256];
@@ -82,14 +69,9 @@ void front_deny(struct mcp_request *r, const struct airlock_question *q, bool as
 	(void)front_error(&err, AIRLOCK_ERR_DENIED,
 			  asked ? "permission was denied (%s)"
 				: "permission is needed (%s), and this client cannot ask a person for it: it has no "
-				  "elicitation",
+				  "elicitation. Nothing was done",
 			  reasons);
 	(void)snprintf(err.op, sizeof err.op, "ask");
 	(void)snprintf(err.subject, sizeof err.subject, "%s", reasons);
-	if (!asked && strlen(q->grant_command) < sizeof err.hint)
-		(void)snprintf(err.hint, sizeof err.hint, "%s", q->grant_command);
-	json_t *result = front_failure(&err, is_run, false);
-	if (!asked)
-		add_line(result, q->grant_command);
-	mcp_reply(r, result);
+	mcp_reply(r, front_failure(&err, false, false));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* apply_changes: what is sensitive is for a person to decide, whoever asks for it. */
+/* apply_changes: what is sensitive, and what the mode held, is for a person to decide, whoever asks for it. */
 #include "deciding.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void answered(struct mcp_request *r, json_t *answers)
 	if (front_is_yes(front_answer(answers)))
 		apply(r, a);
 	else
-		front_deny(r, airlock_asked_question(a->asked), true, false);
+		front_deny(r, airlock_asked_question(a->asked), true);
 }
 
 void tool_apply_changes(struct mcp_request *r, json_t *arguments)
@@ -66,6 +66,6 @@ void tool_apply_changes(struct mcp_request *r, json_t *arguments)
 	} else if (!a->asked) {
 		apply(r, a);
 	} else if (!front_ask(r, airlock_asked_question(a->asked), answered)) {
-		front_deny(r, airlock_asked_question(a->asked), false, false);
+		front_deny(r, airlock_asked_question(a->asked), false);
 	}
 }

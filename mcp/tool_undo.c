@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* undo, of this project only. Undoing what was undone does it again: with sensitive changes in it, that is a person's. */
+/* undo, of this project only. Undoing what was undone does it again: with changes in it that are sensitive or that the mode
+ * held, that is a person's. */
 #include "deciding.h"
 
 #include <stdio.h>
@@ -47,9 +48,8 @@ static int check_sensitive(const struct airlock_settings *s, const char *id, con
 	struct airlock_asked *asked = NULL;
 	int rc = has_applied(s, id, paths) ? 0 : airlock_changes_question(s, id, paths, &asked, err);
 	if (rc >= 0 && asked) {
-		(void)front_error(err, AIRLOCK_ERR_DENIED, "doing this again would make sensitive changes");
-		(void)snprintf(err->hint, sizeof err->hint, "a person can do it with: airlock undo %s", id);
-		rc = AIRLOCK_ERR_DENIED;
+		rc = front_error(err, AIRLOCK_ERR_DENIED,
+				 "undoing this again would apply changes that a person decides about");
 	}
 	airlock_asked_free(asked);
 	return rc;

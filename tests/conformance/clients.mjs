@@ -71,7 +71,7 @@ for (const action of ['accept', 'decline', 'cancel'])
         const client = await connect(params => {
             asked++;
             assert.match(params.message, /Run command with network access: echo there\?$/);
-            return action === 'accept' ? { action, content: {} } : { action };
+            return action === 'accept' ? { action, content: { decision: 'allow_once' } } : { action };
         });
         const result = await call(client, 'run_command', { command: 'echo there', network: true });
         assert.equal(asked, 1);

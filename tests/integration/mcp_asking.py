@@ -5,6 +5,7 @@
     mcp_asking.py BUILD
 """
 import contextlib
+import json
 import sys
 from pathlib import Path
 
@@ -12,11 +13,39 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from mcp_client import Client, main, test, text_of  # noqa: E402
 
 INTERFACES = "tail -n +3 /proc/net/dev | wc -l"
+ALLOW = {"action": "accept", "content": {"decision": "allow_once"}}
 HOOK = "mkdir -p .git/hooks; echo x >.git/hooks/pre-commit; echo y >plain"
 
 
 def call(tool, **arguments):
     return {"name": tool, "arguments": arguments}
+
+
+# What a client says that accepts by itself, or that makes up a word.
+ACCEPTED_WITHOUT_A_DECISION = (
+    {"action": "accept"}, {"action": "accept", "content": {}}, {"action": "accept", "content": None},
+    {"action": "accept", "content": {"decision": None}}, {"action": "accept", "content": {"decision": True}},
+    {"action": "accept", "content": {"decision": ""}}, {"action": "accept", "content": {"decision": "allow"}},
+    {"action": "accept", "content": {"decision": "ALLOW_ONCE"}}, {"action": "accept", "content": {"decision": "deny"}},
+    {"action": "accept", "content": {"decision": ["allow_once"]}}, {"action": "accept", "content": ["allow_once"]},
+    {"action": "accept", "content": {"answer": "allow_once"}}, {"action": "accept", "decision": "allow_once"},
+    # Right words, but not among the choices of a question that is asked each time.
+    {"action": "accept", "content": {"decision": "allow_always"}},
+    {"action": "decline", "content": {"decision": "allow_once"}},
+)
+
+
+def check_schema(schema, choices):
+    assert schema["type"] == "object" and schema["required"] == ["decision"], schema
+    field = schema["properties"]["decision"]
+    assert field["type"] == "string" and field["enum"] == choices and "default" not in field, schema
+
+
+def names_no_grant(result):
+    """Nothing in what the model reads is a command line, or an option of one, that would grant it."""
+    whole = str(result)
+    for word in ("airlock run", "airlock apply", "airlock undo", "--yes", "--network", "--allow-write", "--no-sandbox"):
+        assert word not in whole, (word, result)
 
 
 @contextlib.contextmanager
@@ -38,7 +67,7 @@ def denied(result, reason):
 @test
 def accepting_gives_the_network_for_this_once(place):
     for revision in ("2025-06-18", "2025-11-25"):
-        with asking(place, {"action": "accept", "content": {}}, revision) as client:
+        with asking(place, ALLOW, revision) as client:
             for _ in range(2):  # asked each time
                 data = client.run("echo 'a b'", network=True)["structuredContent"]
                 assert data["stdout"] == "a b\n" and data["isolation"]["network"] == "allowed", data
@@ -47,18 +76,29 @@ def accepting_gives_the_network_for_this_once(place):
             request = client.asked[0]
             assert request["method"] == "elicitation/create" and isinstance(request["id"], (str, int)), request
             assert request["params"]["message"].endswith("Run command with network access: echo 'a b'?"), request
-            assert request["params"]["requestedSchema"]["type"] == "object", request
+            check_schema(request["params"]["requestedSchema"], ["allow_once", "deny"])
             assert ("mode" in request["params"]) == (revision != "2025-06-18"), request
 
 
 @test
 def declining_cancelling_and_failing_are_a_no(place):
-    for answer in ({"action": "decline"}, {"action": "cancel"}, {"action": "maybe"}, {}, [], None,
-                   {"action": "accept", "content": {"answer": "deny"}},
-                   {"action": "accept", "content": {"answer": 7}}):
+    for answer in ({"action": "decline"}, {"action": "cancel"}, {"action": "maybe"}, {}, [], None):
         with asking(place, answer) as client:
             denied(client.run("echo x >made", network=True), "network")
     assert not (place.project / "made").exists()
+
+
+@test
+def accepting_without_a_decision_is_a_no(place):
+    for revision in ("2025-06-18", "2025-11-25"):
+        with asking(place, ALLOW, revision) as client:
+            for answer in ACCEPTED_WITHOUT_A_DECISION:
+                client.answer = lambda request, answer=answer: answer
+                denied(client.run("echo x >made", network=True), "network")
+            assert not (place.project / "made").exists()
+            client.answer = lambda request: ALLOW
+            assert client.run("echo x >made", network=True)["structuredContent"]["exit_code"] == 0
+            (place.project / "made").unlink()
 
 
 @test
@@ -72,15 +112,21 @@ def a_client_that_answers_with_an_error_said_no(place):
 
 
 @test
-def without_elicitation_it_is_denied_with_the_line_that_grants_it(place):
+def without_elicitation_it_is_denied_and_only_the_person_is_told_how_to_grant_it(place):
     for capabilities in ({}, {"elicitation": {"url": {}}}, {"elicitation": None}):
         with Client(place) as client:
             client.initialize(**capabilities)
-            result = client.run("echo 'it''s' $HOME", network=True)
+            result = client.run("echo 'it''s' $HOME >made", network=True)
             denied(result, "network")
-            line = text_of(result).splitlines()[-1].partition("with: ")[2]
-            assert line.startswith("airlock run ") and "--network" in line and "--yes" in line, line
-            assert "echo" in line and str(place.project) in line, line
+            names_no_grant(result)
+            assert not (place.project / "made").exists()
+        run = json.loads(place.airlock("log", "--json").stdout)["runs"][0]["run"]
+        shown = json.loads(place.airlock("show", run, "--json").stdout)
+        (question,) = shown["questions"]
+        assert question["answer"] == "deny" and "--network" in question["grant"], question
+        assert "echo" in question["grant"] and str(place.project) in question["grant"], question
+        assert shown["asked_by"].startswith("mcp: "), shown
+        assert "to allow" in place.airlock("show", run).stdout
 
 
 @test
@@ -94,7 +140,7 @@ def yes_on_the_servers_command_line_asks_nobody(place):
 def more_writable_directories_are_asked_for(place):
     extra = place.home / "extra"
     extra.mkdir()
-    with asking(place, {"action": "accept"}) as client:
+    with asking(place, ALLOW) as client:
         data = client.run("echo x >../extra/made", allow_write=[str(extra)], network=True)["structuredContent"]
         assert data["exit_code"] == 0 and (extra / "made").exists(), data
         message = client.asked[0]["params"]["message"]
@@ -119,18 +165,19 @@ def sensitive_changes_need_a_person_too(place):
         assert data["changes"]["state"] == "partial", data
         result = client.tool("apply_changes", run=data["run"])
         denied(result, "sensitive-changes")
-        assert f"airlock apply {data['run']}" in text_of(result) or "airlock apply" in text_of(result), result
+        names_no_grant(result)
     with asking(place, {"action": "decline"}) as client:
         denied(client.tool("apply_changes", run=data["run"]), "sensitive-changes")
         assert "pre-commit" in client.asked[0]["params"]["message"], client.asked
     assert not (place.project / ".git/hooks/pre-commit").exists()
-    with asking(place, {"action": "accept"}) as client:
+    with asking(place, ALLOW) as client:
         assert client.tool("apply_changes", run=data["run"])["structuredContent"]["count"] >= 1
         assert (place.project / ".git/hooks/pre-commit").read_text() == "x\n"
         client.tool("undo", run=data["run"])
         assert not (place.project / ".git/hooks/pre-commit").exists()
         result = client.tool("undo", run=data["run"])  # again: that would bring the hook back
-        assert result["isError"] and "sensitive" in text_of(result), result
+        assert result["isError"] and "a person decides" in text_of(result), result
+        names_no_grant(result)
         assert not (place.project / ".git/hooks/pre-commit").exists()
 
 
@@ -145,13 +192,50 @@ def others_are_served_while_a_question_waits(place):
             request = client.receive()
             questions["one" if "echo one" in request["params"]["message"] else "two"] = request["id"]
         assert text_of(client.run("echo three")) == "three\n"
-        client.send({"jsonrpc": "2.0", "id": questions["two"], "result": {"action": "accept"}})
+        client.send({"jsonrpc": "2.0", "id": questions["two"], "result": ALLOW})
         assert text_of(client.wait(second)["result"]) == "two\n"
         client.notify("notifications/cancelled", requestId=first)
         note = client.receive()
         assert note["method"] == "notifications/cancelled" and note["params"]["requestId"] == questions["one"], note
-        client.send({"jsonrpc": "2.0", "id": questions["one"], "result": {"action": "accept"}})
+        client.send({"jsonrpc": "2.0", "id": questions["one"], "result": ALLOW})
         assert client.request("ping")["result"] == {}
+
+
+@test
+def what_the_mode_held_is_applied_by_a_person_only(place):
+    with Client(place, "--hold") as client:
+        client.initialize()
+        run = client.run("echo x >made; mkdir d; echo y >d/other")["structuredContent"]["run"]
+        result = client.tool("apply_changes", run=run)
+        denied(result, "held-changes")
+        names_no_grant(result)
+        killed = client.run("echo x >late; sleep 60", timeout=1)["structuredContent"]
+        assert killed["status"] == "timeout", killed
+        denied(client.tool("apply_changes", run=killed["run"]), "held-changes")
+    with asking(place, {"action": "accept"}) as client:
+        denied(client.tool("apply_changes", run=run), "held-changes")
+        assert "made" in client.asked[0]["params"]["message"], client.asked
+        check_schema(client.asked[0]["params"]["requestedSchema"], ["allow_once", "deny"])
+        client.answer = lambda request: ALLOW
+        assert not (place.project / "made").exists()
+        assert client.tool("apply_changes", run=run, paths=["d"])["structuredContent"]["count"] == 2
+        assert (place.project / "d/other").exists() and not (place.project / "made").exists()
+        assert client.tool("apply_changes", run=run)["structuredContent"]["count"] == 1
+        client.tool("undo", run=run)
+        asked = len(client.asked)
+        result = client.tool("undo", run=run)  # would apply again what the person may have rejected
+        assert result["isError"] and "a person decides" in text_of(result), result
+        assert not (place.project / "made").exists() and len(client.asked) == asked
+
+
+@test
+def what_a_timeout_held_in_apply_mode_needs_nobody(place):
+    with Client(place) as client:
+        client.initialize()
+        data = client.run("echo x >made; sleep 60", timeout=1)["structuredContent"]
+        assert data["status"] == "timeout" and not (place.project / "made").exists(), data
+        assert client.tool("apply_changes", run=data["run"])["structuredContent"]["count"] == 1
+        assert (place.project / "made").exists()
 
 
 # ---- 2026-07-28
@@ -172,11 +256,12 @@ def in_2026_the_request_comes_again_with_the_answer(place):
     params = call("run_command", command="echo hi", network=True)
     with Client(place) as client:
         client.modern(elicitation={"form": {}})
-        for action, allowed in (("accept", True), ("decline", False), ("cancel", False)):
+        for answer, allowed in ((ALLOW, True), ({"action": "decline"}, False), ({"action": "cancel"}, False),
+                                *((no_answer, False) for no_answer in ACCEPTED_WITHOUT_A_DECISION)):
             key, question, state = first_round(client, params)
             assert question["message"].endswith("Run command with network access: echo hi?"), question
             result = client.request("tools/call", {**params, "requestState": state,
-                                                   "inputResponses": {key: {"action": action}}})["result"]
+                                                   "inputResponses": {key: answer}})["result"]
             assert result["resultType"] == "complete", result
             if allowed:
                 assert text_of(result) == "hi\n" and result["structuredContent"]["isolation"]["network"] == "allowed"
@@ -192,7 +277,7 @@ def a_request_state_is_good_for_one_use_of_one_request(place):
         client.modern(elicitation={})
 
         def again(state, **changed):
-            whole = {**params, **changed, "requestState": state, "inputResponses": {key: {"action": "accept"}}}
+            whole = {**params, **changed, "requestState": state, "inputResponses": {key: ALLOW}}
             return client.request("tools/call", whole)
 
         key, _, state = first_round(client, params)
@@ -219,11 +304,11 @@ def answers_without_a_question_count_for_nothing(place):
     params = call("run_command", command="echo x >made", network=True)
     with Client(place) as client:
         client.modern(elicitation={})
-        result = client.request("tools/call", {**params, "inputResponses": {"permission": {"action": "accept"}}})["result"]
+        result = client.request("tools/call", {**params, "inputResponses": {"permission": ALLOW}})["result"]
         assert result["resultType"] == "input_required", result
         key, _, state = first_round(client, params)
         result = client.request("tools/call", {**params, "requestState": state, "inputResponses": {
-            "other": {"action": "accept"}}})["result"]
+            "other": ALLOW}})["result"]
         assert result["resultType"] == "input_required" and result["requestState"] != state, result
         reply = client.request("tools/call", {**params, "requestState": result["requestState"], "inputResponses": [1]})
         assert reply["error"]["code"] == -32602, reply
@@ -246,8 +331,21 @@ def sensitive_changes_in_2026(place):
         key, question, state = first_round(client, params)
         assert "pre-commit" in question["message"], question
         result = client.request("tools/call", {**params, "requestState": state,
-                                               "inputResponses": {key: {"action": "accept"}}})["result"]
+                                               "inputResponses": {key: ALLOW}})["result"]
         assert (place.project / ".git/hooks/pre-commit").exists(), result
+
+
+@test
+def what_the_mode_held_in_2026(place):
+    with Client(place, "--hold") as client:
+        client.modern(elicitation={})
+        run = client.run("echo x >made")["structuredContent"]["run"]
+        params = call("apply_changes", run=run)
+        for answer, applied in (({"action": "accept"}, False), (ALLOW, True)):
+            key, question, state = first_round(client, params)
+            check_schema(question["requestedSchema"], ["allow_once", "deny"])
+            client.request("tools/call", {**params, "requestState": state, "inputResponses": {key: answer}})
+            assert (place.project / "made").exists() == applied
 
 
 if __name__ == "__main__":

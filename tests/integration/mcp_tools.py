@@ -160,7 +160,8 @@ def changes_are_listed_compared_undone_and_done_again(place):
 @test
 def held_changes_are_applied_or_discarded(place):
     with Client(place, "--hold") as client:
-        client.initialize()
+        client.answer = lambda request: {"action": "accept", "content": {"decision": "allow_once"}}
+        client.initialize(elicitation={})
         result = client.run("echo a >a; echo b >b; echo c >c")
         run = result["structuredContent"]["run"]
         assert result["structuredContent"]["changes"]["state"] == "held" and "apply_changes" in text_of(result), result
@@ -175,7 +176,8 @@ def held_changes_are_applied_or_discarded(place):
 def a_newer_edit_is_a_conflict(place):
     (place.project / "a").write_text("one\n")
     with Client(place, "--hold") as client:
-        client.initialize()
+        client.answer = lambda request: {"action": "accept", "content": {"decision": "allow_once"}}
+        client.initialize(elicitation={})
         run = client.run("echo two >a")["structuredContent"]["run"]
         (place.project / "a").write_text("mine\n")
         result = client.tool("apply_changes", run=run)

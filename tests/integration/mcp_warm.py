@@ -177,7 +177,7 @@ def a_cancelled_command_is_killed_in_it_and_its_changes_are_held(place):
 def what_a_person_must_allow_gets_a_new_one(place):
     (place.home / "extra").mkdir()
     with server(place, elicitation={}) as client:
-        client.answer = lambda message: {"action": "accept", "content": {"answer": "allow_once"}}
+        client.answer = lambda message: {"action": "accept", "content": {"decision": "allow_once"}}
         ready(client)
         run(client, "true", False, network=True)
         ready(client)
