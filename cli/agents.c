@@ -13,6 +13,7 @@ const struct agent agents[] = {
 	 .tools = "Bash",
 	 .answer = AGENT_UPDATED_INPUT,
 	 .event = "PreToolUse",
+	 .start_variable = "CLAUDE_PROJECT_DIR",
 	 .dir_variable = "CLAUDE_CONFIG_DIR",
 	 .dir = ".claude",
 	 .file = "settings.json",
@@ -23,17 +24,20 @@ const struct agent agents[] = {
 	 .tools = "Bash",
 	 .answer = AGENT_UPDATED_INPUT,
 	 .event = "PreToolUse",
+	 .start = AGENT_START_OF_HOOK,
 	 .dir_variable = "CODEX_HOME",
 	 .dir = ".codex",
 	 .file = "hooks.json",
 	 .entry = AGENT_ENTRY_NESTED,
 	 .matcher = "Bash",
-	 .advice = "Codex runs a new hook only after you have looked at it: type /hooks in Codex"},
+	 .until_active =
+		 "not active until you trust the hook: type /hooks in Codex; until then commands run without airlock"},
 	{.name = "gemini",
 	 .title = "Gemini CLI",
 	 .tools = "run_shell_command",
 	 .answer = AGENT_TOOL_INPUT,
 	 .event = "BeforeTool",
+	 .start_variable = "GEMINI_PROJECT_DIR",
 	 .dir = ".gemini",
 	 .file = "settings.json",
 	 .entry = AGENT_ENTRY_NESTED,
@@ -43,16 +47,20 @@ const struct agent agents[] = {
 	 .tools = "Shell",
 	 .answer = AGENT_FLAT,
 	 .event = "preToolUse",
+	 .start = AGENT_START_ROOTS,
+	 .start_variable = "CURSOR_PROJECT_DIR",
 	 .dir = ".cursor",
 	 .file = "hooks.json",
 	 .entry = AGENT_ENTRY_COMMAND,
 	 .matcher = "Shell",
-	 .version = 1},
+	 .version = 1,
+	 .is_no_shell_line = true},
 	{.name = "vscode",
 	 .title = "Visual Studio Code",
 	 .tools = "run_in_terminal runInTerminal bash Bash",
 	 .answer = AGENT_UPDATED_INPUT,
 	 .event = "PreToolUse",
+	 .start_variable = "COPILOT_PROJECT_DIR",
 	 .dir = ".copilot/hooks",
 	 .file = "airlock.json",
 	 .entry = AGENT_ENTRY_TYPED,
@@ -96,21 +104,25 @@ static bool is_plain(const char *path)
 	return path[strspn(path, safe)] == '\0';
 }
 
+#define OR_BLOCK " || exit 2"
+
 char *agent_command(const struct agent *a, const char *program)
 {
 	char *word = is_plain(program) ? strdup(program) : agent_quote(program), *command = NULL;
-	if (word && asprintf(&command, "%s hook %s", word, a->name) < 0)
+	if (word && asprintf(&command, "%s hook %s%s", word, a->name, a->is_no_shell_line ? "" : OR_BLOCK) < 0)
 		command = NULL;
 	free(word);
 	return command;
 }
 
-/* "…/airlock hook NAME", with or without quotes around the program. */
+/* "…/airlock hook NAME || exit 2", with or without quotes around the program and the end that blocks. */
 bool agent_is_command(const struct agent *a, const char *command)
 {
 	static const char *const forms[] = {"airlock hook ", "airlock' hook "};
-	size_t len = strlen(command), name = strlen(a->name);
-	if (len < name || strcmp(command + len - name, a->name) != 0)
+	size_t len = strlen(command), name = strlen(a->name), end = sizeof OR_BLOCK - 1;
+	if (len > end && strcmp(command + len - end, OR_BLOCK) == 0)
+		len -= end;
+	if (len < name || strncmp(command + len - name, a->name, name) != 0)
 		return false;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		size_t n = strlen(forms[i]);

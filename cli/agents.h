@@ -2,7 +2,7 @@
 /* The agents airlock knows: how their hooks ask and want to be answered, and where they are configured. One table.
  *
  *   const struct agent *a = agent_find("claude");
- *   char *command = agent_command(a, "/usr/bin/airlock");          '/usr/bin/airlock' hook claude
+ *   char *command = agent_command(a, "/usr/bin/airlock");          /usr/bin/airlock hook claude || exit 2
  */
 #pragma once
 
@@ -23,19 +23,32 @@ enum agent_entry {
 	AGENT_ENTRY_COMMAND, /* {"command", "matcher", "failClosed"} */
 };
 
+/* Which field of its calls says where the agent was started. Every agent has a "cwd", but not every one means that. */
+enum agent_start {
+	AGENT_START_CWD,   /* "cwd" */
+	AGENT_START_ROOTS, /* "workspace_roots", a list */
+	/* None: "cwd" is what the model chose for this command. The hook itself is started where the agent was. */
+	AGENT_START_OF_HOOK,
+};
+
 struct agent {
 	const char *name;  /* "claude" */
 	const char *title; /* "Claude Code" */
 	const char *tools; /* those that run a command line, separated by spaces */
 	enum agent_answer answer;
-	const char *event;	  /* "PreToolUse", in its configuration and its answers */
-	const char *dir_variable; /* names its configuration directory, or NULL */
-	const char *dir;	  /* otherwise, in the home directory */
-	const char *file;	  /* in that directory */
+	const char *event; /* "PreToolUse", in its configuration and its answers */
+	enum agent_start start;
+	const char *start_variable; /* tells its hooks where it was started, more surely than the field; or NULL */
+	const char *dir_variable;   /* names its configuration directory, or NULL */
+	const char *dir;	    /* otherwise, in the home directory */
+	const char *file;	    /* in that directory */
 	enum agent_entry entry;
 	const char *matcher; /* NULL: it has none */
 	int version;	     /* of its configuration format; 0: it does not say */
-	const char *advice;  /* what to do after the set-up, or NULL */
+	/* Its hooks are not known to be lines for a shell; "failClosed" in the entry does what "|| exit 2" does elsewhere. */
+	bool is_no_shell_line;
+	/* What a person has to do before the hook counts, or NULL. Until then it is not active, and must not be called so. */
+	const char *until_active;
 };
 
 extern const struct agent agents[]; /* ends with name == NULL */
@@ -45,7 +58,8 @@ const struct agent *agent_find(const char *name); /* NULL: unknown */
 
 /* One word for a POSIX shell, in quotes. NULL: out of memory. The caller frees. */
 char *agent_quote(const char *text);
-/* The hook as the agent shall call it; and is this command such a hook, of whatever airlock? */
+/* The hook as the agent shall call it: the line ends with 2, which blocks the call, whatever becomes of airlock (it is gone,
+ * it crashes). And is this command such a hook, of whatever airlock and version? */
 char *agent_command(const struct agent *a, const char *program);
 bool agent_is_command(const struct agent *a, const char *command);
 

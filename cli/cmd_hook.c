@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock hook AGENT`: called by the agent, not by a person. For all agents a hook that ends with 2 blocks the call, and
- * any other failure lets it pass: whatever goes wrong here must end with 2. */
+ * for most of them any other failure lets it pass: whatever goes wrong here must end with 2. What ends this process
+ * otherwise, the line that setup wrote turns into 2. A hook that hangs would pass, too, when the agent's patience ends: an
+ * alarm ends it before. */
 #include "commands.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <airlock/project.h>
 
 #include "hook.h"
 #include "input.h"
 #include "output.h"
 
 #define BLOCKED 2
+#define PATIENCE_SECONDS 20 /* less than any agent waits for its hooks */
 
 static int read_input(char **ret, size_t *ret_len, struct airlock_error *err)
 {
@@ -42,16 +48,44 @@ static int write_answer(const char *text, struct airlock_error *err)
 	return output_fail(err, AIRLOCK_ERR_IO, "standard output", "cannot write the answer: %s", strerror(errno));
 }
 
-static int answer(const struct agent *a, struct airlock_error *err)
+/* The directory that the agent was started in, by what a model cannot change: the roots that a person opened, the agent's
+ * own word to its hooks, the field of the call, the hook's own directory. */
+static const char *start_dir(const struct agent *a, const struct hook_call *call)
 {
-	char *input = NULL, *text = NULL, *program = agent_program();
+	const char *told = a->start_variable ? getenv(a->start_variable) : NULL, *field = hook_start_dir(call);
+	if (field && a->start == AGENT_START_ROOTS)
+		return field;
+	if (told && *told == '/')
+		return told;
+	return field ? field : ".";
+}
+
+/* A directory that is nobody's project is refused, not adopted: the home directory, an agent's settings. */
+static int find_project(const struct invocation *inv, const char *dir, char **ret, struct airlock_error *err)
+{
+	int rc = airlock_project_find(inv->settings, dir, ret, err);
+	if (rc < 0)
+		(void)snprintf(err->hint, sizeof err->hint, "start the agent in the directory of a project");
+	return rc;
+}
+
+static int answer(const struct invocation *inv, const struct agent *a, struct airlock_error *err)
+{
+	char *input = NULL, *text = NULL, *program = agent_program(), *project = NULL;
+	struct hook_call *call = NULL;
 	size_t len = 0;
 	int rc = program ? read_input(&input, &len, err)
 			 : output_fail(err, AIRLOCK_ERR_IO, "/proc/self/exe", "cannot find out where airlock is");
 	if (rc == 0)
-		rc = hook_answer(a, program, input, len, &text, err);
+		rc = hook_read(a, input, len, &call, err);
+	if (rc == 0 && hook_runs_command(call))
+		rc = find_project(inv, start_dir(a, call), &project, err);
+	if (rc == 0)
+		rc = hook_answer(call, &(struct hook_place){.program = program, .project = project}, &text, err);
 	if (rc == 0)
 		rc = write_answer(text, err);
+	hook_free(call);
+	airlock_free(project);
 	free(program);
 	free(input);
 	free(text);
@@ -65,7 +99,8 @@ int cmd_hook(const struct invocation *inv, struct airlock_error *err)
 		(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->operand, "airlock knows no agent '%s'", inv->operand);
 		return output_hint(err, "it knows: " AGENT_NAMES);
 	}
-	if (answer(a, err) == 0)
+	(void)alarm(PATIENCE_SECONDS);
+	if (answer(inv, a, err) == 0)
 		return 0;
 	output_error(err);
 	return BLOCKED;

@@ -153,14 +153,15 @@ static int print(const struct agent *a, const char *command, const struct target
 static int tell(const struct agent *a, const struct target *t, bool undo, bool changed)
 {
 	char *path = airlock_text_inert(t->path, strlen(t->path));
-	if (changed)
-		(void)printf(undo ? "%s: airlock is no longer in %s\n" : "%s: commands run in airlock now (%s)\n",
-			     a->title, path ? path : a->file);
+	const char *shown = path ? path : a->file, *words = NULL;
+	if (undo)
+		words = changed ? "airlock is no longer in" : "airlock is not in";
 	else
-		(void)printf(undo ? "%s: airlock is not in %s\n" : "%s: commands run in airlock already (%s)\n",
-			     a->title, path ? path : a->file);
-	if (changed && !undo && a->advice)
-		(void)printf("%s\n", a->advice);
+		words = changed ? "the hook is now in" : "the hook is already in";
+	(void)printf("%s: %s %s\n", a->title, words, shown);
+	if (!undo)
+		(void)printf("%s: %s\n", a->title,
+			     a->until_active ? a->until_active : "sessions that start from now on use it");
 	airlock_free(path);
 	return undo && !changed ? 1 : 0;
 }

@@ -9,9 +9,11 @@
 
 #include "output.h"
 
-/* One call of a tool, as any of the agents tells it. Everything is borrowed from the input but `input`. */
-struct call {
-	const char *tool;
+/* One call of a tool, as any of the agents tells it. */
+struct hook_call {
+	const struct agent *agent;
+	json_t *root;	     /* all of it; ours */
+	const char *tool;    /* borrowed from root */
 	json_t *input;	     /* the tool's own; ours */
 	bool is_camel_case;  /* toolName, toolArgs: then the answer is modifiedArgs */
 	bool is_shell_event; /* the command itself, beforeShellExecution: it can be refused but not rewritten */
@@ -33,29 +35,29 @@ static json_t *read_arguments(json_t *value)
 	return json_is_string(value) ? json_loads(json_string_value(value), JSON_REJECT_DUPLICATES, NULL) : NULL;
 }
 
-static int read_call(json_t *root, struct call *ret, struct airlock_error *err)
+static int read_call(struct hook_call *c, struct airlock_error *err)
 {
-	json_t *snake = json_object_get(root, "tool_name"), *camel = json_object_get(root, "toolName");
-	const char *event = json_string_value(json_object_get(root, "hook_event_name"));
-	*ret = (struct call){.is_camel_case = !snake && camel,
-			     .is_shell_event = !snake && !camel && event && strcmp(event, "beforeShellExecution") == 0};
-	if (ret->is_shell_event) {
-		ret->input = json_incref(root);
+	json_t *snake = json_object_get(c->root, "tool_name"), *camel = json_object_get(c->root, "toolName");
+	const char *event = json_string_value(json_object_get(c->root, "hook_event_name"));
+	c->is_camel_case = !snake && camel;
+	c->is_shell_event = !snake && !camel && event && strcmp(event, "beforeShellExecution") == 0;
+	if (c->is_shell_event) {
+		c->input = json_incref(c->root);
 		return 0;
 	}
-	ret->tool = json_string_value(snake ? snake : camel);
-	if (!ret->tool)
+	c->tool = json_string_value(snake ? snake : camel);
+	if (!c->tool)
 		return bad_input(err, "it names no tool");
-	ret->input = read_arguments(json_object_get(root, snake ? "tool_input" : "toolArgs"));
+	c->input = read_arguments(json_object_get(c->root, snake ? "tool_input" : "toolArgs"));
 	return 0;
 }
 
-static bool runs_commands(const struct agent *a, const struct call *call)
+bool hook_runs_command(const struct hook_call *call)
 {
 	if (call->is_shell_event)
 		return true;
 	size_t len = strlen(call->tool);
-	for (const char *at = a->tools; *at;) {
+	for (const char *at = call->agent->tools; *at;) {
 		size_t n = strcspn(at, " ");
 		if (n == len && strncmp(at, call->tool, n) == 0)
 			return true;
@@ -64,20 +66,72 @@ static bool runs_commands(const struct agent *a, const struct call *call)
 	return false;
 }
 
+/* ── Where the agent was started ── */
+
+static bool is_beneath(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+	while (len > 1 && dir[len - 1] == '/')
+		len--;
+	return path && strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+/* Of several roots, all of which a person has opened, the one that the command starts in; else the first. */
+static const char *choose_root(const struct hook_call *c, json_t *roots)
+{
+	const char *dir = json_string_value(json_object_get(c->input, "working_directory"));
+	if (!dir)
+		dir = json_string_value(json_object_get(c->root, "cwd"));
+	json_t *root;
+	size_t i;
+	json_array_foreach(roots, i, root)
+	{
+		const char *path = json_string_value(root);
+		if (path && is_beneath(dir, path))
+			return path;
+	}
+	return json_string_value(json_array_get(roots, 0));
+}
+
+const char *hook_start_dir(const struct hook_call *c)
+{
+	switch (c->agent->start) {
+	case AGENT_START_CWD:
+		return json_string_value(json_object_get(c->root, "cwd"));
+	case AGENT_START_ROOTS:
+		return choose_root(c, json_object_get(c->root, "workspace_roots"));
+	case AGENT_START_OF_HOOK:
+		break;
+	}
+	return NULL;
+}
+
 /* ── Rewriting ── */
 
-static char *wrap(const char *program, const char *command)
+/* The line up to the command itself. The mark and the project come first: nothing in the command can change them. */
+static char *wrap_start(const struct hook_call *c, const struct hook_place *place)
 {
-	char *first = agent_quote(program), *last = agent_quote(command), *line = NULL;
-	if (first && last && asprintf(&line, "%s run -C . -c %s", first, last) < 0)
+	char *program = agent_quote(place->program), *project = agent_quote(place->project), *start = NULL;
+	if (program && project &&
+	    asprintf(&start, "%s run --agent hook:%s -p %s -C . -c ", program, c->agent->name, project) < 0)
+		start = NULL;
+	free(program);
+	free(project);
+	return start;
+}
+
+static char *wrap(const struct hook_call *c, const struct hook_place *place, const char *command)
+{
+	char *start = wrap_start(c, place), *last = agent_quote(command), *line = NULL;
+	if (start && last && asprintf(&line, "%s%s", start, last) < 0)
 		line = NULL;
-	free(first);
+	free(start);
 	free(last);
 	return line;
 }
 
 /* The same call with another command. */
-static json_t *rewrite(const struct call *call, const char *line)
+static json_t *rewrite(const struct hook_call *call, const char *line)
 {
 	json_t *copy = json_deep_copy(call->input);
 	if (copy && json_object_set_new(copy, "command", json_string(line)) == 0)
@@ -98,8 +152,9 @@ static json_t *answer_nested(const struct agent *a, json_t *input)
 			 "updatedInput", input);
 }
 
-static json_t *answer_with(const struct agent *a, const struct call *call, json_t *input)
+static json_t *answer_with(const struct hook_call *call, json_t *input)
 {
+	const struct agent *a = call->agent;
 	if (!input)
 		return NULL;
 	if (call->is_camel_case)
@@ -110,28 +165,25 @@ static json_t *answer_with(const struct agent *a, const struct call *call, json_
 }
 
 /* Was this line made by us? Whole words of ours, so that nothing can hide behind it. */
-static bool is_wrapped(const char *program, const char *command)
+static bool is_wrapped(const struct hook_call *c, const struct hook_place *place, const char *command)
 {
-	char *first = agent_quote(program), *prefix = NULL;
+	char *prefix = wrap_start(c, place);
 	bool wrapped = false;
-	if (first && asprintf(&prefix, "%s run -C . -c '", first) < 0)
-		prefix = NULL;
 	size_t n = prefix ? strlen(prefix) : 0, len = strlen(command);
-	if (n && len > n && strncmp(command, prefix, n) == 0 && command[len - 1] == '\'') {
+	if (n && len > n + 1 && strncmp(command, prefix, n) == 0 && command[n] == '\'' && command[len - 1] == '\'') {
 		const char *end = command + len - 1;
-		const char *at = command + n;
+		const char *at = command + n + 1;
 		while (at < end && (*at != '\'' || (end - at > 3 && strncmp(at, "'\\''", 4) == 0)))
 			at += *at == '\'' ? 4 : 1;
 		wrapped = at == end;
 	}
-	free(first);
 	free(prefix);
 	return wrapped;
 }
 
-static json_t *answer_shell_event(const char *program, const char *command, const char *line)
+static json_t *answer_shell_event(bool is_ours, const char *line)
 {
-	if (is_wrapped(program, command))
+	if (is_ours)
 		return json_pack("{s:s}", "permission", "allow");
 	char *text = NULL;
 	if (asprintf(&text, "Commands run in a sandbox here. Run this instead: %s", line) < 0)
@@ -142,28 +194,42 @@ static json_t *answer_shell_event(const char *program, const char *command, cons
 	return answer;
 }
 
-static json_t *make_answer(const struct agent *a, const char *program, const struct call *call, const char *command)
+static json_t *make_answer(const struct hook_call *call, const struct hook_place *place, const char *command)
 {
-	char *line = wrap(program, command);
+	char *line = wrap(call, place, command);
 	json_t *answer = NULL;
 	if (line && call->is_shell_event)
-		answer = answer_shell_event(program, command, line);
+		answer = answer_shell_event(is_wrapped(call, place, command), line);
 	else if (line)
-		answer = answer_with(a, call, rewrite(call, line));
+		answer = answer_with(call, rewrite(call, line));
 	free(line);
 	return answer;
 }
 
-static int answer_call(const struct agent *a, const char *program, const struct call *call, json_t **ret,
+/* Fields with which a model would choose what runs our own line, and with which variables. */
+static bool chooses_its_shell(json_t *input)
+{
+	static const char *const fields[] = {"env", "environment", "shell"};
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		json_t *value = json_object_get(input, fields[i]);
+		if (value && !json_is_null(value))
+			return true;
+	}
+	return false;
+}
+
+static int answer_call(const struct hook_call *call, const struct hook_place *place, json_t **ret,
 		       struct airlock_error *err)
 {
-	if (!runs_commands(a, call)) {
+	if (!hook_runs_command(call)) {
 		*ret = json_object();
 	} else {
 		const char *command = json_string_value(json_object_get(call->input, "command"));
 		if (!command)
 			return bad_input(err, "it has no command");
-		*ret = make_answer(a, program, call, command);
+		if (chooses_its_shell(call->input))
+			return bad_input(err, "it chooses the shell or its environment");
+		*ret = make_answer(call, place, command);
 	}
 	return *ret ? 0 : output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
 }
@@ -177,21 +243,43 @@ static char *dump_line(const json_t *answer)
 	return line;
 }
 
-int hook_answer(const struct agent *a, const char *program, const char *input, size_t len, char **ret_answer,
-		struct airlock_error *err)
+/* ── The whole ── */
+
+void hook_free(struct hook_call *c)
+{
+	if (!c)
+		return;
+	json_decref(c->input);
+	json_decref(c->root);
+	free(c);
+}
+
+int hook_read(const struct agent *a, const char *input, size_t len, struct hook_call **ret, struct airlock_error *err)
 {
 	json_error_t why;
-	struct call call = {0};
-	json_t *answer = NULL, *root = json_loadb(input, len, JSON_REJECT_DUPLICATES, &why);
-	if (!root)
-		return bad_input(err, why.text);
-	int rc = json_is_object(root) ? read_call(root, &call, err) : bad_input(err, "it is no object");
-	if (rc == 0)
-		rc = answer_call(a, program, &call, &answer, err);
+	struct hook_call *c = calloc(1, sizeof *c);
+	if (!c)
+		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	c->agent = a;
+	c->root = json_loadb(input, len, JSON_REJECT_DUPLICATES, &why);
+	int rc = !c->root		   ? bad_input(err, why.text)
+		 : json_is_object(c->root) ? read_call(c, err)
+					   : bad_input(err, "it is no object");
+	if (rc < 0) {
+		hook_free(c);
+		return rc;
+	}
+	*ret = c;
+	return 0;
+}
+
+int hook_answer(const struct hook_call *call, const struct hook_place *place, char **ret_answer,
+		struct airlock_error *err)
+{
+	json_t *answer = NULL;
+	int rc = answer_call(call, place, &answer, err);
 	if (rc == 0 && !(*ret_answer = dump_line(answer)))
 		rc = output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
 	json_decref(answer);
-	json_decref(call.input);
-	json_decref(root);
 	return rc;
 }

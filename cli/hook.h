@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What an agent is about to do → what it shall do instead. Pure.
  *
- *   if (hook_answer(agent, "/usr/bin/airlock", input, len, &answer, &err) < 0) block the call
+ *   if (hook_read(agent, input, len, &call, &err) < 0) block the call
+ *   if (hook_runs_command(call)) place.project = …the project of hook_start_dir(call)…
+ *   if (hook_answer(call, &place, &answer, &err) < 0) block the call
  *   puts(answer)                                  {} when it is no command line, and no business of ours
  *
- * Every command line becomes `airlock run -C . -c 'COMMAND'`, also one that calls airlock itself: what an agent writes
- * there must not choose its own sandbox. All other fields of the call stay as they are.
+ * Every command line becomes `airlock run --agent hook:AGENT -p PROJECT -C . -c 'COMMAND'`, also one that calls airlock
+ * itself: what an agent writes there must not choose its own sandbox. The project is that of the directory the agent was
+ * started in; a directory that the model chose for the command is only where it runs. All other fields of the call stay as
+ * they are.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <airlock/airlock.h>
@@ -17,6 +22,21 @@
 
 #define HOOK_MAX_BYTES (8 << 20)
 
-/* answer: one line of JSON, the caller's: free. Input that is not understood is an error, for which the call is blocked. */
-int hook_answer(const struct agent *a, const char *program, const char *input, size_t len, char **ret_answer,
+struct hook_call;
+
+/* Input that is not understood is an error, for which the call is blocked. */
+int hook_read(const struct agent *a, const char *input, size_t len, struct hook_call **ret, struct airlock_error *err);
+void hook_free(struct hook_call *call);
+
+/* Does it run a command line? */
+bool hook_runs_command(const struct hook_call *call);
+/* Where the agent was started, as the call says it; NULL when it does not, or when its word is the model's. Borrowed. */
+const char *hook_start_dir(const struct hook_call *call);
+
+struct hook_place {
+	const char *program; /* this airlock */
+	const char *project; /* NULL is right for a call that runs no command */
+};
+/* answer: one line of JSON, the caller's: free. */
+int hook_answer(const struct hook_call *call, const struct hook_place *place, char **ret_answer,
 		struct airlock_error *err);

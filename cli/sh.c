@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* airlock-sh: looks like sh to whoever starts it, and runs everything in airlock.
  *
- *   airlock-sh -c COMMAND             airlock run -C . -c COMMAND
- *   airlock-sh -lc COMMAND [NAME…]    airlock run -C . -- SHELL -l -c COMMAND [NAME…]
- *   airlock-sh SCRIPT [ARG…]          airlock run -C . -- SHELL SCRIPT [ARG…]
+ *   airlock-sh -c COMMAND             airlock run --agent airlock-sh -C . -c COMMAND
+ *   airlock-sh -lc COMMAND [NAME…]    airlock run --agent airlock-sh -C . -- SHELL -l -c COMMAND [NAME…]
+ *   airlock-sh SCRIPT [ARG…]          airlock run --agent airlock-sh -C . -- SHELL SCRIPT [ARG…]
  *   airlock-sh                        an interactive shell on a terminal, else commands from standard input
  *
- * It only rearranges its words and becomes the airlock beside it. SHELL, the one that works inside, is AIRLOCK_SHELL or
+ * It only rearranges its words and becomes the airlock beside it. The project is AIRLOCK_PROJECT; without it airlock finds
+ * one from the current directory, which a model may have chosen, and refuses what is nobody's project. SHELL, the one that works inside, is AIRLOCK_SHELL or
  * /bin/sh; what else airlock is to do differently, its AIRLOCK_* variables and configuration say. */
 #include <errno.h>
 #include <limits.h>
@@ -155,6 +156,8 @@ static void add_run(const struct invoked *in, struct words *out)
 {
 	add(out, "airlock");
 	add(out, "run");
+	add(out, "--agent");
+	add(out, "airlock-sh");
 	add(out, "-C");
 	add(out, ".");
 	if (is_plain_command(in)) {

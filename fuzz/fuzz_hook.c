@@ -10,6 +10,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define PROGRAM "/usr/bin/airlock"
+#define PROJECT "/home/u/p"
+#define START "'" PROGRAM "' run --agent hook:"
 
 static void demand(int holds)
 {
@@ -20,7 +22,8 @@ static void demand(int holds)
 static void check_command(json_t *input)
 {
 	const char *command = json_string_value(json_object_get(input, "command"));
-	demand(command && strncmp(command, "'" PROGRAM "' run -C . -c '", 27) == 0);
+	demand(command && strncmp(command, START, sizeof START - 1) == 0 &&
+	       strstr(command, "-p '" PROJECT "' -C . -c '") != NULL);
 }
 
 static void check_answer(const char *text)
@@ -40,12 +43,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	for (const struct agent *a = agents; a->name; a++) {
 		struct airlock_error err = {0};
+		struct hook_call *call = NULL;
 		char *answer = NULL;
-		if (hook_answer(a, PROGRAM, (const char *)data, size, &answer, &err) == 0)
+		int rc = hook_read(a, (const char *)data, size, &call, &err);
+		if (rc == 0)
+			(void)hook_start_dir(call);
+		if (rc == 0)
+			rc = hook_answer(call, &(struct hook_place){PROGRAM, PROJECT}, &answer, &err);
+		if (rc == 0)
 			check_answer(answer);
 		else
 			demand(err.code < 0 && err.message[0]);
 		free(answer);
+		hook_free(call);
 	}
 	return 0;
 }

@@ -104,6 +104,10 @@ from_nothing() {
 	run_airlock setup codex
 	assert_status 0
 	assert_golden "$HOME/.codex/hooks.json" codex.json
+	sed -i 's/ || exit 2//' "$HOME/.codex/hooks.json" # as earlier versions wrote it
+	run_airlock setup codex
+	assert_status 0
+	assert_golden "$HOME/.codex/hooks.json" codex.json
 	assert_absent "$HOME/.codex/hooks.json.before-airlock"
 }
 
@@ -165,7 +169,59 @@ from_nothing() {
 	run_program sh -c "$(python3 -c '
 import json, sys
 print(json.load(open(sys.argv[1]))["hooks"]["PreToolUse"][0]["hooks"][0]["command"])' "$HOME/.claude/settings.json")" \
-		<"$BATS_TEST_DIRNAME/../assets/hook/claude-bash.json"
+		< <(sed "s|PROJECT|$PROJECT|" "$BATS_TEST_DIRNAME/../assets/hook/claude-bash.json")
 	assert_status 0
 	assert_json allow hookSpecificOutput permissionDecision
+}
+
+# hook_line AGENT: the line that setup wrote
+hook_line() {
+	python3 -c '
+import json, sys
+def find(value):
+    if isinstance(value, dict):
+        return value.get("command") or next(filter(None, map(find, value.values())), None)
+    return next(filter(None, map(find, value)), None) if isinstance(value, list) else None
+print(find(json.load(open(sys.argv[1]))))' "$(file_of "$1")"
+}
+
+@test "the hook's line blocks when airlock is missing, not executable, or crashes" {
+	local agent line copy=$HOME/bin/airlock
+	mkdir -p "$HOME/bin"
+	cp "$REAL" "$copy"
+	for agent in claude codex gemini vscode; do
+		cp "$REAL" "$copy"
+		run_program "$copy" setup "$agent"
+		assert_status 0
+		line=$(hook_line "$agent")
+		[ "$line" = "$copy hook $agent || exit 2" ] || fail "$line"
+		# The positive control: the same line answers when airlock is there.
+		run_program sh -c "$line" <<<'{"tool_name": "Other", "tool_input": {}}'
+		assert_status 0
+		assert_stdout '{}'
+		chmod -x "$copy"
+		run_program sh -c "$line" <<<'{"tool_name": "Other", "tool_input": {}}'
+		assert_status 2
+		rm "$copy"
+		run_program sh -c "$line" <<<'{"tool_name": "Other", "tool_input": {}}'
+		assert_status 2
+		printf '#!/bin/sh\nkill -SEGV $$\n' >"$copy"
+		chmod +x "$copy"
+		run_program sh -c "$line" <<<'{"tool_name": "Other", "tool_input": {}}'
+		assert_status 2
+		rm "$copy"
+	done
+	run_airlock setup cursor
+	grep -q '"failClosed": true' "$(file_of cursor)"
+}
+
+@test "setup claims nothing that is not so" {
+	local agent
+	for agent in claude codex gemini cursor vscode; do
+		run_airlock setup "$agent"
+		assert_status 0
+		[[ $stdout != *'run in airlock'* ]] || fail "$stdout"
+	done
+	run_airlock setup codex
+	assert_stdout_contains 'not active until you trust the hook'
 }
