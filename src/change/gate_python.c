@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Virtual environments of Python. One that the run has made is applied as it is: it is the work of the command that was
- * asked for. One that was there before is in use: editors start its interpreter and shells read its activate script without
- * anybody asking, and the interpreter runs what its start-up files say.
+/* Virtual environments of Python. One that the run has made is applied as it is, but for an interpreter that is a file of its
+ * own: editors find it and start it. One that was there before is in use: editors start its interpreter and shells read its
+ * activate script without anybody asking, and the interpreter runs what its start-up files say.
  */
 #include "change/gate.h"
 
@@ -69,10 +69,31 @@ const char *gate_judge_python_start(struct gate *g, const struct change *c, cons
 	return gate_judge_search_path(g, c, rule);
 }
 
-/* The link to an interpreter is judged by where it leads. */
+/* "python", "python3", "python3.12": what editors start; not "python-config" or other scripts. */
+static bool is_interpreter_name(const char *name)
+{
+	return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, "0123456789.")] == '\0';
+}
+
+/* In an environment links lead to another name of the interpreter beside them, or out to the system's, which
+ * gate_judge_link looks at. One that leads into the project starts a program that the command may have written. */
+static bool leads_into_project(struct gate *g, const struct change *c)
+{
+	_cleanup_buf_ struct buf target = BUF_INIT;
+	_cleanup_free_ char *dir = strndup(c->path, (size_t)(path_basename(c->path) - c->path)), *path = NULL;
+	size_t root;
+	if (!dir || gate_read_link(g, c, &target) < 0)
+		return true;
+	return !is_interpreter_name(buf_str(&target)) && gate_resolve(g, c->root, dir, buf_str(&target), &root, &path);
+}
+
 const char *gate_judge_python_bin(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
-	if (c->after.type != CHANGE_FILE)
+	bool is_interpreter = is_interpreter_name(path_basename(c->path));
+	bool was_there = any_above(g, c->root, c->path, was_venv);
+	if (!was_there && !(is_interpreter && gate_is_in_venv(g, c->root, c->path)))
 		return NULL;
-	return any_above(g, c->root, c->path, was_venv) ? rule->reason : NULL;
+	if (c->after.type == CHANGE_SYMLINK)
+		return is_interpreter && leads_into_project(g, c) ? rule->reason : NULL;
+	return rule->reason;
 }

@@ -24,10 +24,10 @@ enum sensitive_how {
 	SENSITIVE_PACKAGE_JSON,	  /* when its scripts changed */
 	SENSITIVE_PYTHON_START,	  /* unless it lies in a virtual environment that the run has made */
 	SENSITIVE_PYTHON_ENV,	  /* when it makes an old directory a virtual environment */
-	SENSITIVE_PYTHON_BIN,	  /* when it lies in a virtual environment that was there before */
-	SENSITIVE_WORDS,	  /* when a new line of it has one of the rule's words */
-	SENSITIVE_VERSION,	  /* when it is more than names and numbers of versions */
-	SENSITIVE_VARIABLES,	  /* when a shell that reads it would do more than set ordinary variables */
+	SENSITIVE_PYTHON_BIN, /* when it lies in a virtual environment that was there before, or is its interpreter */
+	SENSITIVE_WORDS,      /* when a new line of it has one of the rule's words */
+	SENSITIVE_VERSION,    /* when it is more than names and numbers of versions */
+	SENSITIVE_VARIABLES,  /* when a shell that reads it would do more than set ordinary variables */
 };
 
 /* Where a pattern counts. The place is the directory that its first component lies in. */

@@ -256,16 +256,45 @@ static void an_environment_in_use_is_guarded(void **state)
 	assert_change("scripts/bin", NULL);
 }
 
+/* Editors look for environments and start what they find there. */
+static void an_interpreter_of_a_new_environment_is_not_the_projects(void **state)
+{
+	put("layer", "a/pyvenv.cfg", "home = /usr/bin\n");
+	put_link("layer", "a/bin/python", "python3");
+	put_link("layer", "a/bin/python3", "/usr/bin/python3");
+	put("layer", "a/bin/python-config", "x");
+	put("layer", "a/bin/activate", "x");
+	put("layer", "b/pyvenv.cfg", "home = /usr/bin\n");
+	put("layer", "b/bin/python", "#!/bin/sh\nevil\n");
+	put_link("layer", "b/bin/python3", "../../src/evil");
+	put_link("layer", "b/bin/python3.12", "/home/somebody/playground/python3");
+	judge_layer();
+	const char *held = RUNS "interpreter that editors start (python)";
+	assert_change("a/bin/python", NULL);
+	assert_change("a/bin/python3", NULL);
+	assert_change("a/bin/python-config", NULL);
+	assert_change("a/bin/activate", NULL);
+	assert_change("b/bin/python", held);
+	assert_change("b/bin/python3", held);
+	assert_change("b/bin/python3.12", "leads out of the project: symbolic link");
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_project_is_judged_by_where_it_lies),	  TEST(git_settings_are_judged_by_where_they_lie),
-		TEST(the_home_itself_can_be_the_project),	  TEST(a_link_in_such_a_place_is_held),
-		TEST(workflows_count_at_the_top_of_a_repository), TEST(a_project_can_be_a_part_of_a_repository),
-		TEST(content_that_was_obeyed_is_not_new),	  TEST(a_copy_with_other_bytes_or_more_rights_is_new),
-		TEST(copies_are_looked_for_in_bounded_time),	  TEST(an_environment_in_use_is_guarded),
+		TEST(a_project_is_judged_by_where_it_lies),
+		TEST(git_settings_are_judged_by_where_they_lie),
+		TEST(the_home_itself_can_be_the_project),
+		TEST(a_link_in_such_a_place_is_held),
+		TEST(workflows_count_at_the_top_of_a_repository),
+		TEST(a_project_can_be_a_part_of_a_repository),
+		TEST(content_that_was_obeyed_is_not_new),
+		TEST(a_copy_with_other_bytes_or_more_rights_is_new),
+		TEST(copies_are_looked_for_in_bounded_time),
+		TEST(an_environment_in_use_is_guarded),
+		TEST(an_interpreter_of_a_new_environment_is_not_the_projects),
 	};
 	return cmocka_run_group_tests(tests, open_twins, close_twins);
 }
