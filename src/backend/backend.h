@@ -44,7 +44,8 @@ struct backend_context {
 	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is taken from there */
 };
 
-/* A root whose writes are captured: an overlay is mounted over it. Absolute paths, made by the caller. */
+/* A root whose writes are captured: an overlay is mounted over it. Absolute paths, made by the caller. work "": upper is a
+ * whole copy of the root and is mounted itself. */
 struct backend_layer {
 	const char *root, *upper, *work;
 };

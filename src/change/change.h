@@ -79,6 +79,8 @@ struct change_root {
 	/* Captured by copy (copy.h), until adopted: the directory as it was before the run, while the live one has what the
 	 * command made of it. NULL: the live directory is as it was, and the layer has what changed. Not in the record. */
 	char *copy;
+	/* The layer is a whole copy of the root, in which the command worked (mirror.c); until it is pruned. Not in the record. */
+	bool mirror;
 };
 
 /* A live directory in which an apply changed entries: its mtime without and with the run's changes. */
@@ -98,7 +100,9 @@ struct change_set {
 	size_t n, cap;
 	struct change_dir *dirs; /* sorted alike; kept by apply for undo and redo */
 	size_t n_dirs;
-	const struct copy_origins *origins; /* with roots that have a copy: what was copied; borrowed, may be NULL */
+	int64_t mirrored_ns; /* the clock of the layer's file system when the mirrors were complete */
+	const struct copy_origins
+		*origins; /* with roots that have a copy or are mirrored: what was copied; borrowed, may be NULL */
 };
 
 /* The trees of a root as it was without the run and as the command left it; the second only where something changed,
@@ -157,6 +161,9 @@ int change_set_load(const char *file, struct change_set **ret, struct airlock_er
  * the live tree that could not be looked at, as sentences; they are taken as changed. AIRLOCK_ERR_CONFLICT: a root is gone
  * or another directory than when it was added. Of a root itself, which has no path, nothing is reported. */
 int change_scan(struct change_set *set, struct strs *notes, struct airlock_error *err);
+
+/* mirror.c: takes what the command has not touched out of a mirrored root's layer, so that it is one like any other. */
+int mirror_prune(struct change_set *set, struct airlock_error *err);
 
 /* ── Deciding: gate.c, conflict.c ── */
 

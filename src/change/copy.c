@@ -4,6 +4,7 @@
 #include "change/copy.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "change/transfer.h"
 #include "fs/beneath.h"
@@ -26,7 +27,9 @@
 void copy_origins_done(struct copy_origins *o)
 {
 	base_freep(&o->v);
+	base_freep(&o->paths);
 	o->n = o->cap = 0;
+	o->n_paths = o->cap_paths = 0;
 }
 
 static int compare_origins(const void *a, const void *b)
@@ -39,6 +42,23 @@ const struct copy_origin *copy_find(const struct copy_origins *o, uint64_t inode
 {
 	const struct copy_origin key = {.inode = inode};
 	return o && o->n ? bsearch(&key, o->v, o->n, sizeof key, compare_origins) : NULL;
+}
+
+static int compare_sums(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x == *y ? 0 : *x < *y ? -1 : 1;
+}
+
+static uint64_t sum_of(size_t root, const char *path)
+{
+	return hash_checksum(path, strlen(path)) + root;
+}
+
+bool copy_knew(const struct copy_origins *o, size_t root, const char *path)
+{
+	uint64_t sum = sum_of(root, path);
+	return o && o->n_paths && bsearch(&sum, o->paths, o->n_paths, sizeof sum, compare_sums);
 }
 
 /* Every change of an entry, its names included, gives it a later ctime; one of the very moment of the start may be older
@@ -127,6 +147,8 @@ struct copying {
 	const char *root;
 	int to_fd;
 	const struct copy_limits *limits;
+	bool mirror;
+	size_t number; /* of the root */
 	struct copy_origins *origins;
 	void *linked;	     /* tsearch(3) of struct linked */
 	struct level *stack; /* the directories the walk is in */
@@ -173,11 +195,24 @@ static int link_known(struct copying *c, const struct stat *st, const char *path
 	return 0;
 }
 
-/* Always one that we can read again; the true mode is kept beside it. */
-static int mode_of_copy(const struct stat *st)
+/* Always one that we can read again; the true mode is kept beside it. A directory of a mirror gets its own when it is filled. */
+static int mode_of_copy(const struct copying *c, const struct stat *st)
 {
 	mode_t mode = st->st_mode & 07777;
+	if (c->mirror && !S_ISDIR(st->st_mode))
+		return (int)mode;
 	return (int)(S_ISDIR(st->st_mode) ? mode | 0700 : S_ISREG(st->st_mode) ? mode | 0400 : mode);
+}
+
+static int remember_path(struct copying *c, const char *path)
+{
+	struct copy_origins *o = c->origins;
+	if (!c->mirror)
+		return 0;
+	if (!ARRAY_ROOM(o->paths, o->n_paths, o->cap_paths, 256))
+		return -ENOMEM;
+	o->paths[o->n_paths++] = sum_of(c->number, path);
+	return 0;
 }
 
 static int copy_one(struct copying *c, const struct stat *st, const char *path)
@@ -192,7 +227,7 @@ static int copy_one(struct copying *c, const struct stat *st, const char *path)
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	bool shared = false;
-	rc = transfer_copy_quickly(from, to, mode_of_copy(st), &shared);
+	rc = transfer_copy_quickly(from, to, mode_of_copy(c, st), &shared);
 	if (rc < 0)
 		return rc;
 	if (S_ISREG(st->st_mode) && !shared)
@@ -252,7 +287,8 @@ static int on_entry(struct copying *c, bool is_dir)
 		return base_oom(c->err);
 	if (fstatat(fs_walk_dirfd(&c->w), c->w.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : fail(c, -errno, "lstat"); /* gone meanwhile */
-	int rc = copy_one(c, &st, path);
+	int rc = remember_path(c, path);
+	rc = rc < 0 ? rc : copy_one(c, &st, path);
 	if (rc == -ENOENT && fstatat(fs_walk_dirfd(&c->w), c->w.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (rc < 0)
@@ -274,6 +310,9 @@ static int on_leave(struct copying *c)
 		return base_oom(c->err);
 	_cleanup_close_ int dir = fs_open_parent(c->to_fd, path, &name);
 	struct timespec times[2] = {l->st.st_atim, l->st.st_mtim};
+	bool closed = c->mirror && (l->st.st_mode & 0700) != 0700;
+	if (rc == 0 && closed && dir >= 0 && fchmodat(dir, name, l->st.st_mode & 07777, 0) < 0)
+		rc = -errno;
 	if (rc == 0 && (dir < 0 || utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW) < 0))
 		rc = dir < 0 ? dir : -errno;
 	return rc < 0 ? fail(c, rc, "copy") : 0;
@@ -353,20 +392,41 @@ static int take(struct copying *c, const char *to)
 	return rc < 0 ? base_errno(c->err, AIRLOCK_ERR_IO, rc, "set the time of", to) : 0;
 }
 
+static int take_all(struct copying *c, const char *to)
+{
+	struct copy_origins *o = c->origins;
+	int rc = take(c, to);
+	if (c->linked)
+		twalk_r(c->linked, count_outside, o);
+	if (o->n > 1)
+		qsort(o->v, o->n, sizeof *o->v, compare_origins);
+	if (o->n_paths > 1)
+		qsort(o->paths, o->n_paths, sizeof *o->paths, compare_sums);
+	tdestroy(c->linked, free_linked);
+	fs_walk_done(&c->w);
+	base_closep(&c->to_fd);
+	free(c->stack);
+	return rc;
+}
+
 int copy_take(const char *root, const char *to, const struct copy_limits *limits, struct copy_origins *origins,
 	      struct airlock_error *err)
 {
 	struct copying c = {.root = root, .to_fd = -EBADF, .limits = limits, .origins = origins, .err = err};
-	int rc = take(&c, to);
-	if (c.linked)
-		twalk_r(c.linked, count_outside, origins);
-	if (origins->n > 1)
-		qsort(origins->v, origins->n, sizeof *origins->v, compare_origins);
-	tdestroy(c.linked, free_linked);
-	fs_walk_done(&c.w);
-	base_closep(&c.to_fd);
-	free(c.stack);
-	return rc;
+	return take_all(&c, to);
+}
+
+int copy_take_mirror(const char *root, const char *to, size_t number, const struct copy_limits *limits,
+		     struct copy_origins *origins, struct airlock_error *err)
+{
+	struct copying c = {.root = root,
+			    .to_fd = -EBADF,
+			    .limits = limits,
+			    .mirror = true,
+			    .number = number,
+			    .origins = origins,
+			    .err = err};
+	return take_all(&c, to);
 }
 
 /* ── Measuring ── */

@@ -28,6 +28,9 @@ struct copy_origins {
 	struct copy_origin *v; /* sorted by inode once all is copied */
 	size_t n, cap;
 	uint64_t bytes; /* that had to be copied: those shared with the original do not count */
+	/* Which paths there were when a mirror was made: checksums of root number and path, sorted once all is copied. */
+	uint64_t *paths;
+	size_t n_paths, cap_paths;
 	size_t outside; /* files with another name that is not in the root: what the command writes there is not captured */
 	char outside_of[64]; /* the first of them, its end */
 };
@@ -58,6 +61,12 @@ int copy_measure(const char *root, const char *state_dir, struct copy_size *tota
  * the caller's. AIRLOCK_ERR_UNAVAILABLE: something in it cannot be copied. */
 int copy_take(const char *root, const char *to, const struct copy_limits *limits, struct copy_origins *origins,
 	      struct airlock_error *err);
+
+/* The same as a mirror: modes as they are, not opened up, and the paths are remembered. number: of the root. */
+int copy_take_mirror(const char *root, const char *to, size_t number, const struct copy_limits *limits,
+		     struct copy_origins *origins, struct airlock_error *err);
+/* The path was there when the mirror was made. */
+bool copy_knew(const struct copy_origins *o, size_t root, const char *path);
 
 int copy_save(const struct copy_origins *o, const char *file, struct airlock_error *err);
 int copy_load(struct copy_origins *o, const char *file, struct airlock_error *err);

@@ -381,12 +381,26 @@ static int report_conflicts(struct plan *p)
 	return base_error(p->err, AIRLOCK_ERR_CONFLICT, "apply", c->path, "%s: %s", c->path, c->reason);
 }
 
-/* Another of the original's names may be anywhere: it keeps the old content (I1). */
+/* How many names of the file that is live at op's path the transaction replaces or removes. */
+static uint64_t names_taken(const struct apply_tx *tx, const struct apply_op *op)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < tx->n_ops; i++) {
+		const struct apply_op *o = &tx->ops[i];
+		n += o->root == op->root && o->old.type == CHANGE_FILE && o->old.inode == op->old.inode &&
+		     (o->step == APPLY_EXCHANGE || o->step == APPLY_REMOVE);
+	}
+	return n;
+}
+
+/* Another of the original's names may be anywhere: it keeps the old content (I1). Where the command changed all of them there
+ * is none left. */
 static void note_split_links(struct plan *p)
 {
 	for (size_t i = 0; i < p->tx->n_ops && !p->tx->undo; i++) {
 		const struct apply_op *op = &p->tx->ops[i];
-		if (op->step != APPLY_EXCHANGE || op->old.type != CHANGE_FILE || op->old.links < 2)
+		if (op->step != APPLY_EXCHANGE || op->old.type != CHANGE_FILE || op->old.links < 2 ||
+		    names_taken(p->tx, op) >= op->old.links)
 			continue;
 		apply_note(p->tx->notes, "hard link split: the other names of %s keep the old content", op->path);
 	}

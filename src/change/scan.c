@@ -153,6 +153,12 @@ static int compare_pair(struct scan *s, const struct pair *p, struct comparison 
 	return 0;
 }
 
+/* The layer is a whole tree, without overlay's marks. */
+static bool is_whole(const struct scan *s)
+{
+	return s->in_place || s->mirror;
+}
+
 /* Captured by copy: nobody has touched the live entry since it was copied, whatever a look at its content would cost. */
 static bool is_untouched(const struct scan *s, const struct pair *p)
 {
@@ -221,7 +227,13 @@ static int on_entry(struct scan *s)
 	int rc = look(s, &p);
 	if (rc < 0)
 		return rc;
-	if (s->in_place) /* what looks like a mark there is somebody's file */
+	if (s->mirror) {
+		p.copied_up =
+			copy_find(s->set->origins, p.upper_st.st_ino) && copy_knew(s->set->origins, s->root, p.path);
+		if (scan_top(s)->original && mirror_is_untouched(s->set, &p.upper_st))
+			return 0; /* whatever others have done to the live one */
+	}
+	if (is_whole(s)) /* what looks like a mark there is somebody's file */
 		return on_plain(s, &p);
 	rc = upper_entry_read(fs_walk_dirfd(&s->upper), s->upper.name, &p.upper_st, &scan_top(s)->marks, &entry);
 	if (rc < 0)
@@ -249,7 +261,7 @@ static int pair_dirs(struct scan *s, const struct pair *p, struct scan_level *l)
 		return 0;
 	l->live = SCAN_PRESENT;
 	l->live_st = p->live_st;
-	if (is_untouched(s, p))
+	if (is_untouched(s, p) || (l->original && mirror_is_untouched(s->set, &p->upper_st)))
 		return 0;
 	int rc = compare_pair(s, p, &found);
 	l->differs = rc < 0 ? 0 : found.differs;
@@ -259,7 +271,7 @@ static int pair_dirs(struct scan *s, const struct pair *p, struct scan_level *l)
 /* A directory that has no live one: said before its content. */
 static int report_new_dir(struct scan *s, const struct pair *p, const struct scan_level *l)
 {
-	if (l->live == SCAN_PRESENT)
+	if (l->live == SCAN_PRESENT || l->original)
 		return 0;
 	if (p->live == SCAN_HIDDEN)
 		return report_pair(s, p, p->copied_up ? CHANGE_METADATA : CHANGE_ADDED);
@@ -268,7 +280,12 @@ static int report_new_dir(struct scan *s, const struct pair *p, const struct sca
 
 static int read_marks(struct scan *s, struct pair *p, struct scan_level *l)
 {
-	if (s->in_place)
+	if (s->mirror) {
+		const struct stat *live = p->live == SCAN_PRESENT ? &p->live_st : NULL;
+		l->original = scan_top(s)->original && mirror_is_original(s->set, s->root, p->path, &p->upper_st, live);
+		p->copied_up = l->marks.copied_up = l->original;
+	}
+	if (is_whole(s))
 		return 0;
 	int rc = upper_dir_read(fs_walk_dirfd(&s->upper), s->upper.name, &l->marks);
 	if (rc < 0)
@@ -328,7 +345,7 @@ static int on_dir(struct scan *s)
 		int back = relock(s, &l);
 		return rc < 0 ? rc : back;
 	}
-	return (l.opaque || s->in_place) && l.live == SCAN_PRESENT ? scan_delete_hidden(s) : 0;
+	return (l.opaque || is_whole(s)) && l.live == SCAN_PRESENT ? scan_delete_hidden(s) : 0;
 }
 
 /* A directory's time follows from what was done in it; it is a change of its own only when nothing else tells. */
@@ -413,7 +430,7 @@ static int start(struct scan *s, int fd, const struct scan_level *top)
 	l.live_fd = fcntl(s->live_root, F_DUPFD_CLOEXEC, 3);
 	int rc = l.live_fd < 0			    ? -errno
 		 : fstat(l.live_fd, &l.live_st) < 0 ? -errno
-		 : s->in_place			    ? 0
+		 : is_whole(s)			    ? 0
 						    : upper_dir_read(fd, NULL, &l.marks);
 	if (rc < 0) {
 		base_closep(&l.live_fd);
@@ -427,7 +444,7 @@ static int start(struct scan *s, int fd, const struct scan_level *top)
 		rc = fs_walk_start(&s->upper, fd);
 	if (rc < 0)
 		return scan_fail(s, rc, "read", NULL);
-	return s->in_place ? scan_delete_hidden(s) : 0;
+	return is_whole(s) ? scan_delete_hidden(s) : 0;
 }
 
 static int walk_upper(struct scan *s, const struct scan_level *top)
@@ -446,8 +463,9 @@ static int walk_upper(struct scan *s, const struct scan_level *top)
 static int scan_root(struct scan *s)
 {
 	const char *upper = change_root_after(&s->set->roots[s->root]);
-	struct scan_level top = {.live_fd = -EBADF};
+	struct scan_level top = {.live_fd = -EBADF, .original = true};
 	s->in_place = s->set->roots[s->root].copy != NULL;
+	s->mirror = s->set->roots[s->root].mirror;
 	int rc = open_live_root(s);
 	if (rc < 0)
 		return rc;

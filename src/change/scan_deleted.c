@@ -16,6 +16,12 @@ static int left_out(struct scan *s, int rc, const char *path, const char *conseq
 	return 0;
 }
 
+/* In a mirror the command never saw what somebody else has made since it began. */
+static bool is_others(const struct scan *s, const char *path)
+{
+	return s->mirror && !copy_knew(s->set->origins, s->root, path);
+}
+
 static int step(struct scan *s, struct fs_walk *live, struct buf *path, size_t prefix)
 {
 	struct stat st;
@@ -29,6 +35,8 @@ static int step(struct scan *s, struct fs_walk *live, struct buf *path, size_t p
 			scan_note(s, path->data, errno, "it is left out");
 		return 0;
 	}
+	if (is_others(s, path->data))
+		return 0;
 	scan_true_mode(s, &st);
 	if (!scan_report(s, path->data, CHANGE_DELETED, &st, NULL))
 		return AIRLOCK_ERR_INTERNAL;
@@ -84,7 +92,7 @@ static int delete_unless_there(struct scan *s, const char *name, struct buf *pat
 	buf_adds(path, name);
 	if (path->failed)
 		return base_oom(s->err);
-	if (fstatat(scan_top(s)->live_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (is_others(s, path->data) || fstatat(scan_top(s)->live_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* gone meanwhile */
 	scan_true_mode(s, &st);
 	return scan_delete(s, name, path->data, &st);

@@ -21,6 +21,7 @@ struct scan_level {
 	int live_fd; /* O_PATH; -EBADF when there is none, or when deeper levels needed the descriptor */
 	struct stat live_st, upper_st;
 	struct upper_dir marks;
+	bool original;	      /* mirrored: a copy of the live directory at this very path */
 	bool opaque;	      /* this directory or one above it hides the live tree's content */
 	bool unlocked;	      /* upper_st's mode must be put back */
 	bool entries_changed; /* some direct entry is reported */
@@ -37,6 +38,7 @@ struct scan {
 	size_t root;   /* the one being scanned */
 	size_t first;  /* where its changes begin in the set */
 	bool in_place; /* captured by copy: live is the copy, and upper the whole tree that the command worked on */
+	bool mirror;   /* upper is a whole copy of live, made before the run, in which the command worked */
 	int live_root;
 	struct fs_walk upper;
 	struct scan_level *levels; /* one for each of the walk's */
@@ -72,6 +74,14 @@ void scan_levels_done(struct scan *s);
 void scan_true_mode(const struct scan *s, struct stat *st);
 /* lstat of name in the live directory of the top level. */
 enum scan_live scan_look_live(struct scan *s, const char *name, struct stat *ret);
+
+/* ── mirror.c ── */
+
+/* Nobody has touched the copy since it was made. */
+bool mirror_is_untouched(const struct change_set *set, const struct stat *copy);
+/* The directory at path is the copy of what was at path. live: NULL when nothing is there now. */
+bool mirror_is_original(const struct change_set *set, size_t root, const char *path, const struct stat *copy,
+			const struct stat *live);
 
 /* ── scan_deleted.c ── */
 

@@ -215,9 +215,12 @@ static int set_times(struct transfer_place to, const struct stat *st)
 	return utimensat(to.dirfd, to.name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* Root keeps owners; everybody else makes files of their own, which is what the run did too. */
+/* Root keeps owners; everybody else makes files of their own, which is what the run did too, and keeps the group where it is
+ * one of theirs: in a directory that a group shares, the others must stay able to read what was copied. */
 static int set_owner(struct transfer_place to, const struct stat *st)
 {
+	if (geteuid() != 0 && st->st_gid != getegid())
+		(void)fchownat(to.dirfd, to.name, (uid_t)-1, st->st_gid, AT_SYMLINK_NOFOLLOW);
 	if (geteuid() != 0)
 		return 0;
 	return fchownat(to.dirfd, to.name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;

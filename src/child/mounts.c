@@ -154,8 +154,21 @@ int mounts_tmpfs(int64_t size, unsigned mode)
 
 /* ── Overlays ── */
 
+/* A layer that is a whole copy of the root: it is mounted itself, and nothing is below it. */
+static int bind_copy(const char *copy)
+{
+	long tree =
+		raw_call3(__NR_open_tree, AT_FDCWD, copy, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	mounts_check(CHILD_OP_OPEN_UPPER, tree);
+	mounts_check(CHILD_OP_RESTRICT, mounts_restrict((int)tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 1));
+	return (int)tree;
+}
+
 int mounts_overlay(int lower_fd, const char *upper, const char *work)
 {
+	if (!*work)
+		return bind_copy(upper);
+
 	static const enum child_op ops[] = {[RAW_OVERLAY_OPEN] = CHILD_OP_FSOPEN,
 					    [RAW_OVERLAY_OPTION] = CHILD_OP_OPTION,
 					    [RAW_OVERLAY_CREATE] = CHILD_OP_CREATE,

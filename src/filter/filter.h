@@ -40,3 +40,14 @@ static inline struct filter_program filter_program(enum filter_arch arch, unsign
 {
 	return filter_programs[(unsigned)arch * (FILTER_ALL_FLAGS + 1) + (flags & FILTER_ALL_FLAGS)];
 }
+
+/* ── Ids that the sandbox does not have ── */
+
+/* Inside there is one user id and one group id. The kernel answers EINVAL to the others, for it knows no such id there;
+ * programs expect what an ordinary user gets everywhere, EPERM, and fakeroot and tar go on after it. This goes in front of
+ * the program, which it falls into for every call that it does not answer. */
+#define FILTER_IDS_MAX 128
+
+/* Returns how many instructions it has put into code. Nothing where the command may have user namespaces of its own: there
+ * are other ids in those. */
+unsigned short filter_ids(enum filter_arch arch, unsigned uid, unsigned gid, struct sock_filter code[FILTER_IDS_MAX]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/capture.h"
 
+#include "base/hash.h"
 #include "base/path.h"
 #include "fs/fs.h"
 #include "sys/probe.h"
@@ -108,8 +109,9 @@ void capture_describe(const struct airlock_job *job, const struct capture_choice
 		return;
 	case CAPTURE_FOREIGN_GROUP:
 		buf_printf(ret,
-			   "changes are found by comparing with a copy of %s: its group is not your own, and a layer "
-			   "cannot hold files of another group",
+			   "changes are found by comparing with a copy of %s, which is made for each run: its group is "
+			   "not "
+			   "your own, and an overlay cannot copy files of another group",
 			   choice->root);
 		return;
 	case CAPTURE_NO_OVERLAY:
@@ -122,6 +124,18 @@ void capture_describe(const struct airlock_job *job, const struct capture_choice
 			   choice->detail);
 		return;
 	}
+}
+
+bool capture_tell_once(const struct host *host, const struct capture_choice *choice)
+{
+	_cleanup_free_ char *dir = path_join(host->state_dir, "told"), *file = NULL;
+	struct airlock_error ignored = {0};
+	struct stat st;
+	uint64_t sum = hash_checksum(choice->root, strlen(choice->root)) + (uint64_t)choice->obstacle;
+	if (!dir || asprintf(&file, "%s/copy-%016" PRIx64, dir, sum) < 0 || stat(file, &st) == 0)
+		return !file;				    /* without memory rather twice than never */
+	(void)fs_write_private_file(file, "", 0, &ignored); /* or it is said once more */
+	return true;
 }
 
 void capture_forget(const char *state_dir)

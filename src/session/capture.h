@@ -27,6 +27,8 @@ struct capture_choice {
 /* For a job whose plan has layers. */
 void capture_examine(const struct airlock_job *job, struct capture_choice *ret);
 
+/* True the first time for this root and obstacle: then a person is told. */
+bool capture_tell_once(const struct host *host, const struct capture_choice *choice);
 /* The sentence for a person. */
 void capture_describe(const struct airlock_job *job, const struct capture_choice *choice, struct buf *ret);
 

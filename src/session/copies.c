@@ -18,7 +18,7 @@
 bool copies_wanted(const struct airlock_job *job)
 {
 	bool captured = job->config->policy.changes != POLICY_CHANGES_DIRECT;
-	return captured && (job->by_copy || job->backend == &backend_landlock);
+	return captured && job->backend == &backend_landlock;
 }
 
 char *copies_marker(const struct host *host, const char *run)
@@ -54,7 +54,7 @@ static char *existing(const char *dir)
 	return path;
 }
 
-static int too_large(const struct config *config, const char *root, const struct copy_size *size,
+int copies_too_large(const struct config *config, const char *root, const struct copy_size *size,
 		     struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf bytes = BUF_INIT, limit = BUF_INIT;
@@ -90,7 +90,7 @@ int copies_preflight(const struct airlock_job *job, struct airlock_error *err)
 		rc = copy_measure(job->plan->roots.v[i], state, &size, err);
 	if (rc < 0 || fits(job->config, &size))
 		return rc;
-	return too_large(job->config, job->plan->roots.v[0], &size, err);
+	return copies_too_large(job->config, job->plan->roots.v[0], &size, err);
 }
 
 /* Two runs that write to the same place would find each other's changes, and put them back. */
@@ -119,7 +119,7 @@ static int copy_roots(struct session_layers *c, const struct config *config, str
 		if (rc == AIRLOCK_ERR_LIMIT) { /* it grew since it was measured */
 			struct copy_size size = {.bytes = c->origins.bytes, .entries = c->origins.n};
 			base_error_clear(err);
-			rc = too_large(config, r->path, &size, err);
+			rc = copies_too_large(config, r->path, &size, err);
 		} else if (rc < 0)
 			base_hint(err,
 				  "changes can only be found by comparing with a copy here; --changes direct lets the "

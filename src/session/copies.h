@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Capture by copy (change/copy.h) of a run: for backends that mount nothing, and roots that no overlay can be put over.
+/* Capture by copy (change/copy.h) of a run in place: for backends that mount nothing.
  *
  * In the run's directory, until it is settled: copy/N, the roots as they were; origins, what the copies were made of;
  * capture, the set without changes. And copies/<run> in the state directory says that the command may have begun: whoever
@@ -12,6 +12,10 @@ bool copies_wanted(const struct airlock_job *job);
 
 /* Can the roots be copied? AIRLOCK_ERR_LIMIT with their size, the limit and the ways out. */
 int copies_preflight(const struct airlock_job *job, struct airlock_error *err);
+
+/* The error: the root has so much, which is more than [capture] allows. */
+int copies_too_large(const struct config *config, const char *root, const struct copy_size *size,
+		     struct airlock_error *err);
 
 /* Copies every root of c->set. From here on the command may write. AIRLOCK_ERR_BUSY: another run does. */
 int copies_begin(struct session_layers *c, const struct airlock_job *job, const char *run_dir,

@@ -60,6 +60,8 @@ const char *airlock_job_explain(struct airlock_job *job)
 		buf_adds(&out, "NOT IN SANDBOX: nothing below is enforced but the environment and the timeout\n");
 	else if (job->backend->in_place)
 		buf_adds(&out, "nothing is mounted: what is listed below as mounts is granted, or not, where it is\n");
+	if (job->mirrors)
+		buf_adds(&out, "changes are found by comparing with a copy, which is mounted over the project\n");
 	if (copies_wanted(job))
 		buf_adds(&out,
 			 "changes are found by comparing with a copy: the command writes to the project itself\n");
@@ -87,7 +89,7 @@ const char *airlock_job_explain_json(struct airlock_job *job)
 	(void)job->backend->describe(&job->ctx, job->plan, &argv, NULL);
 	json_open_object(&j, NULL);
 	json_string(&j, "backend", job->backend->name);
-	json_string(&j, "capture", layers_wanted(job) ? "overlay" : copies_wanted(job) ? "copy" : "none");
+	json_string(&j, "capture", layers_capture_name(job));
 	plan_print_json(job->plan, &j);
 	json_open_array(&j, "argv");
 	for (size_t i = 0; i < argv.n; i++)

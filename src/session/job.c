@@ -338,7 +338,7 @@ static int warn_of_copy(struct airlock_job *job, const struct capture_choice *ch
 	return text.failed || job->warnings.failed ? base_oom(err) : 0;
 }
 
-/* With layers where they can be had, else with copies: then the roots are in the plan as they are. */
+/* With overlays where they can be had, else with copies of the roots that are mounted at their place. */
 static int plan_capture(struct airlock_job *job, const struct airlock_settings *s, const struct strs *argv,
 			const char *cwd, bool network, struct airlock_error *err)
 {
@@ -349,13 +349,10 @@ static int plan_capture(struct airlock_job *job, const struct airlock_settings *
 	if (rc == 0 && layers_wanted(job))
 		capture_examine(job, &choice);
 	if (choice.obstacle != CAPTURE_FREE) {
-		rc = warn_of_copy(job, &choice, err);
-		job->by_copy = true;
-		plan_free(job->plan);
-		job->plan = NULL;
-		rc = rc < 0 ? rc : build_plan(job, s, argv, cwd, network, err);
+		rc = capture_tell_once(&job->host, &choice) ? warn_of_copy(job, &choice, err) : 0;
+		job->mirrors = true;
 	}
-	if (rc == 0 && copies_wanted(job))
+	if (rc == 0 && (copies_wanted(job) || job->mirrors))
 		rc = copies_preflight(job, err);
 	if (rc == 0)
 		strs_add_all(&job->warnings, &job->plan->notes);

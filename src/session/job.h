@@ -31,7 +31,7 @@ struct airlock_job {
 	int64_t earlier_id;
 	struct airlock_error not_remembered; /* why an answer that was to be remembered was not */
 	struct airlock_error cannot_run;     /* the backend can be explained but not run here; code 0: it can */
-	bool by_copy;			     /* the backend could have layers, but not over these roots */
+	bool mirrors;			     /* the backend could have overlays, but not over these roots */
 	bool yes, pty;
 	bool explain;			       /* what it is refused */
 	char *profile_source, *network_source; /* behind the scene of denials.h */

@@ -27,7 +27,14 @@
 
 bool layers_wanted(const struct airlock_job *job)
 {
-	return job->config->policy.changes != POLICY_CHANGES_DIRECT && !job->backend->in_place && !job->by_copy;
+	return job->config->policy.changes != POLICY_CHANGES_DIRECT && !job->backend->in_place;
+}
+
+const char *layers_capture_name(const struct airlock_job *job)
+{
+	if (copies_wanted(job) || (layers_wanted(job) && job->mirrors))
+		return "copy";
+	return layers_wanted(job) ? "overlay" : "none";
 }
 
 char *layers_journal_dir(const struct host *host)
@@ -116,6 +123,8 @@ static void copy_attributes(const char *root, const char *upper)
 	if (lstat(root, &st) < 0)
 		return;
 	struct timespec times[2] = {st.st_atim, st.st_mtim};
+	if (st.st_gid != getegid()) /* one of our groups, or it stays as it is */
+		(void)lchown(upper, (uid_t)-1, st.st_gid);
 	(void)chmod(upper, st.st_mode & 07777);
 	(void)utimensat(AT_FDCWD, upper, times, AT_SYMLINK_NOFOLLOW);
 }
@@ -163,6 +172,56 @@ static const char *ordered_root(const struct airlock_job *job, size_t i)
 	return roots->v[i == 0 ? own : i <= own ? i - 1 : i];
 }
 
+/* ctime of the work directory, changed just now, is the clock that the layer's entries get theirs from. */
+static int64_t layer_clock_ns(const struct session_layers *c)
+{
+	struct stat st;
+	const char *work = c->paths.v[2];
+	if (chmod(work, 0700) < 0 || stat(work, &st) < 0)
+		return 0; /* then everything counts as touched, and is compared */
+	return change_stat_of(&st).ctime_ns;
+}
+
+/* What was copied last has the time of now, and so has what the command may do next: they can be told apart from the next tick
+ * of the file system's clock on, some milliseconds. Where the clock is coarser what is of the same tick is compared. */
+static int64_t wait_for_tick(const struct session_layers *c)
+{
+	int64_t first = layer_clock_ns(c), now = first;
+	for (int tries = 0; tries < 50 && now == first; tries++) {
+		(void)nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+		now = layer_clock_ns(c);
+	}
+	return now;
+}
+
+/* Each layer becomes a whole copy of its root (change/mirror.c). */
+static int fill_mirrors(struct session_layers *c, const struct config *config, struct airlock_error *err)
+{
+	struct copy_limits limits = {.bytes = (uint64_t)config->copy_size, .entries = (uint64_t)config->copy_files};
+	c->set->origins = &c->origins;
+	for (size_t i = 0; i < c->set->n_roots; i++) {
+		struct change_root *r = &c->set->roots[i];
+		struct stat st;
+		bool closed = stat(r->upper, &st) == 0 && (st.st_mode & 0700) != 0700;
+		if (closed)
+			(void)chmod(r->upper, (st.st_mode & 07777) | 0700);
+		int rc = copy_take_mirror(r->path, r->upper, i, &limits, &c->origins, err);
+		if (closed)
+			(void)chmod(r->upper, st.st_mode & 07777);
+		if (rc == AIRLOCK_ERR_LIMIT) { /* it grew since it was measured */
+			struct copy_size size = {.bytes = c->origins.bytes, .entries = c->origins.n};
+			base_error_clear(err);
+			rc = copies_too_large(config, r->path, &size, err);
+		}
+		if (rc < 0)
+			return rc;
+		r->mirror = true;
+		c->layers[i].work = "";
+	}
+	c->set->mirrored_ns = wait_for_tick(c);
+	return 0;
+}
+
 static int64_t clock_ns(clockid_t id)
 {
 	struct timespec now = {0};
@@ -199,13 +258,16 @@ int layers_begin(struct session_layers *c, const struct airlock_job *job, const 
 	if (!c->set || !c->layers)
 		return base_oom(err);
 	int rc = spare_check(run_dir, err);
-	if (roots->n == 1)
+	c->mirrored = job->mirrors;
+	if (roots->n == 1 && !c->mirrored)
 		empty_layers_take(job->host.state_dir, run_dir);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		rc = make_layer(c, ordered_root(job, i), run_dir, i + 1, err);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		c->layers[i] = (struct backend_layer){c->paths.v[i * 3], c->paths.v[i * 3 + 1], c->paths.v[i * 3 + 2]};
 	c->n_layers = roots->n;
+	if (rc == 0 && c->mirrored)
+		rc = fill_mirrors(c, job->config, err);
 	if (rc == 0 && c->by_copy) {
 		c->n_layers = 0; /* nothing is mounted */
 		rc = copies_begin(c, job, run_dir, err);
@@ -285,6 +347,8 @@ static int decide(struct session_layers *c, const struct airlock_job *job, const
 		.hold = &job->config->gate_hold, .allow = &job->config->gate_allow, .home = job->host.home};
 	enum policy_changes mode = job->config->policy.changes;
 	int rc = change_scan(c->set, &c->notes, &c->error);
+	if (rc == 0 && c->mirrored)
+		rc = mirror_prune(c->set, &c->error);
 	if (rc < 0 && !c->by_copy) {
 		forget_half(c, run_dir);
 		return rc;
@@ -312,9 +376,9 @@ static int decide(struct session_layers *c, const struct airlock_job *job, const
 
 /* A run that changed nothing leaves no layer; and the kernel's own directory, which has no permissions at all and would
  * keep a person from removing ours, goes in any case. */
-static void remove_leftovers(const char *state_dir, const char *run_dir, bool changed_nothing)
+static void remove_leftovers(const char *state_dir, const char *run_dir, bool changed_nothing, bool reusable)
 {
-	if (changed_nothing && empty_layers_give(state_dir, run_dir))
+	if (changed_nothing && reusable && empty_layers_give(state_dir, run_dir))
 		return;
 	_cleanup_close_ int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
@@ -407,7 +471,8 @@ void layers_end(struct session_layers *c, const struct airlock_job *job, const c
 void layers_tidy(struct session_layers *c, const struct airlock_job *job, const char *run_dir)
 {
 	if (c->enabled && !c->unsettled)
-		remove_leftovers(job->host.state_dir, run_dir, c->recorded && c->set->n == 0 && c->error.code == 0);
+		remove_leftovers(job->host.state_dir, run_dir, c->recorded && c->set->n == 0 && c->error.code == 0,
+				 !c->mirrored);
 }
 
 void layers_done(struct session_layers *c)

@@ -10,6 +10,7 @@
 struct session_layers {
 	bool enabled;
 	bool by_copy;	/* copies.h: there is no layer while the command runs */
+	bool mirrored;	/* the layers are whole copies of the roots, mounted there: no overlay can be had */
 	bool unsettled; /* by copy, and what must not stay could not be put back: the next start tries again */
 	struct copy_origins origins;
 	struct lock lock;	/* by copy: one run at a time in a root */
@@ -26,6 +27,9 @@ struct session_layers {
 
 /* Does this job's mode capture changes, in layers? */
 bool layers_wanted(const struct airlock_job *job);
+
+/* "overlay", "copy" or "none": how changes are captured. */
+const char *layers_capture_name(const struct airlock_job *job);
 
 /* Can changes in the roots be captured at all, as far as can be said before? AIRLOCK_ERR_UNAVAILABLE with the reason and the
  * way out. */

@@ -36,7 +36,7 @@ static void add_isolation(struct json *j, const struct airlock_job *job, enum ba
 	json_string(j, "processes", grade_name(iso.processes));
 	json_string(j, "syscalls", grade_name(iso.syscalls));
 	json_string(j, "limits", grade_name(job->backend == &backend_passthrough ? BACKEND_NONE : limits));
-	json_string(j, "capture", layers_wanted(job) ? "overlay" : copies_wanted(job) ? "copy" : "none");
+	json_string(j, "capture", layers_capture_name(job));
 	json_close(j);
 }
 

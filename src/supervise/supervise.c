@@ -74,7 +74,7 @@ static void fill_terminal(const struct supervise_spec *spec, struct child_job *j
 }
 
 /* A backend that says calls are filtered is one whose first process gets the filter. */
-static void fill_filter(const struct supervise *s, struct child_job_spec *job)
+static void fill_filter(const struct supervise *s, struct child_job_spec *job, struct sock_filter **ret_code)
 {
 	const struct plan *plan = s->spec.plan;
 	if (s->iso.syscalls == BACKEND_NONE)
@@ -86,6 +86,15 @@ static void fill_filter(const struct supervise *s, struct child_job_spec *job)
 	struct filter_program p = filter_program(FILTER_ARCH_OWN, flags);
 	job->filter = p.code;
 	job->head.filter_len = p.len;
+	if (plan->nested || !s->iso.own_user_namespace)
+		return;
+	struct sock_filter *code = reallocarray(NULL, FILTER_IDS_MAX + p.len, sizeof *code);
+	if (!code) /* the kernel's own answer is a refusal, too */
+		return;
+	unsigned short n = filter_ids(FILTER_ARCH_OWN, geteuid(), getegid(), code);
+	memcpy(code + n, p.code, p.len * sizeof *code);
+	job->filter = *ret_code = code;
+	job->head.filter_len = (uint32_t)(n + p.len);
 }
 
 /* Only where /proc shows the command's processes by the numbers that the first process knows them by. */
@@ -112,7 +121,8 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
 			 (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0);
 	limits_fill_job(&s->limits, &job.head);
-	fill_filter(s, &job);
+	_cleanup_free_ struct sock_filter *code = NULL; /* the job's, until it is written */
+	fill_filter(s, &job, &code);
 	_cleanup_free_ struct child_region_spec *regions = NULL; /* the job's, until it is written */
 	fill_observer(s, &job, &regions);
 	if (s->spec.pty)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Projects in places where the usual ways do not work: file systems of FUSE, whose renames take no flags. Prints TAP.
+"""Projects in places where the usual ways do not work: file systems of FUSE, whose renames take no flags; directories of a
+group that the user namespace does not know. Prints TAP.
 
     places.py BUILD
 
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -126,6 +128,96 @@ def through_fuse(backend):
         yield from there_and_back(Place(top, project), backend)
 
 
+# ---- a directory that a group shares
+
+USER, GROUP = 54321, 54322
+
+
+def give_away(top, project):
+    """To a user who is one of a group, as `chgrp -R group p; chmod g+s p` leaves it."""
+    os.chmod(top, 0o755)
+    for path in (top / "home", top / "twin", *(top / "twin").rglob("*")):
+        os.chown(path, USER, USER, follow_symlinks=False)
+    for path in (project, *project.rglob("*")):
+        os.chown(path, USER, GROUP, follow_symlinks=False)
+        if path.is_dir():
+            path.chmod(0o2775)
+
+
+class GroupPlace(Place):
+    def airlock(self, *arguments):
+        return subprocess.run([*self.command, *arguments], cwd=self.project, env=self.env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+
+    def __init__(self, top, project):
+        super().__init__(top, project)
+        give_away(top, project)
+        self.before = look(project)
+        self.command = ["setpriv", f"--reuid={USER}", f"--regid={USER}", f"--groups={USER},{GROUP}", AIRLOCK]
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
+
+
+def without_setgid(tree):
+    return {path: (mode & ~0o2000, content) for path, (mode, content) in tree.items()}
+
+
+def foreign_groups(project):
+    return [str(p) for p in project.rglob("*") if p.lstat().st_gid != GROUP]
+
+
+def while_it_runs(place, backend):
+    """The command has written, and the project is as it was; what others do meanwhile stays, and is nobody's change."""
+    running = subprocess.Popen([*place.command, "run", "--json", "--backend", backend, "-p", place.project, "-c",
+                                "echo new >changed; rm gone; touch written; sleep 1.5"], cwd=place.project, env=place.env,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    end = time.monotonic() + 30
+    while not list(place.home.glob(".local/state/airlock/runs/*/upper/overlay1/written")):
+        if time.monotonic() > end or running.poll() is not None:
+            yield "the command never wrote"
+            break
+        time.sleep(0.02)
+    yield from differs(look(place.project), place.before, "while it runs")
+    (place.project / "others").write_text("others")
+    (place.project / "same").write_text("edited by others")
+    result = json.loads(running.communicate()[0])
+    if result["changes"]["state"] != "applied":
+        yield f"after it: {result['changes']} {result['error']}"
+    found = [c["path"] for c in result["changes"]["files"]]
+    if found != ["changed", "gone", "written"]:
+        yield f"reported: {found}"
+    if (place.project / "others").read_text() + (place.project / "same").read_text() != "othersedited by others":
+        yield "what others wrote is gone"
+
+
+def of_a_group(backend):
+    if subprocess.run(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "unshare", "--user", "true"],
+                      capture_output=True).returncode:
+        raise Needs("user namespaces for every user")
+    with ExitStack() as stack:
+        top = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/var/lib", ignore_cleanup_errors=True)))
+        project = top / "project"
+        project.mkdir()
+        place = GroupPlace(top, project)
+        done = place.airlock("run", "--backend", backend, "-p", str(project), "-c", "true")
+        if "comparing with a copy" not in done.stderr:
+            yield f"no sentence: {done.stderr}"
+        done = place.airlock("run", "--backend", backend, "-p", str(project), "-c", "true")
+        if "comparing with a copy" in done.stderr:
+            yield f"told twice: {done.stderr}"
+        result, status = place.run(backend, "-c", SCRIPT)
+        if status or result["changes"]["state"] != "applied" or result["isolation"]["capture"] != "copy":
+            yield f"run: {status} {result}"
+            return
+        yield from differs(without_setgid(look(project)), without_setgid(place.after), "applied")
+        if foreign_groups(project):
+            yield f"lost their group: {foreign_groups(project)}"
+        place.airlock("undo", result["run"])
+        yield from differs(look(project), place.before, "undone")
+        if foreign_groups(project):
+            yield f"undone, lost their group: {foreign_groups(project)}"
+        yield from while_it_runs(place, backend)
+
+
 # ---- changes that cannot be brought home
 
 def full(backend, command, expected):
@@ -160,6 +252,7 @@ def main():
     for backend in BACKENDS:
         test(out, f"{backend}: a project on a FUSE mount, applied, undone, and an edit meanwhile", through_fuse(backend))
         if os.getuid() == 0:
+            test(out, f"{backend}: a directory of a group has a copy mounted over it", of_a_group(backend))
             test(out, f"{backend}: a success whose changes cannot be applied is none",
                  full(backend, "true", (125, 125, "exited", "held", "io")))
             test(out, f"{backend}: a failure keeps its status", full(backend, "exit 3", (3, 3, "exited", "held", "io")))

@@ -356,6 +356,44 @@ static void numbers_of_x32_and_beyond_do_not_exist(void **state)
 						 SECCOMP_RET_ERRNO | ENOSYS);
 }
 
+/* ── Ids that are not there ── */
+
+static uint32_t id_verdict(enum filter_arch arch, int nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	struct sock_filter code[FILTER_IDS_MAX + 1];
+	unsigned short n = filter_ids(arch, 1000, 2000, code);
+	assert_true(n <= FILTER_IDS_MAX);
+	code[n] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct seccomp_data data = {.nr = nr, .arch = audit_arch[arch], .args = {a, b, c, d}};
+	return interpret((struct filter_program){code, (unsigned short)(n + 1)}, &data);
+}
+
+static void ids_that_are_not_there_are_refused_and_others_pass(void **state)
+{
+	const uint32_t pass = SECCOMP_RET_ALLOW, refused = SECCOMP_RET_ERRNO | EPERM;
+	const uint64_t same = (uint32_t)-1;
+	static const int fchown_nr[] = {93, 55}, fchownat_nr[] = {260, 54}, setuid_nr[] = {105, 146},
+			 setresgid_nr[] = {119, 149};
+	for (int i = 0; i <= FILTER_ARCH_AARCH64; i++) {
+		enum filter_arch arch = (enum filter_arch)i;
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 3, 1000, 2000, 0), pass);
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 3, same, 2000, 0), pass);
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 3, ~0ull, same, 0), pass);
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 3, 0, same, 0), refused);
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 3, same, 1000, 0), refused);
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 0, 1000, 2001, 0), refused);
+		assert_int_equal(id_verdict(arch, fchownat_nr[i], 0, 0, 1000, 2000), pass);
+		assert_int_equal(id_verdict(arch, fchownat_nr[i], 0, 0, 1001, 2000), refused);
+		assert_int_equal(id_verdict(arch, setuid_nr[i], 1000, 5, 5, 5), pass);
+		assert_int_equal(id_verdict(arch, setuid_nr[i], 0, 0, 0, 0), refused);
+		assert_int_equal(id_verdict(arch, setresgid_nr[i], 2000, same, 2000, 7), pass);
+		assert_int_equal(id_verdict(arch, setresgid_nr[i], 2000, same, 7, 7), refused);
+		for (int nr = 0; nr < 50; nr++)
+			assert_int_equal(id_verdict(arch, nr, 7, 7, 7, 7), pass);
+		assert_int_equal(id_verdict(arch, LAST_NUMBER, 7, 7, 7, 7), pass);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +406,7 @@ int main(void)
 		cmocka_unit_test(a_datagram_pair_is_a_way_to_every_socket),
 		cmocka_unit_test(foreign_architectures_end_the_process),
 		cmocka_unit_test(numbers_of_x32_and_beyond_do_not_exist),
+		cmocka_unit_test(ids_that_are_not_there_are_refused_and_others_pass),
 	};
 	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
 }

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "filter/filter.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+
+#define UNCHANGED 0xffffffffu
+
+enum which { USER, GROUP };
+
+/* A call, by architecture (-1: it has none), and which of its arguments are ids. */
+struct id_call {
+	int number[2];
+	unsigned char n, at[3];
+	enum which which[3];
+};
+
+static const struct id_call calls[] = {
+	{{92, -1}, 2, {1, 2}, {USER, GROUP}},		   /* chown */
+	{{93, 55}, 2, {1, 2}, {USER, GROUP}},		   /* fchown */
+	{{94, -1}, 2, {1, 2}, {USER, GROUP}},		   /* lchown */
+	{{260, 54}, 2, {2, 3}, {USER, GROUP}},		   /* fchownat */
+	{{105, 146}, 1, {0}, {USER}},			   /* setuid */
+	{{106, 144}, 1, {0}, {GROUP}},			   /* setgid */
+	{{113, 145}, 2, {0, 1}, {USER, USER}},		   /* setreuid */
+	{{114, 143}, 2, {0, 1}, {GROUP, GROUP}},	   /* setregid */
+	{{117, 147}, 3, {0, 1, 2}, {USER, USER, USER}},	   /* setresuid */
+	{{119, 149}, 3, {0, 1, 2}, {GROUP, GROUP, GROUP}}, /* setresgid */
+};
+#define N_CALLS (sizeof calls / sizeof *calls)
+
+static struct sock_filter load(size_t at)
+{
+	return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)at);
+}
+
+/* The low half of an argument: the kernel takes no more of an id. Both architectures are little-endian. */
+static size_t argument(unsigned number)
+{
+	return offsetof(struct seccomp_data, args) + number * sizeof(__u64);
+}
+
+/* One call: its number, three instructions for each argument, a jump past the refusal, the refusal. */
+static unsigned short add_call(const struct id_call *c, int number, const unsigned own[2], struct sock_filter *code)
+{
+	unsigned short n = 0, len = (unsigned short)(1 + 3 * c->n + 2);
+	code[n++] =
+		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, (unsigned char)(len - 1));
+	for (unsigned i = 0; i < c->n; i++) {
+		/* to the refusal, which is the last instruction */
+		unsigned char refuse = (unsigned char)(len - 1 - (n + 3));
+		code[n++] = load(argument(c->at[i]));
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UNCHANGED, 1, 0);
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own[c->which[i]], 0, refuse);
+	}
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	return n;
+}
+
+/* Most calls that are made often have smaller numbers: those pass by all of it. */
+unsigned short filter_ids(enum filter_arch arch, unsigned uid, unsigned gid, struct sock_filter code[FILTER_IDS_MAX])
+{
+	const unsigned own[2] = {[USER] = uid, [GROUP] = gid};
+	unsigned short n = 3;
+	int first = INT_MAX;
+	for (size_t i = 0; i < N_CALLS; i++) {
+		if (calls[i].number[arch] < 0)
+			continue;
+		first = calls[i].number[arch] < first ? calls[i].number[arch] : first;
+		code[n++] = load(offsetof(struct seccomp_data, nr));
+		n = (unsigned short)(n + add_call(&calls[i], calls[i].number[arch], own, code + n));
+	}
+	code[0] = load(offsetof(struct seccomp_data, nr));
+	code[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)first, 1, 0);
+	code[2] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, (unsigned)n - 3, 0, 0);
+	return n;
+}
