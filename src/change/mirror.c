@@ -27,7 +27,8 @@ bool mirror_is_original(const struct change_set *set, size_t root, const char *p
 	const struct copy_origin *was = copy_find(set->origins, copy->st_ino);
 	if (!was)
 		return false;
-	return live ? was->from_inode == live->st_ino : copy_knew(set->origins, root, path);
+	/* A new directory may have got the inode number of a copied file that the command removed. */
+	return live ? S_ISDIR(live->st_mode) && was->from_inode == live->st_ino : copy_knew(set->origins, root, path);
 }
 
 /* ── Pruning ── */

@@ -171,6 +171,8 @@ static int on_same_type(struct scan *s, const struct pair *p)
 	if (is_untouched(s, p))
 		return 0;
 	int rc = compare_pair(s, p, &found);
+	if (rc == 0 && !found.differs && S_ISREG(p->upper_st.st_mode) && p->upper_st.st_nlink > 1 && !s->in_place)
+		return scan_remember_link(s, p->path, &p->upper_st);
 	if (rc < 0 || !found.differs)
 		return rc;
 	return report_pair(s, p, found.differs & DIFFERS_CONTENT ? CHANGE_MODIFIED : CHANGE_METADATA);
@@ -477,6 +479,7 @@ static int scan_root(struct scan *s)
 	s->first = s->set->n;
 	rc = walk_upper(s, &top);
 	rc = rc < 0 ? rc : scan_find_renames(s);
+	scan_tell_links(s);
 	int back = unlocked ? upper_relock(AT_FDCWD, upper, &top.upper_st) : 0;
 	return rc < 0 ? rc : back < 0 ? scan_fail(s, back, "chmod", NULL) : 0;
 }

@@ -28,6 +28,12 @@ struct scan_level {
 	unsigned differs;     /* of the directory itself, present on both sides */
 };
 
+/* A file that the command only gave another name. */
+struct scan_link {
+	uint64_t inode; /* in the layer */
+	char *path;
+};
+
 struct scan {
 	struct change_set *set;
 	struct strs *notes;
@@ -39,6 +45,9 @@ struct scan {
 	size_t first;  /* where its changes begin in the set */
 	bool in_place; /* captured by copy: live is the copy, and upper the whole tree that the command worked on */
 	bool mirror;   /* upper is a whole copy of live, made before the run, in which the command worked */
+	struct scan_link
+		*links; /* files of the layer with several names that are as they were; of the root being scanned */
+	size_t n_links, cap_links;
 	int live_root;
 	struct fs_walk upper;
 	struct scan_level *levels; /* one for each of the walk's */
@@ -91,6 +100,13 @@ int scan_delete(struct scan *s, const char *name, const char *path, const struct
 int scan_delete_content(struct scan *s, const char *name, const char *path);
 /* The entries of the top level's live directory that its upper one, being opaque, no longer has. */
 int scan_delete_hidden(struct scan *s);
+
+/* ── scan_links.c ── */
+
+/* The unchanged file at path has several names in the layer. 0 or a code. */
+int scan_remember_link(struct scan *s, const char *path, const struct stat *upper);
+/* Says which new names of unchanged files are files of their own once they are applied; forgets them all. */
+void scan_tell_links(struct scan *s);
 
 /* ── renames.c ── */
 

@@ -218,6 +218,73 @@ def of_a_group(backend):
         yield from while_it_runs(place, backend)
 
 
+# ---- what other users have to do with it
+
+def acls(backend):
+    """Entries for other users, whom the sandbox does not know, are there afterwards."""
+    with ExitStack() as stack:
+        top = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR"), ignore_cleanup_errors=True)))
+        project = top / "project"
+        project.mkdir()
+        place = Place(top, project)
+        if not shutil.which("setfacl") or subprocess.run(["setfacl", "-m", "u:1234:rw", project / "changed", project / "mode"],
+                                                         capture_output=True).returncode:
+            raise Needs("setfacl and a file system with ACLs")
+        subprocess.run(["setfacl", "-d", "-m", "u:1234:rwx", project / "tree"], check=True)
+        result, status = place.run(backend, "-c", "echo more >>changed; chmod 640 mode; echo new >tree/new")
+        if status or result["changes"]["state"] != "applied":
+            yield f"run: {status} {result['error']}"
+        for name in ("changed", "mode", "tree/new"):
+            shown = subprocess.run(["getfacl", "-n", project / name], capture_output=True, text=True).stdout
+            if "user:1234:" not in shown:
+                yield f"{name}: {shown}"
+
+
+IDS = """
+import os
+for call in (lambda: os.chown("changed", 1234, -1), lambda: os.lchown("changed", -1, 1234), lambda: os.setuid(1234),
+             lambda: os.setgid(1234), lambda: os.setresuid(-1, 1234, -1)):
+    try:
+        call()
+        print("done")
+    except OSError as error:
+        print(error.strerror)
+os.chown("changed", os.getuid(), os.getgid())
+os.setresuid(-1, os.getuid(), -1)
+print("own")
+"""
+
+
+def ids(backend):
+    with ExitStack() as stack:
+        top = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        project = top / "project"
+        project.mkdir()
+        result, _ = Place(top, project).run(backend, "--", "python3", "-c", IDS)
+        if result["stdout"] != "Operation not permitted\n" * 5 + "own\n":
+            yield result["stdout"] + result["stderr"]
+
+
+def links(backend):
+    """Names of one file: the report says where they are two afterwards, and only there."""
+    with ExitStack() as stack:
+        top = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        project = top / "project"
+        project.mkdir()
+        place = Place(top, project)
+        os.link(project / "same", project / "other")
+        for command, split in (("ln changed second; ln gone third", "second was made as another name of changed"),
+                               ("cp -al tree copy", "copy/sub/f was made as another name of tree/sub/f"),
+                               ("echo x >>same", "the other names of same keep the old content"),
+                               ("echo y >moved; ln moved both; echo z >>both", None)):
+            result, status = place.run(backend, "-c", command)
+            said = [note for note in result["notes"] if "hard link" in note]
+            if status or (split is None) == bool(said) or (split and split not in said[0]):
+                yield f"{command}: {status} {said} {result['error']}"
+        if not os.path.samefile(project / "moved", project / "both"):
+            yield "two names that the command made of one file are two files"
+
+
 # ---- changes that cannot be brought home
 
 def full(backend, command, expected):
@@ -251,6 +318,9 @@ def main():
     out = tap.Writer()
     for backend in BACKENDS:
         test(out, f"{backend}: a project on a FUSE mount, applied, undone, and an edit meanwhile", through_fuse(backend))
+        test(out, f"{backend}: ACLs of other users stay", acls(backend))
+        test(out, f"{backend}: ids that the sandbox does not have are refused as everywhere", ids(backend))
+        test(out, f"{backend}: hard links that are split are named", links(backend))
         if os.getuid() == 0:
             test(out, f"{backend}: a directory of a group has a copy mounted over it", of_a_group(backend))
             test(out, f"{backend}: a success whose changes cannot be applied is none",
