@@ -41,6 +41,7 @@ descriptors() {
 tells_nothing() {
 	run_airlock run -c ': the-secret-word; tr "\0" " " </proc/1/cmdline; cat /proc/1/comm'
 	assert_status 0
+	assert_stdout_contains airlock-init
 	refute_stdout_contains the-secret-word
 	refute_stdout_contains "$HOME"
 	refute_stdout_contains bwrap
@@ -92,6 +93,7 @@ settings() {
 		attempt("chmod", os.chmod, "/proc/1/exe", 0o4755)
 	EOF_PYTHON
 	assert_all_failed 4
+	assert_inside
 }
 
 # The kernel lets a process lower the limits of another with the same uid.
@@ -133,6 +135,7 @@ forged() {
 	assert_json 9 exit_code
 	run_airlock run --json -c '(sleep 0.05; exit 0) & exit 8'
 	assert_status 8
+	assert_inside
 }
 
 @test "a child that outlives the command does not decide its status" {
@@ -141,4 +144,5 @@ forged() {
 orphan_status() {
 	run_airlock run -c 'setsid sh -c "sleep 0.2; exit 0" & kill -KILL $$'
 	assert_status 137
+	assert_inside
 }

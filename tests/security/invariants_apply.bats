@@ -323,6 +323,9 @@ i4_run_killed() {
 			assert_absent src/deep
 		fi
 	done
+	# Every one of them is known afterwards, however far it came.
+	run_airlock log --json -n 10
+	[ "$(json 'len(d["runs"])')" -ge 4 ] || fail "expected four runs"
 }
 
 # ---- I5

@@ -176,6 +176,7 @@ raw() {
 		attempt("packet", socket.socket, socket.AF_PACKET, socket.SOCK_RAW, 3)
 	EOF_PYTHON
 	assert_all_failed 2
+	assert_inside # no ordinary user has them anywhere
 }
 
 @test "sockets of its own work; strict has none" {

@@ -284,6 +284,8 @@ foreign_attributes() {
 		return
 	fi
 	assert_json $'visible\noriginal' stdout
+	assert_change other state=applied kind=added
+	rm other
 }
 setfattr_py() {
 	python3 -c 'import os, sys; os.setxattr(sys.argv[1], sys.argv[2], b"y")' "$1" "$2"
@@ -417,6 +419,7 @@ two_runs() {
 	for i in 1 2 3 4 5 6; do
 		assert_file "mine.$i" "$i"
 		grep -q "mine.$i" "seen.$i" || fail "run $i did not see its own file"
+		grep -q "\"path\": *\"mine.$i\"" "$BATS_TEST_TMPDIR/run.$i" || fail "run $i: $(cat "$BATS_TEST_TMPDIR/run.$i")"
 		grep -q '"state": *"applied"' "$BATS_TEST_TMPDIR/run.$i" || fail "run $i: $(cat "$BATS_TEST_TMPDIR/run.$i")"
 	done
 }
@@ -508,6 +511,7 @@ editor_forced() {
 	done
 	touch "$BATS_TEST_TMPDIR/stop"
 	wait $pid
+	grep -rqs '^line ' "$XDG_STATE_HOME" || fail "expected a version that was taken away"
 	# Every line is in some version: the live one, or one that was taken away and is kept in the state directory.
 	find . "$XDG_STATE_HOME" -type f -exec grep -haE '^line [0-9]+$' {} + | sort -u >"$BATS_TEST_TMPDIR/kept"
 	seq -f 'line %g' "$(cat "$BATS_TEST_TMPDIR/edits")" | sort >"$BATS_TEST_TMPDIR/all"

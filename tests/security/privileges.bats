@@ -58,6 +58,7 @@ sudo() {
 	run_airlock run --timeout 10s -c 'for tool in "sudo -n" "su -c"; do command -v ${tool%% *} >/dev/null && $tool id -u; done; id -u'
 	[ "$(tail -n 1 "$RAW_STDOUT")" = "$(id -u)" ] || fail "expected its own uid"
 	if [ "$(id -u)" -ne 0 ] && grep -qx 0 "$RAW_STDOUT"; then fail "it became root"; fi
+	assert_inside # where the host has no sudo, nothing else tells
 }
 
 @test "a command cannot become anybody else, or gain what it has not" {
@@ -80,6 +81,7 @@ becoming() {
 		attempt("module", call, 175, None, 0, b"")
 	EOF_PYTHON
 	assert_all_failed 10
+	assert_inside # an ordinary user cannot do these anywhere
 }
 
 @test "device nodes cannot be made, anywhere it can write" {
@@ -88,10 +90,13 @@ becoming() {
 devices() {
 	run_python <<-'EOF_PYTHON'
 		for place in ".", os.environ["HOME"] + "/playground", "/tmp", "/dev/shm":
-		    for name, kind, device in ("null", stat.S_IFCHR, (1, 3)), ("mem", stat.S_IFCHR, (1, 1)), ("disk", stat.S_IFBLK, (8, 0)):
+		    for name, kind, device in ("null", stat.S_IFCHR, (1, 3)), ("mem", stat.S_IFCHR, (1, 1)), ("disk", stat.S_IFBLK, (8, 0)), \
+		                          ("whiteout", stat.S_IFCHR, (0, 0)):
 		        attempt(f"{name} in {place}", os.mknod, f"{place}/node", kind | 0o666, os.makedev(*device))
+		    os.mkfifo(place + "/fifo")
+		    os.unlink(place + "/fifo")
 	EOF_PYTHON
-	assert_all_failed 12
+	assert_all_failed 16
 }
 
 @test "a device node that is in the project already opens nothing" {

@@ -33,6 +33,7 @@ settings() {
 		    attempt("write " + name, write, "/proc/" + name, b"\n")
 	EOF_PYTHON
 	assert_all_failed 19
+	assert_inside # an ordinary user cannot write these anywhere
 }
 
 @test "no file below /proc/sys is writable" {
@@ -70,6 +71,7 @@ sys() {
 	assert_status 0
 	if grep ': done$' "$RAW_STDOUT"; then fail "expected that all attempts fail"; fi
 	[ "$(grep -c ': E' "$RAW_STDOUT")" -ge 4 ] || fail "expected attempts"
+	assert_inside
 }
 
 @test "addresses, messages and memory of the kernel cannot be read" {
@@ -88,6 +90,7 @@ kernel() {
 	assert_status 0
 	[ "$(head -n 1 "$RAW_STDOUT")" = addresses ] || fail "it knows addresses of the kernel"
 	if grep ': done$' "$RAW_STDOUT"; then fail "expected that all attempts fail"; fi
+	assert_inside
 }
 
 @test "files of the kernel in /proc can be hidden" {
@@ -130,4 +133,5 @@ modes() {
 	assert_status 0
 	if is_root; then assert_all_failed 12; fi
 	if grep '/proc/[vfs][^e].*: done$' "$RAW_STDOUT"; then fail "expected that all attempts fail"; fi
+	assert_inside
 }

@@ -41,8 +41,9 @@ daemons() {
 	each_backend late
 }
 late() {
-	run_airlock run -c '(for i in $(seq 200); do echo $i >>log; done) >/dev/null 2>&1 & echo started >>log'
+	run_airlock run -c '(for i in $(seq 2000); do echo $i >>log; sleep 0.005; done) >/dev/null 2>&1 & echo started >>log'
 	assert_status 0
+	grep -q started log || fail "expected what it wrote before"
 	local first second
 	first=$(cksum <log)
 	sleep 0.2

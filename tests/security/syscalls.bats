@@ -163,6 +163,7 @@ needed() {
 	EOF_PYTHON
 	assert_status 0
 	[ "$(grep -c ': done$' "$RAW_STDOUT")" -eq 8 ] || fail "expected eight"
+	assert_inside
 }
 
 @test "strict: no Unix sockets but pairs; the profile can have them back" {

@@ -103,7 +103,9 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 for target in [-1, 0, *map(int, sys.argv[1:]), *range(2, 400), *(-int(n) for n in sys.argv[1:])]:
     if target not in (os.getpid(), -os.getpgid(0)):
         hit(target, signal.SIGTERM)
+print("tried", flush=True)
 hit(-1, signal.SIGKILL)' </dev/null
+	assert_stdout_contains tried
 	assert_stdout_contains 'airlock ended'
 	assert_stdout_contains 'sentinel lives'
 }
@@ -117,4 +119,5 @@ hostile_words() {
 	refute_stderr_contains $'\e'
 	refute_stderr_contains $'\a'
 	[ "$(wc -l <"$RAW_STDERR")" -eq 1 ] || fail "expected one line"
+	[[ $stderr == 'airlock: '* ]] || fail "expected airlock's own words"
 }

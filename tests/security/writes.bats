@@ -152,7 +152,12 @@ detours() {
 	each_backend each_profile handles
 }
 handles() {
-	tries 1 <<-'EOF_PYTHON'
+	tries 2 <<-'EOF_PYTHON'
+		def name_handle():
+		    handle = (ctypes.c_char * 136)()
+		    ctypes.c_uint.from_buffer(handle).value = 128
+		    call("name_to_handle_at", -100, (p + "/file").encode(), handle, ctypes.byref(ctypes.c_int()), 0)
+		attempt("name", name_handle) # anybody may, without a filter
 		def by_handle():
 		    handle = (ctypes.c_char * 136)()
 		    ctypes.c_uint.from_buffer(handle).value = 128
@@ -177,6 +182,7 @@ mounts() {
 		attempt("unmount", call, "umount2", b"/tmp", 2)
 		attempt("chroot", os.chroot, p)
 	EOF_PYTHON
+	assert_inside # an ordinary user cannot do these anywhere
 }
 
 # As root these would be allowed on the host, so they do no harm even there.
@@ -196,6 +202,7 @@ system() {
 		    attempt("chmod " + file, same)
 	EOF_PYTHON
 	assert_all_failed 10
+	assert_inside # an ordinary user cannot do these anywhere
 	stat -c '%n %a %Y %Z' / /etc /etc/nsswitch.conf /usr/bin /bin/true | diff "$BATS_TEST_TMPDIR/system" - >&2 || fail "the system was changed"
 }
 
@@ -209,8 +216,10 @@ control() {
 		    attempt("chmod in " + place, os.chmod, place + "/control", 0o600)
 		    attempt("rename in " + place, os.rename, place + "/control", place + "/moved")
 		    attempt("remove in " + place, os.unlink, place + "/moved")
+		attempt("write outside", write, os.environ["HOME"] + "/victim/control", b"x", os.O_CREAT)
 	EOF_PYTHON
 	assert_status 0
+	assert_absent "$VICTIM/control"
 	[ "$(grep -c ': done$' "$RAW_STDOUT")" -eq 12 ] || fail "expected that all of it works"
 }
 
@@ -218,7 +227,9 @@ control() {
 	each_backend each_profile programs
 }
 programs() {
-	local files=("$AIRLOCK" "$(command -v bwrap)")
+	# A copy of its user's own, which that user may change: the installed one is root's.
+	local files=("$BATS_TEST_TMPDIR/own-airlock" "$(command -v bwrap)") AIRLOCK=$BATS_TEST_TMPDIR/own-airlock
+	cp "$BATS_AIRLOCK" "$AIRLOCK"
 	stat -Lc '%n %a %s %Y %Z' "${files[@]}" >"$BATS_TEST_TMPDIR/programs"
 	run_python <<-EOF_PYTHON
 		for path in "${files[0]}", "${files[1]}", "/proc/1/exe", "/proc/self/exe":
