@@ -50,6 +50,7 @@ struct state {
 	int notify_socket[2]; /* the command's child hands its listener (notify.h) over here; -1: none */
 	int notify_fd;	      /* the listener, or -1 */
 	struct observer observer;
+	struct watch_history watched;
 	unsigned blind;	   /* looks in a row that saw nobody */
 	unsigned reported; /* bits of enum child_limit already told */
 };
@@ -319,27 +320,36 @@ static int reap(struct state *st, int *ret_status, int *ret_alone)
 
 static void signal_all(const struct state *st, int sig)
 {
-	if (st->is_pid1)
+	if (st->is_pid1) {
 		(void)r_kill(-1, sig);
-	else
-		watch_signal_descendants((int)r_getpid(), sig);
+		return;
+	}
+	(void)r_kill(st->payload, sig); /* in any case: its end begins that of the rest, and a list may be full */
+	watch_signal_descendants((int)r_getpid(), sig);
 }
 
-/* Without a pid namespace nobody ends the rest for us: kill and reap until nothing is left. */
+/* Without a pid namespace nobody ends the rest for us: kill and reap until nothing is left. We are a subreaper, so whose parent
+ * is killed becomes our child: who has no children has no descendants either. Never give up while there is somebody: a fork
+ * bomb would outlive its timeout. The whole tree is signalled now and then, because it grows while only its top is cut. */
 static void end_the_rest(const struct state *st)
 {
 	if (st->is_pid1)
 		return;
-	for (int round = 0; round < 2000; round++) {
-		watch_signal_descendants((int)r_getpid(), SIGKILL);
+	for (unsigned round = 0;; round++) {
+		if (round % 8 == 0)
+			watch_signal_descendants((int)r_getpid(), SIGKILL);
+		else
+			watch_signal_children((int)r_getpid(), SIGKILL);
 		int status = 0;
 		long pid;
 		while ((pid = raw_call4(__NR_wait4, -1, &status, WNOHANG, 0)) > 0)
 			;
 		if (pid == -ECHILD)
 			return;
-		struct __kernel_timespec ms = {0, 1000000};
-		(void)raw_call2(__NR_nanosleep, &ms, 0);
+		if (round % 8 == 7) {
+			struct __kernel_timespec ms = {0, 1000000};
+			(void)raw_call2(__NR_nanosleep, &ms, 0);
+		}
 	}
 }
 
@@ -377,7 +387,7 @@ static void know_limits(struct state *st, int64_t processes)
 /* `gone`: processes that ended a moment ago and were there when a fork may have been refused. */
 static void look_at_limits(struct state *st, int gone)
 {
-	struct watch_totals t = watch_measure(st->is_pid1 ? 0 : (int)r_getpid(), st->job->watch_memory);
+	struct watch_totals t = watch_measure(st->is_pid1 ? 0 : (int)r_getpid(), st->job->watch_memory, &st->watched);
 	/* Somebody must be there, if only the command. It may have taken our eyes: prlimit(2) needs nothing but our uid. When it
 	 * has just ended everybody else ends with us; asking the kernel to kill all makes it look at every process there is. */
 	st->blind = t.processes == 0 && !gone ? st->blind + 1 : 0;
@@ -459,6 +469,8 @@ __attribute__((noreturn)) static void be_first_process(void)
 	if (hear().type != CHILD_GO)
 		r_exit(1);
 	set_limits(st.job);
+	if (st.job->watch_memory != CHILD_NONE)
+		watch_begin(&st.watched);
 	start_command(&st);
 	supervise(&st);
 }

@@ -1,107 +1,110 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Theory of operation. A look happens every few milliseconds, so the first sum is cheap and never too small: private pages of
+ * every process, and all that the machine's shared memory grew by, look by look, since the sandbox's own was last known. What
+ * others free meanwhile is not subtracted: it would hide what the command takes. Only when that exceeds the limit the expensive
+ * files are read (smaps_rollup, every descriptor), which divide pages that processes share after fork and leave out what others
+ * on the machine have (watch_shared.c).
+ *
+ * The first thread of a process may end before the others. It is then a zombie with threads, has no memory or descriptors in
+ * its own files, and must be looked at through one of its threads. */
 #include "child/watch.h"
 
 #include "child/raw_calls.h"
+#include "child/watch_proc.h"
+#include "child/watch_shared.h"
 
-#include <linux/fcntl.h>
+#include <linux/errno.h>
 #include <stddef.h>
 
 #define PAGE_BYTES 4096
 #define MAX_TRACKED 4096 /* processes looked at in one round; more than any profile's limit of them */
 
-struct dirent_raw {
-	uint64_t ino;
-	int64_t off;
-	uint16_t reclen;
-	uint8_t type;
-	char name[];
-};
-
-/* /proc/<pid>/<file> into a buffer; returns its length, or a negative number when the process is gone. */
-static long read_proc(int pid, const char *file, char *buf, size_t size)
-{
-	char path[48] = "/proc/", digits[12];
-	size_t n = 0, at = 6;
-	for (int v = pid; v || !n; v /= 10)
-		digits[n++] = (char)('0' + v % 10);
-	while (n)
-		path[at++] = digits[--n];
-	path[at++] = '/';
-	while (*file && at + 1 < sizeof path)
-		path[at++] = *file++;
-	path[at] = '\0';
-	long fd = r_open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return fd;
-	size_t len = 0;
-	long got;
-	while (len + 1 < size && (got = r_read((int)fd, buf + len, size - 1 - len)) > 0)
-		len += (size_t)got;
-	buf[len] = '\0';
-	(void)r_close((int)fd);
-	return (long)len;
-}
-
-static int64_t parse_number(const char **p)
-{
-	while (**p == ' ' || **p == '\t')
-		(*p)++;
-	int64_t v = 0;
-	for (; **p >= '0' && **p <= '9'; (*p)++)
-		v = v * 10 + (**p - '0');
-	return v;
-}
-
 struct entry {
 	int pid, parent;
+	int thread; /* the number to look at it by: pid, or a thread that is alive */
 	int64_t threads;
 };
 
-/* Parent and thread count from /proc/<pid>/stat: the name in parentheses may contain anything, so read from its last ')'. */
-static int read_entry(int pid, struct entry *ret)
+struct stat_line {
+	char state;
+	int parent;
+	int64_t threads;
+};
+
+/* From /proc/<pid>/stat: the name in parentheses may contain anything, so read from its last ')'. */
+static int read_stat(int pid, struct stat_line *ret)
 {
-	char buf[512];
-	long n = read_proc(pid, "stat", buf, sizeof buf);
+	char path[WATCH_PATH], buf[512];
+	watch_path(path, pid, "stat");
+	long n = watch_read(path, buf, sizeof buf);
 	if (n <= 0)
 		return -1;
 	const char *p = buf + n;
 	while (p > buf && *p != ')')
 		p--;
-	if (p[0] != ')' || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
+	if (p[0] != ')' || p[1] != ' ')
 		return -1;
+	ret->state = p[2];
 	p += 3;
-	ret->pid = pid;
-	ret->parent = (int)parse_number(&p);
+	ret->parent = (int)watch_parse_number(&p);
 	for (int field = 5; field < 20; field++) { /* pgrp (5) … nice (19); the next is num_threads */
 		while (*p == ' ')
 			p++;
 		while (*p && *p != ' ')
 			p++;
 	}
-	ret->threads = parse_number(&p);
+	ret->threads = watch_parse_number(&p);
 	return 0;
+}
+
+static int is_over(const struct stat_line *s)
+{
+	return s->state == 'Z' || s->state == 'X';
+}
+
+static int take_live_thread(int thread, void *data)
+{
+	struct stat_line s;
+	if (read_stat(thread, &s) < 0 || is_over(&s))
+		return 0;
+	*(int *)data = thread;
+	return 1;
+}
+
+static int read_entry(int pid, struct entry *ret)
+{
+	struct stat_line s;
+	if (read_stat(pid, &s) < 0)
+		return -1;
+	*ret = (struct entry){pid, s.parent, pid, s.threads};
+	if (!is_over(&s))
+		return 0;
+	char path[WATCH_PATH];
+	ret->thread = 0;
+	watch_path(path, pid, "task");
+	if (s.threads > 1)
+		(void)watch_each_number(path, take_live_thread, &ret->thread);
+	return ret->thread ? 0 : -1;
+}
+
+struct list {
+	struct entry *v;
+	size_t n, max;
+};
+
+static int list_one(int pid, void *data)
+{
+	struct list *l = data;
+	if (pid > 1 && read_entry(pid, &l->v[l->n]) == 0)
+		l->n++;
+	return l->n == l->max;
 }
 
 static size_t list_processes(struct entry *out, size_t max)
 {
-	long fd = r_open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	size_t count = 0;
-	char buf[4096] __attribute__((aligned(8)));
-	long n;
-	while (count < max && (n = raw_call3(__NR_getdents64, fd, buf, sizeof buf)) > 0) {
-		for (long at = 0; at < n && count < max;) {
-			const struct dirent_raw *d = (const void *)(buf + at);
-			at += d->reclen;
-			const char *p = d->name;
-			int pid = (int)parse_number(&p);
-			if (pid > 1 && *p == '\0' && read_entry(pid, &out[count]) == 0)
-				count++;
-		}
-	}
-	(void)r_close((int)fd);
-	return count;
+	struct list l = {out, 0, max};
+	(void)watch_each_number("/proc", list_one, &l);
+	return l.n;
 }
 
 static int descends_from(const struct entry *list, size_t n, const struct entry *e, int ancestor)
@@ -120,47 +123,101 @@ static int descends_from(const struct entry *list, size_t n, const struct entry 
 	return 0;
 }
 
-/* Resident anonymous and shared-memory pages; file pages are the page cache's. statm is always readable. */
-static int64_t cheap_memory(int pid)
+/* Resident pages that no file and no shared memory is behind. statm is always readable. */
+static int64_t cheap_memory(int thread)
 {
-	char buf[256];
-	if (read_proc(pid, "statm", buf, sizeof buf) <= 0)
+	char path[WATCH_PATH], buf[256];
+	watch_path(path, thread, "statm");
+	if (watch_read(path, buf, sizeof buf) <= 0)
 		return 0;
 	const char *p = buf;
-	(void)parse_number(&p);
-	int64_t resident = parse_number(&p), shared = parse_number(&p);
+	(void)watch_parse_number(&p);
+	int64_t resident = watch_parse_number(&p), shared = watch_parse_number(&p);
 	return (resident - shared) * PAGE_BYTES;
 }
 
-static int starts_with(const char *s, const char *prefix)
-{
-	while (*prefix)
-		if (*s++ != *prefix++)
-			return 0;
-	return 1;
-}
-
-/* Proportional share of the same, or the cheap figure when the process hides its maps. */
-static int64_t exact_memory(int pid)
+static int64_t machine_shared(void)
 {
 	char buf[2048];
-	if (read_proc(pid, "smaps_rollup", buf, sizeof buf) <= 0)
-		return cheap_memory(pid);
-	int64_t kb = 0;
-	for (const char *p = buf; *p;) {
-		const char *line = p;
-		while (*p && *p != '\n')
-			p++;
-		if (starts_with(line, "Pss_Anon:") || starts_with(line, "Pss_Shmem:")) {
-			line += starts_with(line, "Pss_Anon:") ? 9 : 10;
-			kb += parse_number(&line);
-		}
-		p += *p == '\n';
-	}
-	return kb * 1024;
+	if (watch_read("/proc/meminfo", buf, sizeof buf) <= 0)
+		return -1;
+	int64_t kb = watch_find_number(buf, "Shmem:");
+	return kb < 0 ? -1 : kb * 1024;
 }
 
-struct watch_totals watch_measure(int ancestor, int64_t limit)
+/* What a process has of its own; its shared memory is added to `shared`. */
+static int64_t exact_memory(int thread, struct watch_shared *shared)
+{
+	char path[WATCH_PATH], buf[2048];
+	watch_path(path, thread, "smaps_rollup");
+	long n = watch_read(path, buf, sizeof buf);
+	int may_look = n != -EACCES;
+	if (n <= 0 && may_look)
+		return 0; /* it has just ended */
+	if (!may_look) {  /* it is not dumpable */
+		watch_path(path, thread, "status");
+		if (watch_read(path, buf, sizeof buf) <= 0)
+			return 0;
+		shared->hidden = 1;
+	}
+	int64_t anonymous = watch_find_number(buf, may_look ? "Pss_Anon:" : "RssAnon:");
+	int64_t mapped = watch_find_number(buf, may_look ? "Pss_Shmem:" : "RssShmem:");
+	shared->mapped += mapped < 0 ? 0 : mapped * 1024;
+	return anonymous < 0 ? 0 : anonymous * 1024;
+}
+
+static int add_thread(int thread, void *data)
+{
+	watch_shared_add_files(data, thread);
+	return 0;
+}
+
+/* Threads may have descriptors of their own (CLONE_FILES), so each is looked at. */
+static void add_descriptors(const struct entry *e, struct watch_shared *shared)
+{
+	char path[WATCH_PATH];
+	watch_path(path, e->pid, "task");
+	if (e->threads == 1)
+		watch_shared_add_files(shared, e->pid);
+	else
+		(void)watch_each_number(path, add_thread, shared);
+}
+
+static int64_t exact_total(const struct entry *list, size_t n, struct watch_history *h)
+{
+	struct watch_shared shared;
+	shared.objects = shared.mapped = 0;
+	shared.hidden = 0;
+	shared.n_seen = 0;
+	int64_t total = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!list[i].pid)
+			continue;
+		total += exact_memory(list[i].thread, &shared);
+		add_descriptors(&list[i], &shared);
+	}
+	watch_shared_add_places(&shared);
+	h->own_shared = watch_shared_total(&shared, h->own_shared);
+	return total + h->own_shared;
+}
+
+void watch_begin(struct watch_history *h)
+{
+	h->machine_shared = machine_shared();
+	h->own_shared = 0;
+}
+
+/* Returns whether the machine tells how much shared memory it has. */
+static int follow_machine(struct watch_history *h)
+{
+	int64_t before = h->machine_shared, now = machine_shared();
+	h->machine_shared = now;
+	if (before >= 0 && now > before)
+		h->own_shared += now - before;
+	return before >= 0 && now >= 0;
+}
+
+struct watch_totals watch_measure(int ancestor, int64_t limit, struct watch_history *h)
 {
 	struct entry list[MAX_TRACKED];
 	struct watch_totals t = {0, 0};
@@ -171,13 +228,16 @@ struct watch_totals watch_measure(int ancestor, int64_t limit)
 		else
 			t.processes += list[i].threads;
 	}
-	for (size_t i = 0; limit >= 0 && i < n; i++)
-		t.memory += list[i].pid ? cheap_memory(list[i].pid) : 0;
-	if (limit < 0 || t.memory <= limit)
+	if (limit < 0)
 		return t;
-	t.memory = 0;
+	int is_known = follow_machine(h);
 	for (size_t i = 0; i < n; i++)
-		t.memory += list[i].pid ? exact_memory(list[i].pid) : 0;
+		t.memory += list[i].pid ? cheap_memory(list[i].thread) : 0;
+	t.memory += h->own_shared;
+	if (!is_known)
+		h->own_shared = INT64_MAX; /* then all that can be found counts, and is looked for every time */
+	if (t.memory > limit || !is_known)
+		t.memory = exact_total(list, n, h);
 	return t;
 }
 
@@ -188,4 +248,22 @@ void watch_signal_descendants(int ancestor, int sig)
 	for (size_t i = 0; i < n; i++)
 		if (descends_from(list, n, &list[i], ancestor))
 			(void)r_kill(list[i].pid, sig);
+}
+
+struct children {
+	int parent, sig;
+};
+
+static int signal_child(int pid, void *data)
+{
+	const struct children *c = data;
+	struct entry e;
+	if (pid > 1 && read_entry(pid, &e) == 0 && e.parent == c->parent)
+		(void)r_kill(pid, c->sig);
+	return 0;
+}
+
+void watch_signal_children(int parent, int sig)
+{
+	(void)watch_each_number("/proc", signal_child, &(struct children){parent, sig});
 }

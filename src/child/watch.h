@@ -10,9 +10,22 @@ struct watch_totals {
 	int64_t memory;	   /* bytes of anonymous and shared memory */
 };
 
-/* Sums over every process in /proc but pid 1, or over the descendants of `ancestor` when it is not 0. Pages shared
- * after fork are counted once only when the cheap sum exceeds `limit`, because exact numbers are slow to get. */
-struct watch_totals watch_measure(int ancestor, int64_t limit);
+/* What is remembered from one look to the next. */
+struct watch_history {
+	int64_t machine_shared; /* shared memory of the whole machine at the last look; -1: cannot be read */
+	int64_t own_shared;	/* the sandbox has no more than that, as far as looks can tell */
+};
+
+/* Before the command starts. */
+void watch_begin(struct watch_history *h);
+
+/* Sums over every process in /proc but pid 1, or over the descendants of `ancestor` when it is not 0. `limit` is that of
+ * memory, or negative: exact numbers are slow to get, so they are only looked for when a cheap sum exceeds it. */
+struct watch_totals watch_measure(int ancestor, int64_t limit, struct watch_history *h);
 
 /* Signals every descendant of `ancestor`, itself excluded. */
 void watch_signal_descendants(int ancestor, int sig);
+
+/* Signals every direct child of `parent` as soon as it is seen: a process that lives for a millisecond and leaves a child
+ * is gone before a list of all processes is complete. */
+void watch_signal_children(int parent, int sig);

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 
 #define GRACE_US (INT64_C(2) * 1000000)
+/* Without a pid namespace the first process is the only one who can end the tree, and a fork bomb takes it a while. */
+#define TREE_GRACE_US (INT64_C(60) * 1000000)
 
 static void kill_fd(int pidfd)
 {
@@ -41,7 +43,7 @@ void ending_kill(struct supervise *s)
 	}
 	if (!s->iso.own_pid_namespace && !told && s->control_fd >= 0) {
 		control_send_signal(s, SIGKILL, CHILD_SCOPE_ALL);
-		s->kill_at_us = supervise_now_us() + GRACE_US;
+		s->kill_at_us = supervise_now_us() + TREE_GRACE_US;
 		return;
 	}
 	s->kill_at_us = 0;
