@@ -36,6 +36,7 @@ does() {
 	run_captured -c "$1"
 	assert_status 0
 	assert_json applied changes state
+	assert_json applied changes files 0 state # it was captured, not written past us
 	[[ -z $(git status --porcelain) ]] || fail "after $1: $(git status --porcelain)"
 }
 
@@ -76,6 +77,7 @@ waits() {
 	assert_status 0
 	assert_json applied changes state
 	assert_file .github/workflows/ci.yml 'on: pull_request'
+	assert_change .github/workflows/ci.yml state=applied
 	run_captured -c 'git add -A && git commit -qm mine'
 	assert_json applied changes state
 }
