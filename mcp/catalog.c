@@ -154,8 +154,10 @@ const struct mcp_tool front_tools[] = {
 	{.name = "apply_changes",
 	 .title = "Apply held changes",
 	 .description =
-		 "Make changes of a run that were held back in the project. A person is asked first when some of them "
-		 "could make other programs run something later (git hooks, shell start files, editor tasks). Where "
+		 "Make changes of a run that were held back in the project. A person is asked first when the person "
+		 "wants "
+		 "to decide about all changes, or when some of them could make other programs run something later (git "
+		 "hooks, shell start files, editor tasks). Where "
 		 "somebody else has edited the same file meanwhile, nothing is applied. What is applied can be "
 		 "undone.",
 	 .input_schema = INPUT("\"run\"", RUN_ARGUMENT "," PATHS_ARGUMENT),
