@@ -15,6 +15,7 @@
 #include "session/capture.h"
 #include "session/host.h"
 #include "sys/probe.h"
+#include "sys/scope.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -196,6 +197,17 @@ static void add_listener(struct exam *x)
 				  : "use Linux 5.19 or newer");
 }
 
+static bool try_scope(void)
+{
+	char name[32];
+	_cleanup_free_ struct sys_scope *scope = geteuid() != 0 ? malloc(sizeof *scope) : NULL;
+	(void)snprintf(name, sizeof name, "doctor-%d", (int)getpid());
+	bool works = scope && sys_scope_open(name, scope) == 0;
+	if (works)
+		sys_scope_close(scope);
+	return works;
+}
+
 /* As the supervisor does it: processes of an ordinary user are counted by rlimit in the sandbox's own user namespace,
  * which never binds root; memory without a group is watched. */
 static void add_cgroups(struct exam *x)
@@ -204,6 +216,11 @@ static void add_cgroups(struct exam *x)
 	char detail[384];
 	bool by_rlimit = geteuid() != 0;
 	sys_probe_cgroup(&c);
+	if (!c.memory && try_scope()) {
+		c.memory = true;
+		(void)snprintf(c.probe.detail, sizeof c.probe.detail,
+			       "your systemd makes a scope for each run with a limit");
+	}
 	(void)snprintf(detail, sizeof detail, "limits: memory %s, processes %s; %s", c.memory ? "enforced" : "partial",
 		       by_rlimit ? "enforced (by rlimit)"
 		       : c.pids	 ? "enforced"

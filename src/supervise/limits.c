@@ -2,6 +2,7 @@
 #include "supervise/limits.h"
 
 #include "supervise/cgroup.h"
+#include "sys/scope.h"
 
 #include <string.h>
 
@@ -25,12 +26,27 @@ static void lower(enum backend_grade *grade, enum backend_grade to)
 	*grade = AL_MIN(*grade, to);
 }
 
+/* Not for root, who has every group there is. */
+static char *make_in_scope(const char *name, struct limits *l)
+{
+	struct sys_scope *scope = geteuid() != 0 ? malloc(sizeof *scope) : NULL;
+	if (!scope || sys_scope_open(name, scope) < 0) {
+		free(scope);
+		return NULL;
+	}
+	l->scope = scope;
+	l->version2 = true;
+	return strdup(scope->box);
+}
+
 static int decide_memory(const struct plan *plan, const struct backend_isolation *iso, const char *name,
 			 struct limits *l, struct airlock_error *err)
 {
 	if (l->memory == TEXT_NONE)
 		return 0;
 	l->memory_group = cgroup_make("memory", name, &l->version2);
+	if (!l->memory_group)
+		l->memory_group = make_in_scope(name, l);
 	if (l->memory_group)
 		return 0;
 	if (!iso->own_pid_namespace || iso->foreign_proc) { /* cannot be watched either */
@@ -117,7 +133,8 @@ int limits_attach(const struct limits *l, pid_t pid, struct airlock_error *err)
 	if (l->memory_group) {
 		rc = set_memory(l);
 		if (rc == 0)
-			rc = cgroup_write_number(l->memory_group, "cgroup.procs", pid);
+			rc = l->scope ? sys_scope_attach(l->scope, pid)
+				      : cgroup_write_number(l->memory_group, "cgroup.procs", pid);
 		if (rc < 0)
 			return base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "memory limit", l->memory_group);
 	}
@@ -147,4 +164,8 @@ void limits_done(struct limits *l)
 		cgroup_remove(l->pids_group);
 	base_freep(&l->memory_group);
 	base_freep(&l->pids_group);
+	if (l->scope)
+		sys_scope_close(l->scope);
+	free(l->scope);
+	l->scope = NULL;
 }

@@ -7,7 +7,8 @@
  *   limits_hit(&l)                            after the end: "memory", "pids" or NULL
  *   limits_done(&l)                           removes the cgroups
  *
- * Order of preference for memory: cgroup v2 where it is delegated, cgroup v1 where it is writable, else the first process
+ * Order of preference for memory: cgroup v2 where it is delegated, cgroup v1 where it is writable, a scope that the user's
+ * systemd makes (sys/scope.h; some milliseconds, and only for runs with such a limit), else the first process
  * watches the total and a data rlimit bounds each process: partial. For processes: RLIMIT_NPROC inside a user namespace of
  * its own (it counts the sandbox alone, but never binds root), else a cgroup.
  */
@@ -24,6 +25,7 @@ struct limits {
 	bool pids_watched;		 /* only to say afterwards that the limit was hit */
 	char *memory_group, *pids_group; /* cgroup directories made for this run, or NULL; may be the same */
 	bool version2;
+	struct sys_scope *scope; /* memory_group is in it; NULL: it is not */
 	enum backend_grade grade;
 };
 

@@ -146,6 +146,15 @@ int sys_cgroup_locate(struct sys_cgroup_places *ret)
 	return rc;
 }
 
+int sys_cgroup_locate_of(const char *cgroup, struct sys_cgroup_places *ret)
+{
+	_cleanup_buf_ struct buf mounts = BUF_INIT;
+	int rc = read_all("/proc/self/mountinfo", &mounts);
+	if (rc == 0)
+		sys_cgroup_parse(cgroup, buf_str(&mounts), ret);
+	return rc;
+}
+
 /* ── What can be done there ── */
 
 /* One group of ours while it is being tried. */

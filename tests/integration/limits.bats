@@ -249,12 +249,35 @@ nothing_to_limit() {
 	assert_json enforced isolation limits
 }
 
+# Who came by ssh or a console has a systemd that can be asked for a group.
+has_own_systemd() {
+	! is_root && [ -O "/run/user/$(id -u)/bus" ] && [ -x /usr/bin/busctl ]
+}
+
+@test "without a group of one's own the user's systemd makes one, and takes it away again" {
+	has_own_systemd || skip "needs: a user's systemd, as after a login (make vm has one)"
+	if memory_group_place >/dev/null; then skip "needs: a login without a delegated control group"; fi
+	each_backend in_scope
+}
+in_scope() {
+	run_airlock run --json --memory 100M -- python3 -I -c "$HOG" 400
+	assert_json enforced isolation limits
+	assert_json memory usage limit_hit
+	assert_json 137 exit_code
+	run_airlock run --json --memory 200M -- python3 -I -c "$HOG" 60
+	assert_json 0 exit_code
+	eventually no_scope_is_left
+}
+no_scope_is_left() {
+	! busctl --address="unix:path=/run/user/$(id -u)/bus" tree org.freedesktop.systemd1 2>/dev/null | grep -q 'airlock_2d'
+}
+
 @test "isolation.limits says partial where memory is only watched" {
 	each_backend truthful
 }
 truthful() {
 	local expected=partial
-	if memory_group_place >/dev/null; then expected=enforced; fi
+	if memory_group_place >/dev/null || has_own_systemd; then expected=enforced; fi
 	run_airlock run --json --profile permissive --memory 500M -- true
 	assert_status 0
 	assert_json $expected isolation limits

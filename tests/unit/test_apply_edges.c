@@ -103,7 +103,10 @@ static const char *drops_marks(const char *dir)
 	struct stat st;
 	EXPECT(world_make(&w, dir, marks_before, marks_after) == 0);
 	static const char *const marked[] = {"was", "setuid", "d", "new"};
-	for (int i = 0; i < 4; i++)
+	/* A tmpfs before Linux 6.6 has no such attributes: then there are no marks that could get out. */
+	bool has_xattrs = setxattr(w.upper, "user.test", "x", 1, 0) == 0 && removexattr(w.upper, "user.test") == 0;
+	EXPECT(has_xattrs || errno == EOPNOTSUPP);
+	for (int i = 0; has_xattrs && i < 4; i++)
 		EXPECT(setxattr(in_dir(w.upper, marked[i]), "user.overlay.origin", "x", 1, 0) == 0);
 	EXPECT_OK(&w, world_apply(&w, false));
 	for (int i = 0; i < 4; i++)
