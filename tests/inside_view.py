@@ -4,8 +4,18 @@ namespaces outside."""
 import os, re, resource
 FLAGS = ("ro", "rw", "nosuid", "nodev", "noexec")
 seen = {}
+def is_covered(point, device):
+    try:
+        found = os.lstat(point).st_dev
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return f"{os.major(found)}:{os.minor(found)}" != device
 for line in open("/proc/self/mountinfo"):
     fields = line.split()
+    if is_covered(fields[4], fields[2]):
+        continue # another lies over it, or over what it is in
     dash = fields.index("-")
     flags = [f for f in FLAGS if f in fields[5].split(",")]
     seen[fields[4]] = (fields[dash + 1], *flags) # the topmost

@@ -5,6 +5,7 @@
 #include "backend/native.h"
 #include "base/path.h"
 #include "fs/fs.h"
+#include "sys/landlock.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -61,4 +62,11 @@ int backend_make_empty_file(const struct backend_context *ctx, const struct plan
 	if (fd >= 0 || (missing && errno == EEXIST))
 		return 0;
 	return fs_write_private_file(path, "", 0, err);
+}
+
+#define LANDLOCK_VERSION_SCOPES 6
+
+bool backend_scopes_sockets(void)
+{
+	return sys_landlock_version() >= LANDLOCK_VERSION_SCOPES;
 }

@@ -15,6 +15,9 @@
 enum backend_grade { BACKEND_NONE, BACKEND_PARTIAL, BACKEND_ENFORCED };
 
 /* What is really in force (I9). */
+/* Can this kernel keep a command that shares the host's network from its abstract sockets (Landlock's scopes, Linux 6.12)? */
+bool backend_scopes_sockets(void);
+
 struct backend_isolation {
 	enum backend_grade filesystem, processes, syscalls;
 	bool network_blocked; /* only meaningful when filesystem isolation or a network namespace is there */
@@ -23,6 +26,7 @@ struct backend_isolation {
 	bool own_user_namespace; /* RLIMIT_NPROC counts the sandbox alone */
 	bool foreign_proc;	 /* /proc shows other processes than those of the own pid namespace */
 	bool ruleset;		 /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and puts it in force */
+	bool abstract_sockets;	 /* those of the host can be reached: they belong to its network */
 	/* What the system call filter refuses because nothing else does. */
 	bool no_unix_sockets, no_internet_sockets, no_ipc, no_truncate;
 };

@@ -153,6 +153,13 @@ static bool add_staged(struct strs *a, const struct plan *plan, const struct pla
 	}
 	if (stage_covers(plan, m))
 		return true;
+	/* A screen is mounted in place, and a bind of what is above it brings it along. */
+	if (m->screen && strcmp(m->source, m->target) == 0 && is_covered(plan, m))
+		return true;
+	if (stage_puts_aside(plan, m)) {
+		add3(a, "--bind", CHILD_ASIDE, m->target);
+		return true;
+	}
 	return (m->kind == PLAN_READ || m->kind == PLAN_SYMLINK) && stage_rebuilt_parent(plan, m);
 }
 
@@ -194,6 +201,8 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 		.syscalls = BACKEND_ENFORCED,
 		.network_isolated = true,
 		.network_blocked = plan->namespaces & PLAN_NS_NET,
+		.abstract_sockets =
+			!(plan->namespaces & PLAN_NS_NET) && plan->unix_sockets && !backend_scopes_sockets(),
 		.own_pid_namespace = own_pids,
 		.own_user_namespace = true,
 	};

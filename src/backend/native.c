@@ -49,6 +49,8 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 		.syscalls = BACKEND_ENFORCED,
 		.network_isolated = true,
 		.network_blocked = plan->namespaces & PLAN_NS_NET,
+		.abstract_sockets =
+			!(plan->namespaces & PLAN_NS_NET) && plan->unix_sockets && !backend_scopes_sockets(),
 		.own_pid_namespace = own_pids,
 		.own_user_namespace = true,
 		.foreign_proc = own_pids && !own_proc,

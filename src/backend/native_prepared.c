@@ -55,6 +55,8 @@ static int place_of(const struct plan *plan, size_t i, struct child_identity *re
 	*ret = (struct child_identity){0};
 	if (!below || (below->kind != PLAN_READ && below->kind != PLAN_WRITE))
 		return 0;
+	if (below->screen) /* which stays as it is when the host replaces a file below it */
+		return 0;
 	const char *rest = path_rest(plan->mounts[i].target, below->target);
 	_cleanup_free_ char *path = *rest ? path_join(below->source, rest) : strdup(below->source);
 	if (!path)

@@ -57,8 +57,9 @@ static int translate(const struct plan *plan, const struct plan_mount *m, const 
 	switch (m->kind) {
 	case PLAN_READ:
 		ret->kind = CHILD_MOUNT_READ;
-		ret->optional = is_entry(plan, m);
-		ret->inside = lies_in_layer(plan, m);
+		ret->optional = is_entry(plan, m) ? CHILD_MAY_BE_GONE : m->derived && m->screen ? CHILD_SHOWN_ABOVE : 0;
+		ret->inside = lies_in_layer(plan, m) && !m->special;
+		ret->screen = m->screen;
 		break;
 	case PLAN_WRITE:
 		ret->kind = CHILD_MOUNT_WRITE;

@@ -51,7 +51,8 @@ bool stage_covers(const struct plan *plan, const struct plan_mount *m)
 bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
 {
 	for (size_t i = 0; i < plan->n_mounts; i++)
-		if (plan->mounts[i].kind == PLAN_REBUILD || stage_covers(plan, &plan->mounts[i]))
+		if (plan->mounts[i].kind == PLAN_REBUILD || plan->mounts[i].screen ||
+		    stage_covers(plan, &plan->mounts[i]))
 			return true;
 	return fds->n_layers > 0 || geteuid() == 0; /* root's devices are guarded there */
 }
@@ -128,12 +129,77 @@ static int collect_covers(const struct plan *plan, struct child_stage_cover **re
 	return 0;
 }
 
+/* Screens are mounted in place, so the backend finds them where the live directories were. */
+struct screens {
+	const char **dirs, **kept, *aside;
+	size_t n_dirs, n_kept;
+};
+
+static bool has_path(const char **paths, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(paths[i], path) == 0)
+			return true;
+	return false;
+}
+
+static bool lies_in_layer(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == PLAN_LAYER && path_is_beneath(path, plan->mounts[i].source))
+			return true;
+	return false;
+}
+
+static bool lies_below_screen(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].screen && path_is_beneath(path, plan->mounts[i].screen))
+			return true;
+	return false;
+}
+
+/* Must the host's own be found there, where the stage mounts something else over it? */
+static bool is_kept(const struct plan *plan, const struct plan_mount *m)
+{
+	if (m->kind == PLAN_WRITE)
+		return lies_below_screen(plan, m->source) && !lies_in_layer(plan, m->source);
+	return m->special && (lies_below_screen(plan, m->source) || lies_in_layer(plan, m->source));
+}
+
+bool stage_puts_aside(const struct plan *plan, const struct plan_mount *m)
+{
+	return m->kind == PLAN_WRITE && strcmp(m->source, m->target) != 0 && is_kept(plan, m);
+}
+
+static int collect_screens(const struct plan *plan, struct screens *ret)
+{
+	ret->dirs = calloc(plan->n_mounts + 1, sizeof *ret->dirs);
+	ret->kept = calloc(plan->n_mounts + 1, sizeof *ret->kept);
+	if (!ret->dirs || !ret->kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const char *screen = plan->mounts[i].screen;
+		if (screen && !has_path(ret->dirs, ret->n_dirs, screen))
+			ret->dirs[ret->n_dirs++] = screen;
+	}
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct plan_mount *m = &plan->mounts[i];
+		if (stage_puts_aside(plan, m))
+			ret->aside = m->source;
+		else if (is_kept(plan, m) && !has_path(ret->kept, ret->n_kept, m->source))
+			ret->kept[ret->n_kept++] = m->source;
+	}
+	return 0;
+}
+
 static int stage_job(const char *file, const char *const *argv, const struct plan *plan, const char *empty_file,
 		     const struct backend_fds *fds)
 {
 	struct child_stage_layer layers[CHILD_MAX_LAYERS];
 	struct rebuilds rebuilds = {0};
 	struct child_stage_cover *covers = NULL;
+	struct screens screens = {0};
 	struct child_stage_spec spec = {.flags = geteuid() == 0 ? 0 : CHILD_STAGE_USER,
 					.uid = geteuid(),
 					.gid = getegid(),
@@ -146,7 +212,14 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 	int rc = collect(plan, &rebuilds);
 	if (rc == 0)
 		rc = collect_covers(plan, &covers, &spec.n_covers);
+	if (rc == 0)
+		rc = collect_screens(plan, &screens);
 	spec.covers = covers;
+	spec.screens = screens.dirs;
+	spec.n_screens = screens.n_dirs;
+	spec.kept = screens.kept;
+	spec.n_kept = screens.n_kept;
+	spec.aside = screens.aside;
 	spec.empty = empty_file;
 	spec.rebuilds = rebuilds.v;
 	spec.n_rebuilds = rebuilds.n;
@@ -155,6 +228,8 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 	free(rebuilds.v);
 	free(rebuilds.entries);
 	free(covers);
+	free(screens.dirs);
+	free(screens.kept);
 	return rc;
 }
 

@@ -11,6 +11,10 @@ const struct plan_mount *stage_rebuilt_parent(const struct plan *plan, const str
  * cover along, nothing is mounted inside it and nothing comes from inside it. */
 bool stage_covers(const struct plan *plan, const struct plan_mount *m);
 
+/* Is it a writable directory that a screen lies over at its own name and that belongs elsewhere? Then the stage has it at
+ * CHILD_ASIDE. There is at most one, the playground or the workspace. */
+bool stage_puts_aside(const struct plan *plan, const struct plan_mount *m);
+
 /* Is there anything for the stage to do? */
 bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds);
 

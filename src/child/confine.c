@@ -25,8 +25,24 @@ static long drop_capabilities(void)
 	return raw_call2(__NR_capset, &head, none);
 }
 
+#define SCOPE_ABSTRACT_SOCKETS 1 /* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, Linux 6.12 */
+
+/* A ruleset that restricts no files: only sockets with abstract names that were made outside of it are out of reach. */
+static long scope_sockets(void)
+{
+	uint64_t ruleset[] = {0, 0, SCOPE_ABSTRACT_SOCKETS};
+	long rc = raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	long fd = rc < 0 ? rc : raw_call3(__NR_landlock_create_ruleset, ruleset, sizeof ruleset, 0);
+	rc = fd < 0 ? fd : raw_call2(__NR_landlock_restrict_self, fd, 0);
+	if (fd >= 0)
+		(void)r_close((int)fd);
+	return rc;
+}
+
 long confine_files(const struct child_job *job)
 {
+	if (job->flags & CHILD_SCOPED)
+		return scope_sockets();
 	if (!(job->flags & CHILD_RULESET))
 		return 0;
 	long rc = drop_capabilities();

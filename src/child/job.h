@@ -19,6 +19,8 @@
  *   STOPPED ─────────────────────────►   only with CHILD_PTY: the command was stopped (Ctrl-Z)
  *   EXITED ──────────────────────────►
  *
+ *   EXPOSED ─────────────────────────►   before HELLO, only when a directory has no screen that should have one
+ *
  * The end of the socket means that the supervisor is gone: the first process dies, and everything with it.
  *
  * A sandbox that is made before there is a command (CHILD_PLAN_HOLD, native only) says two things more, before HELLO:
@@ -57,7 +59,8 @@ enum {
 	CHILD_OFFLINE = 1 << 5,	    /* … and which addresses and abstract names: all of them are out of reach */
 	CHILD_NESTED = 1 << 6,	    /* it may have mount namespaces of its own */
 	CHILD_NULL_INPUT =
-		1 << 7, /* its standard input is /dev/null, opened inside, and not the descriptor passed in */
+		1 << 7,	       /* its standard input is /dev/null, opened inside, and not the descriptor passed in */
+	CHILD_SCOPED = 1 << 8, /* the network is the host's: no abstract sockets but those of its own (Landlock) */
 };
 
 struct child_job {
@@ -97,6 +100,7 @@ enum child_message_type {
 	CHILD_READY,
 	CHILD_ADVANCE,
 	CHILD_TAKE,
+	CHILD_EXPOSED, /* a, subject as CHILD_FAILED, b = errno: no screen could be made, sockets of the host can be reached */
 };
 
 /* What comes with CHILD_TAKE, in this order. */
@@ -141,6 +145,9 @@ struct child_message {
  */
 
 #define CHILD_MAX_LAYERS 64
+#define CHILD_MAX_KEPT 256
+#define CHILD_ASIDE_AT "/dev/pts" /* where the stage has what the backend needs and nobody shall see */
+#define CHILD_ASIDE CHILD_ASIDE_AT "/aside"
 
 enum {
 	CHILD_STAGE_USER = 1 << 0, /* make a user namespace and map uid and gid to themselves */
@@ -174,12 +181,14 @@ struct child_cover {
 struct child_stage_job {
 	uint32_t magic, size, flags;
 	uint32_t n_layers, layers; /* offsets of arrays */
+	/* Arrays of offsets of paths: directories over which a screen is mounted in place; and what lies below one of these or
+	 * in a layer, and must be the host's own: it is put back over them. `aside` is bound to CHILD_ASIDE; 0: nothing is. */
+	uint32_t n_screens, screens, n_kept, kept, aside;
 	uint32_t n_rebuilds, rebuilds;
 	uint32_t n_covers, covers;
 	uint32_t empty;	     /* path of the empty file, 0: no file is covered */
 	uint32_t file, argv; /* the backend's program */
 	uint32_t uid, gid;
-	uint32_t reserved;
 };
 
 /* ── The native backend ──
@@ -224,16 +233,21 @@ enum child_when {
 	CHILD_WITH_LAYERS, /* at CHILD_TAKE: a layer, or what lies in one */
 };
 
+enum child_optional {
+	CHILD_MAY_BE_GONE = 1, /* left out when it is not there any more */
+	CHILD_SHOWN_ABOVE,     /* a mount above shows it: left out when it is gone or has no screen */
+};
+
 struct child_mount {
 	uint32_t kind, target;
 	uint32_t source;      /* host path, or the text of the link */
 	uint32_t upper, work; /* LAYER */
 	uint32_t mode;	      /* TMPFS */
 	int64_t size;	      /* TMPFS: bytes */
-	uint32_t optional;    /* READ: left out when it is not there any more */
+	uint32_t optional;    /* READ: enum child_optional */
 	uint32_t inside; /* READ, WRITE: the source lies in a layer and is found inside, where the layer is mounted */
 	uint32_t late;	 /* enum child_when */
-	uint32_t reserved;
+	uint32_t screen; /* READ: an overlay of this directory, at or above source, is shown; 0: none */
 	/* With CHILD_PLAN_HOLD, of those that are not late: what is bound, and what it is mounted over. */
 	struct child_identity source_is, place_is;
 };

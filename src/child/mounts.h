@@ -40,6 +40,13 @@ int mounts_tmpfs(int64_t size, unsigned mode);
 void mounts_make_spare(void);
 void mounts_drop_spare(void);
 int mounts_overlay(int lower_fd, const char *upper, const char *work);
+/* An overlay of the directory and nothing: the same files, but no socket or FIFO in it leads anywhere. -errno where the
+ * kernel makes none of it. */
+long mounts_screen(const char *dir);
+/* A directory is shown without its screen. Remembered, and told to the supervisor before HELLO, if sockets can be there
+ * that this user could reach. */
+void mounts_note_exposed(const char *dir, long rc);
+void mounts_tell_exposed(void);
 int mounts_fs(int fs_fd, unsigned attributes); /* a file system whose options are set; closes fs_fd */
 int mounts_open_fs(const char *type);
 long mounts_set_string(int fs_fd, const char *key, const char *value);

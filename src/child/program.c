@@ -203,12 +203,25 @@ static uint32_t put_covers(struct layout *l, const struct child_stage_spec *spec
 	return array;
 }
 
+static uint32_t put_paths(struct layout *l, const char *const *paths, size_t n)
+{
+	uint32_t array = put_room(l, n * sizeof(uint32_t));
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = put_string(l, paths[i]);
+		put_at(l, array + i * sizeof at, &at, sizeof at);
+	}
+	return array;
+}
+
 static void lay_out_stage(struct layout *l, const struct child_stage_spec *spec, struct child_stage_job *head)
 {
 	l->at = sizeof *head;
 	head->layers = put_layers(l, spec);
 	head->rebuilds = put_rebuilds(l, spec);
 	head->covers = put_covers(l, spec);
+	head->screens = put_paths(l, spec->screens, spec->n_screens);
+	head->kept = put_paths(l, spec->kept, spec->n_kept);
+	head->aside = spec->aside ? put_string(l, spec->aside) : 0;
 	head->empty = spec->empty ? put_string(l, spec->empty) : 0;
 	head->file = put_string(l, spec->file);
 	head->argv = put_strings(l, spec->argv);
@@ -223,10 +236,12 @@ int child_stage_fd(const struct child_stage_spec *spec)
 				       .gid = spec->gid,
 				       .n_layers = (uint32_t)spec->n_layers,
 				       .n_rebuilds = (uint32_t)spec->n_rebuilds,
-				       .n_covers = (uint32_t)spec->n_covers};
+				       .n_covers = (uint32_t)spec->n_covers,
+				       .n_screens = (uint32_t)spec->n_screens,
+				       .n_kept = (uint32_t)spec->n_kept};
 	struct layout l = {0};
 	lay_out_stage(&l, spec, &head);
-	if (spec->n_layers > CHILD_MAX_LAYERS || l.at > MAX_JOB_BYTES)
+	if (spec->n_layers > CHILD_MAX_LAYERS || spec->n_kept > CHILD_MAX_KEPT || l.at > MAX_JOB_BYTES)
 		return -E2BIG;
 	l.base = calloc(1, l.at);
 	if (!l.base)
@@ -258,6 +273,7 @@ static void lay_out_plan(struct layout *l, const struct child_mount_spec *mounts
 					    .size = m->size,
 					    .optional = (uint32_t)m->optional,
 					    .inside = (uint32_t)m->inside,
+					    .screen = put_optional(l, m->screen),
 					    .late = (uint32_t)m->late,
 					    .source_is = m->source_is,
 					    .place_is = m->place_is};

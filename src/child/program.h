@@ -63,10 +63,13 @@ struct child_stage_spec {
 		int is_dir;
 	} * covers;
 	size_t n_covers;
+	const char *const *screens, *const *kept;
+	size_t n_screens, n_kept;
+	const char *aside;
 	const char *empty; /* path of an empty file */
 };
 
-/* The stage's job, likewise. -E2BIG beyond CHILD_MAX_LAYERS. */
+/* The stage's job, likewise. -E2BIG beyond CHILD_MAX_LAYERS or CHILD_MAX_KEPT. */
 int child_stage_fd(const struct child_stage_spec *spec);
 
 /* A mount of a plan; unused strings are NULL. */
@@ -76,6 +79,7 @@ struct child_mount_spec {
 	unsigned mode;
 	int64_t size;
 	int optional, inside;
+	const char *screen;
 	enum child_when late;
 	struct child_identity source_is, place_is;
 };

@@ -34,13 +34,69 @@ static void enter_namespaces(const struct child_stage_job *job)
 	mounts_make_private();
 }
 
-static void mount_layer(const char *base, const struct child_layer *l)
+/* ── Layers and screens ──
+ *
+ * A screen is mounted over a directory that layers, writable directories and named sockets may lie in. So those are opened
+ * first, while their names still lead to the host's own, and put in their places when the screens are there. */
+
+static int place_of(const char *path)
+{
+	return (int)mounts_check(CHILD_OP_PLACE, r_open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+static void attach(int mount, const char *path)
+{
+	int place = place_of(path);
+	mounts_attach(mount, place);
+	(void)r_close(mount);
+	(void)r_close(place);
+}
+
+static int make_layer(const char *base, const struct child_layer *l)
 {
 	int lower = mounts_open_directory(CHILD_OP_OPEN_LOWER, base + l->lower);
 	int mount = mounts_overlay(lower, base + l->upper, base + l->work);
-	mounts_attach(mount, lower);
-	(void)r_close(mount);
 	(void)r_close(lower);
+	return mount;
+}
+
+static void mount_screen(const char *dir)
+{
+	long mount = mounts_screen(dir);
+	if (mount < 0)
+		mounts_note_exposed(dir, mount);
+	else
+		attach((int)mount, dir);
+}
+
+static long open_host(const char *path)
+{
+	return mounts_check(CHILD_OP_OPEN_SOURCE,
+			    raw_call3(__NR_open_tree, AT_FDCWD, path,
+				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW));
+}
+
+static void mount_layers(const struct child_stage_job *job)
+{
+	const char *base = (const char *)job;
+	const struct child_layer *layers = (const void *)(base + job->layers);
+	const uint32_t *screens = (const void *)(base + job->screens), *kept = (const void *)(base + job->kept);
+	int layer_mounts[CHILD_MAX_LAYERS];
+	long kept_mounts[CHILD_MAX_KEPT];
+	for (uint32_t *i = &mounts_progress.subject; *i < job->n_layers; ++*i)
+		layer_mounts[*i] = make_layer(base, &layers[*i]);
+	for (uint32_t i = 0; i < job->n_kept; i++)
+		kept_mounts[i] = open_host(base + kept[i]);
+	long aside = job->aside ? open_host(base + job->aside) : -1;
+	for (uint32_t i = 0; i < job->n_screens; i++)
+		mount_screen(base + screens[i]);
+	for (uint32_t i = 0; i < job->n_layers; i++)
+		attach(layer_mounts[i], base + layers[i].lower);
+	for (uint32_t i = 0; i < job->n_kept; i++)
+		attach((int)kept_mounts[i], base + kept[i]);
+	if (aside >= 0)
+		attach((int)aside, CHILD_ASIDE);
+	mounts_tell_exposed();
 }
 
 /* ── Rebuilding ── */
@@ -96,14 +152,14 @@ static void rebuild(char *base, const struct child_rebuild *r)
 
 /* ── Hiding ── */
 
-static void cover(const char *path, int is_dir, const char *empty)
+static void cover(const char *path, int is_dir, int empty)
 {
 	long over = r_open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC | (is_dir ? O_DIRECTORY : 0));
 	if (over == -ENOENT)
 		return; /* gone meanwhile: nothing to hide */
 	mounts_check(CHILD_OP_COVER, over);
 	long with = is_dir ? mounts_tmpfs(CHILD_SMALL_TMPFS, 0755)
-			   : raw_call3(__NR_open_tree, AT_FDCWD, empty, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+			   : raw_call3(__NR_open_tree, empty, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 	mounts_check(CHILD_OP_COVER, with);
 	mounts_attach((int)with, (int)over);
 	(void)r_close((int)with);
@@ -152,13 +208,13 @@ void stage_main(void)
 	char *base = (char *)job;
 	enter_namespaces(job);
 	guard_devices();
-	const struct child_layer *layers = (const void *)(base + job->layers);
-	for (uint32_t *i = &mounts_progress.subject; *i < job->n_layers; ++*i)
-		mount_layer(base, &layers[*i]);
+	/* Before a screen is over it. Where it is missing no file is covered. */
+	int empty = job->empty ? (int)r_open(base + job->empty, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+	mount_layers(job);
 	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds);
 	const struct child_cover *covers = (const void *)(base + job->covers);
 	for (uint32_t i = 0; i < job->n_covers; i++)
-		cover(base + covers[i].path, (int)covers[i].is_dir, base + job->empty);
+		cover(base + covers[i].path, (int)covers[i].is_dir, empty);
 	/* The deepest first, so that the ones above bind the rebuilt directory and not what it covers. */
 	for (uint32_t i = job->n_rebuilds; i > 0; i--)
 		rebuild(base, &rebuilds[i - 1]);

@@ -151,9 +151,82 @@ static long open_source(const struct child_mount *m)
 	return tree;
 }
 
+/* ── Screens ── */
+
+#define MAX_SCREENS 64
+
+static struct {
+	const char *dir; /* in the plan */
+	long mount;	 /* or -errno */
+} screens[MAX_SCREENS];
+static size_t n_screens;
+
+static int is_same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* One for all that lie below the same directory. */
+static long screen_of(const char *dir)
+{
+	for (size_t i = 0; i < n_screens; i++)
+		if (is_same(screens[i].dir, dir))
+			return screens[i].mount;
+	long mount = mounts_screen(dir);
+	if (n_screens < MAX_SCREENS) {
+		screens[n_screens].dir = dir;
+		screens[n_screens++].mount = mount;
+	}
+	return mount;
+}
+
+static void drop_screens(void)
+{
+	for (; n_screens > 0; n_screens--)
+		if (screens[n_screens - 1].mount >= 0)
+			(void)r_close((int)screens[n_screens - 1].mount);
+}
+
+/* The source as its screen shows it, read-only already; -errno where there is none. */
+static long open_screened(const struct child_mount *m)
+{
+	const char *dir = base + m->screen, *rest = base + m->source;
+	long screen = screen_of(dir);
+	if (screen < 0)
+		return screen;
+	for (; *dir; dir++)
+		rest++;
+	while (*rest == '/')
+		rest++;
+	long host = m->source_is.inode ? r_open(base + m->source, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+	if (host >= 0) { /* inodes are others behind a screen */
+		check_same(CHILD_OP_OPEN_SOURCE, (int)host, &m->source_is);
+		(void)r_close((int)host);
+	}
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
+	long at = raw_call4(__NR_openat2, screen, *rest ? rest : ".", &how, sizeof how);
+	if (at < 0)
+		return at;
+	long tree = raw_call3(__NR_open_tree, at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	(void)r_close((int)at);
+	return tree;
+}
+
 /* -1: it is optional and not there. */
 static int bound(const struct child_mount *m)
 {
+	long screened = m->screen ? open_screened(m) : -1;
+	if (screened >= 0)
+		return (int)screened;
+	if (m->screen)
+		mounts_note_exposed(base + m->source, screened);
+	if (m->optional == CHILD_SHOWN_ABOVE)
+		return -1;
 	long tree = open_source(m);
 	if (m->optional && ((tree == -ENOENT && m->source_is.inode == 0) || tree == -EACCES))
 		return -1;
@@ -408,6 +481,7 @@ static void make_mounts(const struct child_plan *plan, enum child_when from, enu
 static struct child_plan *exchange(struct child_plan *old, int plan_fd)
 {
 	struct child_plan *plan;
+	drop_screens(); /* their names are in the old one */
 	(void)raw_call2(__NR_munmap, old, old->size);
 	(void)map_plan(plan_fd, &plan);
 	mounts_progress.subject = 0;
@@ -468,6 +542,8 @@ void view_build(void)
 		plan = hold(plan);
 	if (plan->flags & CHILD_PLAN_AHEAD)
 		plan = wait_for_plan(plan);
+	drop_screens();
+	mounts_tell_exposed();
 	enter_root();
 	if (plan->flags & CHILD_PLAN_USER_LAST) {
 		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));

@@ -84,6 +84,9 @@ static void describe(const struct permission_inputs *in, struct permission_quest
 	}
 	if (in->network)
 		add_reason(q, "network");
+	if (in->network && !in->unsandboxed)
+		buf_printf(text, "It can reach other machines and every service of this one (localhost)%s\n",
+			   in->abstract_sockets ? ", and sockets with abstract names (a session bus, X11)" : "");
 }
 
 static void add_sentence(const struct permission_inputs *in, struct buf *text)

@@ -21,6 +21,7 @@
 
 struct permission_inputs {
 	bool network;			   /* wanted, and the policy lets it be asked for */
+	bool abstract_sockets;		   /* a grant of it opens those of the host, too */
 	const char *const *extra_writable; /* NULL-terminated real paths, may be empty */
 	bool unsandboxed;
 	const char *unsandboxed_because; /* "--no-sandbox", or why nothing else is available */

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "plan/environment.h"
 #include "plan/nodes.h"
+#include "plan/screens.h"
 #include "plan/workspace.h"
 
 #include <errno.h>
@@ -80,6 +81,8 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
 		p->mounts[p->n_mounts - 1].uncoverable = is_uncoverable(t, i, in);
 		p->mounts[p->n_mounts - 1].replaced_by_root = is_of_root(&t->v[i], in);
+		if (screens_settle(t, &t->v[i], in, p) < 0)
+			return base_oom(err);
 	}
 	/* Only once every mount point has been made. */
 	for (size_t i = 0; i < t->n; i++)
@@ -97,6 +100,7 @@ static int build_mounts(struct plan *p, const struct plan_inputs *in, struct air
 	struct nodes t = {0};
 	nodes_collect(&t, in, &p->notes);
 	nodes_make_room(&t, in->world, in->home, p);
+	screens_add(&t, in, &p->notes);
 	int rc = t.failed ? nodes_error(&t, err) : emit_mounts(p, &t, in, err);
 	if (rc == 0 && t.failed)
 		rc = nodes_error(&t, err);
@@ -161,6 +165,7 @@ void plan_free(struct plan *p)
 		free(p->mounts[i].source);
 		free(p->mounts[i].target);
 		free(p->mounts[i].because);
+		free(p->mounts[i].screen);
 	}
 	free(p->mounts);
 	free(p->profile);
@@ -175,6 +180,7 @@ void plan_free(struct plan *p)
 	strs_done(&p->notes);
 	strs_done(&p->left_out);
 	strs_done(&p->left_out_because);
+	strs_done(&p->exposed);
 	free(p);
 }
 

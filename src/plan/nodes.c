@@ -192,6 +192,9 @@ bool nodes_is_redundant(const struct nodes *t, size_t i)
 	const struct node *n = &t->v[i], *cover = nodes_cover(t, i);
 	if (strcmp(n->path, "/") == 0 || !same_region(n, cover))
 		return false;
+	/* Through the screen of the directory it lies in it would lead nowhere. */
+	if (n->kind == PLAN_READ && n->looked && (n->type == PLAN_SOCKET || n->type == PLAN_OTHER))
+		return false;
 	return !cover || cover->kind != PLAN_REBUILD || !holds_place(t, i);
 }
 

@@ -84,6 +84,10 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
  * What exists and is not among the entries goes to left_out of the plan. */
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan);
 
+/* The directory becomes a rebuilt one with all its entries. False when it cannot be listed. */
+bool room_rebuild(struct nodes *t, const struct plan_world *world, const char *dir, const char *because,
+		  struct strs *notes);
+
 /* What is at a path that a rule is about; what cannot be looked at fails the table. */
 enum plan_type nodes_look(struct nodes *t, const struct plan_world *world, const char *path);
 void nodes_unseen(struct nodes *t, const char *path, int errnum);

@@ -63,6 +63,10 @@ struct plan_mount {
 	bool derived;  /* made for the sake of another: no rule of its own, the one above it holds */
 	/* It hides a file of the host that somebody may replace whose new one the command could read: the mount goes with the old. */
 	bool uncoverable;
+	/* PLAN_READ of a directory: it is shown through an overlay of this directory, at or above source, so that its sockets and
+	 * FIFOs lead nowhere (screens.c). NULL: as it is. */
+	char *screen;
+	bool special;	       /* PLAN_READ of a socket or FIFO itself, which somebody named: it leads to the host's */
 	bool replaced_by_root; /* and by nobody else, who does so with each new user: no reason to end what runs */
 };
 
@@ -91,6 +95,7 @@ struct plan_inputs {
 	const char *playground_source;	/* host path, or NULL for none */
 	const struct plan_root *hidden; /* our own state and configuration: hidden whatever the policy says */
 	size_t n_hidden;
+	const struct strs *mount_points; /* everything that is mounted on the host; NULL: nothing */
 	const char *cwd;
 	const char *const *argv;
 	const char *const *environ;
@@ -125,6 +130,7 @@ struct plan {
 	struct strs notes; /* what was left out, as sentences */
 	/* Hidden by not being among the entries of a rebuilt directory, so that no mount tells of them: path and rule. */
 	struct strs left_out, left_out_because;
+	struct strs exposed; /* directories that should have a screen and cannot: their sockets lead to the host */
 };
 
 /* In a workspace every mount point that has nothing but the workspace below it must be there: the caller makes them. */

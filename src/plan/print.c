@@ -65,6 +65,8 @@ static void print_mount(const struct plan_mount *m, struct buf *out)
 		buf_adds(out, " = ");
 		add_path(out, m->source);
 	}
+	if (m->screen)
+		buf_adds(out, " (files only)");
 	if (m->kind == PLAN_TMPFS && m->size > 0) {
 		buf_adds(out, " (");
 		text_add_size(out, m->size);

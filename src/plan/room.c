@@ -48,6 +48,16 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 	}
 }
 
+static void put_rebuilt(struct nodes *t, const struct plan_world *w, const char *dir, struct strs *names,
+			const char *because, struct strs *notes)
+{
+	strs_sort(names);
+	nodes_compact(t);
+	add_entries(t, w, dir, names, notes);
+	nodes_put_derived(t, dir, because);
+	nodes_sort(t);
+}
+
 static bool rebuild(struct nodes *t, const struct plan_world *w, const struct node *for_node, const char *dir,
 		    struct strs *notes)
 {
@@ -71,11 +81,19 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 		t->failed = true;
 		return false;
 	}
-	strs_sort(&names);
-	nodes_compact(t);
-	add_entries(t, w, dir, &names, notes);
-	nodes_put_derived(t, dir, because);
-	nodes_sort(t);
+	put_rebuilt(t, w, dir, &names, because, notes);
+	return true;
+}
+
+bool room_rebuild(struct nodes *t, const struct plan_world *w, const char *dir, const char *because, struct strs *notes)
+{
+	_cleanup_strs_ struct strs names = STRS_INIT;
+	_cleanup_free_ char *path = strdup(dir); /* the node that it may belong to moves */
+	if (!path || w->list(path, &names, w->data) < 0 || names.failed) {
+		t->failed |= !path || names.failed;
+		return false;
+	}
+	put_rebuilt(t, w, path, &names, because, notes);
 	return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "plan/nodes.h"
+#include "plan/screens.h"
 
 #include <string.h>
 
@@ -76,6 +77,18 @@ static void add_kernel(struct builder *b)
 	add(b, PLAN_TMPFS, NULL, "/tmp", TMP_BYTES, "always");
 }
 
+/* The sockets of a directory that was added lead nowhere; one that was named itself does. */
+static void screen(struct builder *b)
+{
+	struct node n = {.kind = PLAN_READ};
+	struct nodes none = {0};
+	if (b->rc < 0)
+		return;
+	n.path = n.source = b->plan->mounts[b->plan->n_mounts - 1].source;
+	if (screens_settle(&none, &n, b->in, b->plan) < 0)
+		b->rc = base_oom(b->err);
+}
+
 int workspace_mounts(struct plan *p, const struct plan_inputs *in, struct airlock_error *err)
 {
 	struct builder b = {.plan = p, .in = in, .err = err};
@@ -85,8 +98,10 @@ int workspace_mounts(struct plan *p, const struct plan_inputs *in, struct airloc
 			add_system(&b, system_dirs[i], "the system, over the workspace");
 	add_etc(&b);
 	add_kernel(&b);
-	for (size_t i = 0; i < in->workspace->n_binds; i++)
+	for (size_t i = 0; i < in->workspace->n_binds; i++) {
 		add(&b, PLAN_READ, in->workspace->binds[i].source, in->workspace->binds[i].target, 0, "--bind-ro");
+		screen(&b);
+	}
 	add(&b, PLAN_SEAL, NULL, "/etc", 0, "always");
 	add(&b, PLAN_SEAL, NULL, "/dev", 0, "always");
 	if (in->is_root)

@@ -4,8 +4,10 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "fs/fs.h"
+#include "sys/mountinfo.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -224,10 +226,14 @@ int aliases_find_in(const char *mountinfo, const struct policy *policy, const st
 	return any < 0 || ret_paths->failed || ret_because->failed ? base_oom(err) : 0;
 }
 
-int aliases_find(const struct policy *policy, const struct plan_world *world, const struct strs *paths,
-		 struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err)
+int aliases_read_mounts(struct buf *ret_text, struct strs *ret_points, struct airlock_error *err)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	int rc = fs_read_file("/proc/self/mountinfo", MOUNTINFO_BYTES, &text, err);
-	return rc < 0 ? rc : aliases_find_in(buf_str(&text), policy, world, paths, ret_paths, ret_because, err);
+	char point[PATH_MAX];
+	int rc = fs_read_file("/proc/self/mountinfo", MOUNTINFO_BYTES, ret_text, err);
+	if (rc < 0)
+		return rc;
+	for (const char *line = buf_str(ret_text); *line; line += strcspn(line, "\n"), line += *line == '\n')
+		if (sys_mount_point(line, point, sizeof point))
+			strs_add(ret_points, point);
+	return ret_points->failed ? base_oom(err) : 0;
 }

@@ -8,13 +8,12 @@
 #include "plan/plan.h"
 #include "policy/policy.h"
 
-/* For each of paths that exists: where else it, or a part of it, can be found, but for places the policy shows by a rule
- * of their own. ret_paths and ret_because ("another name of PATH") belong together by position. Where nothing is mounted
- * twice it costs one look at the list of mounts. */
-int aliases_find(const struct policy *policy, const struct plan_world *world, const struct strs *paths,
-		 struct strs *ret_paths, struct strs *ret_because, struct airlock_error *err);
+/* The list of mounts as the kernel tells it, and the mount points in it. */
+int aliases_read_mounts(struct buf *ret_text, struct strs *ret_points, struct airlock_error *err);
 
-/* The same over a list of mounts in the form of /proc/self/mountinfo. */
+/* For each of paths that exists: where else it, or a part of it, can be found, but for places the policy shows by a rule
+ * of their own. ret_paths and ret_because ("another name of PATH") belong together by position. mountinfo is the text that
+ * aliases_read_mounts gives. */
 int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct plan_world *world,
 		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_because,
 		    struct airlock_error *err);

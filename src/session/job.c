@@ -8,6 +8,7 @@
 #include "fs/fs.h"
 #include "session/aliases.h"
 #include "session/capture.h"
+#include "session/host_sockets.h"
 #include "session/copies.h"
 #include "session/denials.h"
 #include "session/layers.h"
@@ -238,7 +239,7 @@ static bool hides_runtime_dir(const struct airlock_job *job)
 struct hidden {
 	struct plan_root *v;
 	size_t n;
-	struct strs aliases, because;
+	struct strs aliases, because, sockets;
 };
 
 static void hidden_done(struct hidden *h)
@@ -246,6 +247,7 @@ static void hidden_done(struct hidden *h)
 	free(h->v);
 	strs_done(&h->aliases);
 	strs_done(&h->because);
+	strs_done(&h->sockets);
 }
 
 static void add_hidden(struct hidden *h, const char *path, const char *because)
@@ -262,8 +264,26 @@ static bool is_root_or_home(const struct airlock_job *job, const char *path)
 	return strcmp(path, job->host.home) == 0;
 }
 
-static int collect_hidden(const struct airlock_job *job, const struct plan_world *world, struct hidden *h,
-			  struct airlock_error *err)
+static bool is_shown_by_rule(const struct policy *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_paths; i++)
+		if (p->paths[i].access == POLICY_READ && strcmp(p->paths[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* Layers cut them off by themselves. */
+static int find_sockets(const struct airlock_job *job, struct strs *ret, struct airlock_error *err)
+{
+	int rc = 0;
+	bool direct = !layers_wanted(job) && !job->backend->in_place && job->backend != &backend_passthrough;
+	for (size_t i = 0; direct && rc == 0 && i < job->project->n_roots; i++)
+		rc = host_sockets_find(job->project->roots[i].path, ret, err);
+	return rc;
+}
+
+static int collect_hidden(const struct airlock_job *job, const struct plan_world *world, const char *mounts,
+			  struct hidden *h, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs paths = STRS_INIT;
 	const struct policy *p = &job->config->policy;
@@ -274,10 +294,13 @@ static int collect_hidden(const struct airlock_job *job, const struct plan_world
 	for (size_t i = 0; i < p->n_paths; i++)
 		if (p->paths[i].access == POLICY_HIDE)
 			strs_add(&paths, p->paths[i].path);
-	int rc = paths.failed ? base_oom(err) : aliases_find(p, world, &paths, &h->aliases, &h->because, err);
+	int rc =
+		paths.failed ? base_oom(err) : aliases_find_in(mounts, p, world, &paths, &h->aliases, &h->because, err);
+	if (rc == 0)
+		rc = find_sockets(job, &h->sockets, err);
 	if (rc < 0)
 		return rc;
-	h->v = calloc(h->aliases.n + 4, sizeof *h->v);
+	h->v = calloc(h->aliases.n + h->sockets.n + 4, sizeof *h->v);
 	if (!h->v)
 		return base_oom(err);
 	add_hidden(h, job->host.state_dir, "airlock's own state");
@@ -289,6 +312,9 @@ static int collect_hidden(const struct airlock_job *job, const struct plan_world
 	for (size_t i = 0; i < h->aliases.n; i++)
 		if (!is_root_or_home(job, h->aliases.v[i]))
 			add_hidden(h, h->aliases.v[i], h->because.v[i]);
+	for (size_t i = 0; i < h->sockets.n; i++)
+		if (!is_shown_by_rule(p, h->sockets.v[i]))
+			add_hidden(h, h->sockets.v[i], "a socket of the host");
 	return 0;
 }
 
@@ -298,7 +324,13 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 	const struct project *project = job->project;
 	_cleanup_(world_done) struct world world = WORLD_INIT;
 	struct plan_world view = world_view(&world);
+	_cleanup_buf_ struct buf mounts = BUF_INIT;
+	_cleanup_strs_ struct strs mount_points = STRS_INIT;
+	int rc = aliases_read_mounts(&mounts, &mount_points, err);
+	if (rc < 0)
+		return rc;
 	struct plan_inputs common = {
+		.mount_points = &mount_points,
 		.policy = &job->config->policy,
 		.world = &view,
 		.cwd = cwd,
@@ -316,7 +348,7 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 	for (size_t i = 0; i < project->n_roots; i++)
 		roots[i] = (struct plan_root){project->roots[i].path, project->roots[i].because};
 	_cleanup_(hidden_done) struct hidden hidden = {0};
-	int rc = collect_hidden(job, &view, &hidden, err);
+	rc = collect_hidden(job, &view, buf_str(&mounts), &hidden, err);
 	if (rc < 0)
 		return rc;
 	struct plan_inputs in = common;
@@ -368,6 +400,7 @@ static int make_question(struct airlock_job *job, const struct strs *extra_writa
 		return rc;
 	struct permission_inputs in = {
 		.network = network,
+		.abstract_sockets = job->backend->isolation(&job->ctx, job->plan).abstract_sockets,
 		.extra_writable = (const char *const *)extra_writable->v,
 		.unsandboxed = unsandboxed_because != NULL,
 		.unsandboxed_because = unsandboxed_because ? unsandboxed_because : "",

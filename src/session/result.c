@@ -7,7 +7,9 @@
 #include "session/copies.h"
 #include "session/denials.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *status_name(enum supervise_status status)
 {
@@ -24,18 +26,30 @@ static const char *grade_name(enum backend_grade grade)
 	return names[grade];
 }
 
-static void add_isolation(struct json *j, const struct airlock_job *job, enum backend_grade limits)
+/* Where a file system is mounted in a directory that this user may enter but not list, there is neither screen nor rebuilding. */
+const char *run_exposed(const struct airlock_job *job, const struct supervise_result *r)
+{
+	if (r->exposed || job->backend == &backend_passthrough)
+		return r->exposed;
+	for (size_t i = 0; i < job->plan->exposed.n; i++)
+		if (faccessat(AT_FDCWD, job->plan->exposed.v[i], X_OK, AT_EACCESS) == 0)
+			return job->plan->exposed.v[i];
+	return NULL;
+}
+
+static void add_isolation(struct json *j, const struct airlock_job *job, const struct supervise_result *r)
 {
 	struct backend_isolation iso = job->backend->isolation(&job->ctx, job->plan);
 	json_open_object(j, "isolation");
 	json_string(j, "backend", job->backend->name);
 	json_string(j, "profile", job->plan->profile);
 	/* Captured by copy, the command works on the project itself, and others' changes cannot be told from its own. */
-	json_string(j, "filesystem", grade_name(copies_wanted(job) ? BACKEND_PARTIAL : iso.filesystem));
+	bool weaker = iso.filesystem == BACKEND_ENFORCED && (copies_wanted(job) || run_exposed(job, r));
+	json_string(j, "filesystem", grade_name(weaker ? BACKEND_PARTIAL : iso.filesystem));
 	json_string(j, "network", !iso.network_isolated ? "none" : iso.network_blocked ? "blocked" : "allowed");
 	json_string(j, "processes", grade_name(iso.processes));
 	json_string(j, "syscalls", grade_name(iso.syscalls));
-	json_string(j, "limits", grade_name(job->backend == &backend_passthrough ? BACKEND_NONE : limits));
+	json_string(j, "limits", grade_name(job->backend == &backend_passthrough ? BACKEND_NONE : r->limits));
 	json_string(j, "capture", layers_capture_name(job));
 	json_close(j);
 }
@@ -117,7 +131,7 @@ static void add_facts(const struct airlock_run *run, struct json *j)
 	json_int(j, "stderr_bytes", (int64_t)r->err->total);
 	json_bool(j, "truncated", capture_is_cut(r->out) || capture_is_cut(r->err));
 	json_path(j, "working_dir", run->job->plan->cwd);
-	add_isolation(j, run->job, r->limits);
+	add_isolation(j, run->job, r);
 	add_usage(run, j, r);
 	denials_add_json(run, j);
 	add_notes(run, j);

@@ -196,6 +196,17 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	note_lost_output(run);
 	if (run->job->backend == &backend_passthrough)
 		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
+	if (run->job->backend->isolation(&run->job->ctx, run->job->plan).abstract_sockets)
+		strs_add(&run->layers.notes,
+			 "with the network the command could reach sockets with abstract names (a session bus, "
+			 "X11); Linux 6.12 with Landlock keeps them apart");
+	const char *exposed = run_exposed(run->job, supervise_result(run->supervise));
+	if (exposed)
+		strs_addf(
+			&run->layers.notes,
+			"the command could reach sockets of the host in %s, which cannot be shown through an overlay; "
+			"hide it with --hide if that matters",
+			exposed);
 	const char *again = supervise_result(run->supervise)->covered_again;
 	if (again)
 		strs_addf(&run->layers.notes,

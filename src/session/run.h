@@ -29,7 +29,9 @@ struct airlock_run {
 	char *json, *text, *changes_text;
 };
 
-/* result.c: the members of the result object that are known when the run is over, without output and changes. */
+/* result.c: a directory in which the command could reach sockets of the host; NULL: there is none. */
+const char *run_exposed(const struct airlock_job *job, const struct supervise_result *r);
+/* The members of the result object that are known when the run is over, without output and changes. */
 struct json;
 void result_add_summary(const struct airlock_run *run, struct json *j);
 

@@ -204,6 +204,11 @@ static void handle(struct supervise *s, const struct child_message *m, pid_t pid
 	case CHILD_FAILED:
 		on_failed(s, m);
 		break;
+	case CHILD_EXPOSED:
+		s->result.exposed = m->a == CHILD_STAGE_PLAN && m->subject < s->spec.plan->n_mounts
+					    ? s->spec.plan->mounts[m->subject].target
+					    : "a directory of the host";
+		break;
 	case CHILD_LIMIT:
 		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? "memory" : "pids";
 		break;

@@ -112,6 +112,12 @@ static void fill_observer(struct supervise *s, struct child_job_spec *job, struc
 		CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE) | (s->spec.plan->nested ? CHILD_NESTED : 0);
 }
 
+/* Then the host's abstract sockets are there, too, unless the kernel can keep them apart. */
+static bool shares_network(const struct supervise *s)
+{
+	return s->iso.network_isolated && !s->iso.network_blocked && !s->iso.ruleset && !s->iso.abstract_sockets;
+}
+
 static int make_job(struct supervise *s, struct child_ends *e, struct airlock_error *err)
 {
 	const struct plan *plan = s->spec.plan;
@@ -119,7 +125,8 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
 	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
 			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
-			 (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0);
+			 (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) |
+			 (shares_network(s) ? CHILD_SCOPED : 0);
 	limits_fill_job(&s->limits, &job.head);
 	_cleanup_free_ struct sock_filter *code = NULL; /* the job's, until it is written */
 	fill_filter(s, &job, &code);

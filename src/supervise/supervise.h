@@ -41,8 +41,10 @@ struct supervise_result {
 	enum backend_grade limits;
 	const char
 		*covered_again; /* a path of the plan that somebody replaced, and that was hidden once more; or NULL */
-	bool was_prepared;	/* in a sandbox, or in namespaces, made in advance */
-	bool was_warm;		/* in a sandbox made in advance */
+	const char
+		*exposed;  /* a directory in which sockets of the host can be reached, for it has no screen; or NULL */
+	bool was_prepared; /* in a sandbox, or in namespaces, made in advance */
+	bool was_warm;	   /* in a sandbox made in advance */
 	const struct capture *out, *err;
 	struct supervise_lost {
 		int kept;    /* on disk, of either stream */

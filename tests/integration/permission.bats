@@ -254,7 +254,7 @@ hostile() {
 		    shown = terminal.screen[: terminal.screen.rindex("\n[A]llow once")]
 		    question = shown.split("\n")[-1]
 		    assert question.startswith("Run command with network access: echo "), shown
-		    assert shown.count("\n") == 1, shown
+		    assert shown.count("\n") == 2, shown
 		    for bad in "\x1b\x07\r\x7f\u202e\u200b\ufffd":
 		        assert bad not in shown, (bad, shown)
 		    for part in "[2J", "Run ls?", "[A]llow", "gnp":

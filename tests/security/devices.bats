@@ -64,7 +64,8 @@ unchanged() {
 sizes() {
 	run_python <<-'EOF_PYTHON'
 		total = 0
-		for place in {line.split()[1] for line in open("/proc/self/mounts") if line.split()[2] == "tmpfs"}:
+		topmost = {line.split()[1]: line.split()[2] for line in open("/proc/self/mounts")}
+		for place in (place for place in topmost if topmost[place] == "tmpfs"):
 		    if not os.access(place, os.W_OK):
 		        continue
 		    s = os.statvfs(place)

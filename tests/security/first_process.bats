@@ -96,14 +96,48 @@ settings() {
 	assert_inside
 }
 
-# The kernel lets a process lower the limits of another with the same uid.
+# The kernel lets a process slow down another with the same uid, and take its descriptors away. PRIO_USER and
+# IOPRIO_WHO_USER mean every process of the user's.
+@test "it cannot be slowed down or starved" {
+	each_backend each_profile slowed
+}
+slowed() {
+	run_python <<-'EOF_PYTHON'
+		import resource
+		idle, all_cpus = os.sched_param(0), os.sched_getaffinity(0)
+		def set_attr(pid):
+		    attr = (ctypes.c_uint32 * 12)(48, 5)
+		    call("syscall", 314 if os.uname().machine == "x86_64" else 274, pid, attr, 0)
+		def set_ioprio(which, who):
+		    call("syscall", 251 if os.uname().machine == "x86_64" else 30, which, who, 3 << 13)
+		def try_all(name, pid):
+		    attempt(f"{name} scheduler", os.sched_setscheduler, pid, os.SCHED_BATCH, idle)
+		    attempt(f"{name} param", os.sched_setparam, pid, idle)
+		    attempt(f"{name} attr", set_attr, pid)
+		    attempt(f"{name} affinity", os.sched_setaffinity, pid, all_cpus)
+		    attempt(f"{name} nice", os.setpriority, os.PRIO_PROCESS, pid, 19)
+		    attempt(f"{name} group", os.setpriority, os.PRIO_PGRP, pid, 19)
+		    attempt(f"{name} ioprio", set_ioprio, 1, pid)
+		    attempt(f"{name} limits", resource.prlimit, pid, resource.RLIMIT_NOFILE, (64, 64))
+		try_all("first", 1)
+		attempt("first by user", os.setpriority, os.PRIO_USER, os.getuid(), 19)
+		attempt("first ioprio by user", set_ioprio, 3, os.getuid())
+		print("values", os.sched_getscheduler(1), os.getpriority(os.PRIO_PROCESS, 1))
+		try_all("own", 0)
+	EOF_PYTHON
+	assert_status 0
+	[ "$(grep -c '^first.*: EPERM$' "$RAW_STDOUT")" -eq 10 ] || fail "expected ten refusals"
+	[ "$(grep -c '^own.*: done$' "$RAW_STDOUT")" -eq 8 ] || fail "expected eight successes"
+	assert_stdout_contains 'values 0 0'
+}
+
 @test "lowering its limits does not free the command of its own" {
 	each_backend each_profile lowered
 }
 lowered() {
 	run_python --json --memory 100M --timeout 20s <<-'EOF_PYTHON'
 		import resource, time
-		resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))
+		attempt("lower", resource.prlimit, 1, resource.RLIMIT_NOFILE, (0, 0))
 		block = bytearray(300 << 20)
 		for i in range(0, len(block), 4096):
 		    block[i] = 1
@@ -112,7 +146,7 @@ lowered() {
 	EOF_PYTHON
 	assert_status 137
 	assert_json signaled status
-	assert_json '' stdout
+	refute_stdout_contains 'had it'
 }
 
 @test "a command cannot claim another end than its own" {

@@ -161,6 +161,39 @@ abstract() {
 	assert_stdout 0
 }
 
+# They belong to the host's network, which a grant shares. Landlock keeps them apart since Linux 6.12.
+@test "a granted network does not open the host's abstract sockets" {
+	local name=airlock-test-$BATS_ROOT_PID-$BATS_TEST_NUMBER
+	serve "@$name"
+	each_backend shared_network "$name"
+}
+shared_network() {
+	local profile
+	for profile in moderate permissive; do
+		run_python --network --yes --profile "$profile" <<-EOF_PYTHON
+			server, packets = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+			server.bind(chr(0) + "own-$1")
+			server.listen()
+			packets.bind(chr(0) + "own-$1.dgram")
+			for of, name in ("own", "own-$1"), ("host", "$1"):
+			    name = chr(0) + name
+			    attempt(of + " connect", socket.socket(socket.AF_UNIX).connect, name)
+			    attempt(of + " datagram", socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).connect, name + ".dgram")
+			    attempt(of + " sendto", socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto, b"x", name + ".dgram")
+			libc.syscall.restype = ctypes.c_long
+			print("landlock", libc.syscall(444, None, ctypes.c_long(0), ctypes.c_long(1)))
+		EOF_PYTHON
+		assert_status 0
+		[ "$(grep -c '^own.*: done$' "$RAW_STDOUT")" -eq 3 ] || fail "expected that its own can be reached"
+		if [ "$(sed -n 's/^landlock //p' "$RAW_STDOUT")" -ge 6 ]; then
+			[ "$(grep -c '^host.*: EPERM$' "$RAW_STDOUT")" -eq 3 ] || fail "expected that the host's cannot be reached"
+		else
+			run_airlock run --json --network --yes -- true
+			assert_stdout_contains 'could reach sockets with abstract names'
+		fi
+	done
+}
+
 @test "raw and packet sockets are refused" {
 	each_backend each_profile raw
 }

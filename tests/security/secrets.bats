@@ -173,16 +173,16 @@ is_replaced() {
 	if grep the-secret "$BATS_TEST_TMPDIR/out"; then fail "it saw a secret that was replaced"; fi
 }
 
-# What is hidden outside the home is covered, and a cover goes with the file it is over.
+# What is hidden in a project that is written to directly is covered, and a cover goes with the file it is over.
 start_over_cover() { # WHAT: the command waits until it may look
-	play=$XDG_DATA_HOME/airlock/playground place=$BATS_TEST_TMPDIR/place
+	play=$XDG_DATA_HOME/airlock/playground place=$PROJECT/place
 	rm -rf "$play" "$place"
 	mkdir -p "$place/dir"
 	echo "the-secret, old" | tee "$place/file" >"$place/dir/in"
-	"$AIRLOCK" run --ro "$place" --hide "$place/$1" --timeout 30s -- sh -c '
+	"$AIRLOCK" run --changes direct --hide "$place/$1" --timeout 30s -- sh -c '
 		touch ~/playground/ready
 		until [ -e ~/playground/go ]; do sleep 0.02; done
-		cat "$1/file" "$1/dir/in"; touch "$1/dir/made" "$1/file"; echo looked' sh "$place" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
+		cat "$1/file" "$1/dir/in"; echo made >"$1/$2"; echo looked' sh "$place" "$2" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
 	eventually test -e "$play/ready"
 }
 
@@ -192,7 +192,7 @@ start_over_cover() { # WHAT: the command waits until it may look
 }
 replaced_file() {
 	local ended=0
-	start_over_cover file
+	start_over_cover file file
 	rm "$place/dir/in"
 	echo "the-secret, new" >"$place/new"
 	mv "$place/new" "$place/file"
@@ -206,10 +206,10 @@ replaced_file() {
 	fi
 	grep -q "$place/file, which is hidden.*was replaced" "$BATS_TEST_TMPDIR/out" || fail "$(cat "$BATS_TEST_TMPDIR/out")"
 	if grep the-secret "$BATS_TEST_TMPDIR/out"; then fail "it saw a secret that was replaced"; fi
-	grep -q the-secret "$place/file" && [ ! -e "$place/dir/made" ]
+	grep -q the-secret "$place/file"
 }
 replaced_dir() {
-	start_over_cover dir
+	start_over_cover dir dir/made
 	rm "$place/file"
 	mkdir "$place/new"
 	echo "the-secret, new" >"$place/new/in"
@@ -228,11 +228,32 @@ replaced_dir() {
 }
 removed_file() {
 	local ended=0
-	start_over_cover file
+	start_over_cover file file
 	rm "$place/file"
 	wait $! || ended=$?
 	[ "$ended" -eq 125 ] || fail "it went on: $ended, $(cat "$BATS_TEST_TMPDIR/out")"
 	grep -q "$place/file, which is hidden from it, was replaced" "$BATS_TEST_TMPDIR/out" || fail "$(cat "$BATS_TEST_TMPDIR/out")"
+}
+
+@test "a cover outside the project stays when the file it hid is replaced" {
+	each_backend each_hiding replaced_behind_screen
+}
+replaced_behind_screen() {
+	local place=$BATS_TEST_TMPDIR/place play=$XDG_DATA_HOME/airlock/playground
+	rm -rf "$play" "$place"
+	mkdir -p "$place"
+	echo "the-secret, old" >"$place/file"
+	echo "shown" >"$place/other"
+	"$AIRLOCK" run --ro "$place" --hide "$place/file" --timeout 30s -- sh -c '
+		touch ~/playground/ready
+		until [ -e ~/playground/go ]; do sleep 0.02; done
+		cat "$1/file" "$1/other"; echo looked' sh "$place" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
+	eventually test -e "$play/ready"
+	echo "the-secret, new" >"$place/new"
+	mv "$place/new" "$place/file"
+	touch "$play/go"
+	wait $! || fail "it did not go on: $(cat "$BATS_TEST_TMPDIR/out")"
+	[ "$(cat "$BATS_TEST_TMPDIR/out")" = $'shown\nlooked' ] || fail "$(cat "$BATS_TEST_TMPDIR/out")"
 }
 
 @test "a secret in a home that is the project stays hidden" {

@@ -130,6 +130,42 @@ pushed() {
 	assert_stdout_contains 'TIOCGWINSZ: done'
 }
 
+# What a build needs of ioctl is there; what makes second views of a file system, exchanges files or takes keys away is not,
+# also where the file system here would not know it.
+@test "of ioctl there is only what programs need" {
+	each_backend each_profile ioctls
+}
+ioctls() {
+	filtered <<-'EOF_PYTHON'
+		import array, fcntl
+		here = os.open(".", os.O_RDONLY)
+		one, two = os.open("one", os.O_RDWR | os.O_CREAT), os.open("two", os.O_RDWR | os.O_CREAT)
+		os.write(one, b"content")
+		buffer = ctypes.create_string_buffer(4096)
+		for name, request in (("snapshot", 0x50009401), ("subvolume", 0x5000940e), ("remove", 0x5000940f),
+		                      ("snapshot 2", 0x50009417), ("subvolume 2", 0x50009418), ("remove 2", 0x5000943f),
+		                      ("move extents", 0xc028660f), ("swap extents", 0xc0c0586d),
+		                      ("exchange range", 0x40285881), ("add key", 0xc0506617), ("remove key", 0xc0406618),
+		                      ("bcachefs", 0x4020bc10), ("f2fs", 0xf501), ("freeze", 0xc0045877),
+		                      ("with high bits", 1 << 32 | 0x5000940e)):
+		    attempt(name, call, number["ioctl"], here, request, buffer)
+		def clone(request):
+		    try:
+		        fcntl.ioctl(two, request, one if request == 0x40049409 else bytes(array.array("q", [one, 0, 0, 0])))
+		    except OSError as error: # the file system decides, not the filter
+		        if error.errno not in (95, 18, 22): raise
+		attempt("needed FICLONE", clone, 0x40049409)
+		attempt("needed FICLONERANGE", clone, 0x4020940d)
+		reading, writing = os.pipe()
+		attempt("needed FIONREAD", fcntl.ioctl, reading, 0x541b, bytes(4))
+		attempt("needed GETFLAGS", fcntl.ioctl, one, 0x80086601, bytes(8))
+		attempt("needed TCGETS", fcntl.ioctl, os.openpty()[1], 0x5401, bytes(64))
+	EOF_PYTHON
+	assert_status 0
+	[ "$(grep -v needed "$RAW_STDOUT" | grep -c ': ENOTTY$')" -eq 15 ] || fail "expected fifteen refusals"
+	[ "$(grep -c '^needed.*: done$' "$RAW_STDOUT")" -eq 5 ] || fail "expected five successes"
+}
+
 @test "sockets of other families and protocols cannot be had" {
 	each_backend each_profile families
 }

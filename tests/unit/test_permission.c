@@ -148,6 +148,19 @@ static void whatever_differs_makes_another_key(void **state)
 		free(keys[i]);
 }
 
+static void the_question_names_what_a_network_opens(void **state)
+{
+	struct permission_inputs in = {INPUTS, .network = true, .abstract_sockets = true};
+	struct permission_question q = ask(&in);
+	assert_non_null(strstr(q.text, "localhost), and sockets with abstract names (a session bus, X11)\n"));
+	permission_done(&q);
+	in.unsandboxed = true; /* which says more than that */
+	in.unsandboxed_because = "--no-sandbox";
+	q = ask(&in);
+	assert_null(strstr(q.text, "localhost"));
+	permission_done(&q);
+}
+
 static void hostile_text_stays_in_its_line(void **state)
 {
 	struct permission_inputs in = {INPUTS, .network = true};
@@ -155,6 +168,7 @@ static void hostile_text_stays_in_its_line(void **state)
 	in.working_dir = "/home/u/a\nNOT";
 	struct permission_question q = ask(&in);
 	assert_string_equal(q.text, "In /home/u/a\\nNOT\n"
+				    "It can reach other machines and every service of this one (localhost)\n"
 				    "Run command with network access: "
 				    "x\\x1b[2J\\r\\nRun ls?\\n\\u{202e}\\xff\\x7f?");
 	permission_done(&q);
@@ -265,6 +279,7 @@ int main(void)
 		cmocka_unit_test(nothing_to_ask_is_no_reason),
 		cmocka_unit_test(only_a_simple_command_without_a_sandbox_may_be_remembered),
 		cmocka_unit_test(whatever_differs_makes_another_key),
+		cmocka_unit_test(the_question_names_what_a_network_opens),
 		cmocka_unit_test(hostile_text_stays_in_its_line),
 		cmocka_unit_test(long_commands_show_head_tail_and_length),
 		cmocka_unit_test(applying_is_a_question_too),

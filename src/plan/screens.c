@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Directories of the host that are shown through a screen: an overlay without an upper layer.
+ *
+ * A socket or a FIFO in a directory that is bound read-only still leads to whoever holds its other end on the host; a
+ * command could talk to tmux, an agent for keys or a database and have things done there. An overlay shows the same files
+ * with inodes of its own: connect(2) and sendto(2) answer ECONNREFUSED, and a FIFO has no other end. This also holds for
+ * what the host makes while the command runs.
+ *
+ * An overlay does not show what is mounted below its directory, and an ordinary user may not make one there. Such a
+ * directory is rebuilt instead (room.c), which leaves its sockets out, and its entries get screens of their own.
+ *
+ * The system's own directories are shown as they are. Nobody but root makes anything there, every program is started from
+ * there, and lookups in a fresh overlay cost time.
+ */
+#include "plan/screens.h"
+
+#include "base/path.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BECAUSE "its sockets and FIFOs must not lead to the host"
+
+/* /run is hidden: whatever is shown of it a person has named, and means its sockets. */
+static const char *const system_dirs[] = {"/bin",   "/boot",  "/dev",	 "/efi",       "/etc",	    "/lib",
+					  "/lib32", "/lib64", "/libx32", "/proc",      "/run",	    "/sbin",
+					  "/snap",  "/sys",   "/usr",	 "/nix/store", "/gnu/store"};
+
+static bool is_system(const char *path)
+{
+	for (size_t i = 0; i < AL_ARRAY_LEN(system_dirs); i++)
+		if (path_is_beneath(path, system_dirs[i]))
+			return true;
+	return false;
+}
+
+static bool is_above_mount(const struct plan_inputs *in, const char *dir)
+{
+	for (size_t i = 0; in->mount_points && i < in->mount_points->n; i++) {
+		const char *rest = path_rest(in->mount_points->v[i], dir);
+		if (rest && *rest)
+			return true;
+	}
+	return false;
+}
+
+/* The same, but for mounts that the sandbox has something else in the place of. */
+static bool shows_mount(const struct nodes *t, size_t node, const struct plan_inputs *in)
+{
+	const char *dir = t->v[node].source;
+	for (size_t i = 0; in->mount_points && i < in->mount_points->n; i++) {
+		const char *point = in->mount_points->v[i], *rest = path_rest(point, dir);
+		bool replaced = false;
+		for (size_t k = node + 1; rest && *rest && k < t->n; k++)
+			replaced |= path_is_beneath(point, t->v[k].path) && path_is_beneath(t->v[k].path, dir) &&
+				    t->v[k].kind != PLAN_SYMLINK;
+		if (rest && *rest && !replaced)
+			return true;
+	}
+	return false;
+}
+
+static bool wants_screen(struct nodes *t, struct node *n, const struct plan_world *w)
+{
+	return n->kind == PLAN_READ && n->source[1] && !is_system(n->source) && nodes_type(t, n, w) == PLAN_DIRECTORY;
+}
+
+char *screens_dir(const struct plan_inputs *in, const char *source)
+{
+	char *dir = is_above_mount(in, source) ? NULL : strdup(source);
+	while (dir) {
+		char *above = path_dirname(dir);
+		if (!above || !above[1] || is_above_mount(in, above)) {
+			free(above);
+			return dir;
+		}
+		free(dir);
+		dir = above;
+	}
+	return dir;
+}
+
+int screens_settle(struct nodes *t, struct node *n, const struct plan_inputs *in, struct plan *p)
+{
+	struct plan_mount *m = &p->mounts[p->n_mounts - 1];
+	m->special = m->kind == PLAN_READ && n->looked && (n->type == PLAN_SOCKET || n->type == PLAN_OTHER);
+	if (in->in_place || !wants_screen(t, n, in->world))
+		return 0;
+	if (is_above_mount(in, n->source))
+		return strs_add(&p->exposed, n->source), p->exposed.failed ? -ENOMEM : 0;
+	m->screen = screens_dir(in, n->source);
+	return m->screen ? 0 : -ENOMEM;
+}
+
+/* Every directory in the root that is not the system's and that nothing else is decided about. */
+static void add_top_level(struct nodes *t, const struct plan_inputs *in)
+{
+	_cleanup_strs_ struct strs names = STRS_INIT;
+	size_t known = t->n;
+	if (in->world->list("/", &names, in->world->data) < 0)
+		return;
+	strs_sort(&names);
+	for (size_t i = 0; i < names.n && !t->failed; i++) {
+		_cleanup_free_ char *path = path_join("/", names.v[i]);
+		if (!path || names.failed) {
+			t->failed = true;
+			return;
+		}
+		if (is_system(path) || nodes_have(t, known, path) ||
+		    in->world->type(path, in->world->data) != PLAN_DIRECTORY)
+			continue;
+		struct node *n = nodes_put(t, path, PLAN_READ, path, BECAUSE, 0);
+		if (n) {
+			n->type = PLAN_DIRECTORY;
+			n->looked = n->derived = true;
+		}
+	}
+	nodes_sort(t);
+}
+
+void screens_add(struct nodes *t, const struct plan_inputs *in, struct strs *notes)
+{
+	if (in->in_place || t->failed || t->n == 0)
+		return;
+	if (strcmp(t->v[0].path, "/") == 0 && t->v[0].kind == PLAN_READ)
+		add_top_level(t, in);
+	for (size_t i = 0; i < t->n && !t->failed;) {
+		struct node *n = &t->v[i];
+		bool rebuilt = wants_screen(t, n, in->world) && shows_mount(t, i, in) &&
+			       strcmp(n->path, n->source) == 0 && room_rebuild(t, in->world, n->path, BECAUSE, notes);
+		i = rebuilt ? 0 : i + 1; /* its entries were sorted in */
+	}
+}
