@@ -135,7 +135,8 @@ static bool is_held(const struct gate_rules *rules, const struct change *c)
 
 bool gate_is_open(const struct gate *g, const struct change *c)
 {
-	return c->verdict != CHANGE_SKIP && (c->state == CHANGE_HELD || c->state == CHANGE_CONFLICT);
+	bool is_meant = !g->selected || g->content || g->selected[c - g->set->v];
+	return is_meant && c->verdict != CHANGE_SKIP && (c->state == CHANGE_HELD || c->state == CHANGE_CONFLICT);
 }
 
 /* Keeps what was adjusted, "setuid dropped", behind the reason; judging once more changes nothing. */
@@ -177,6 +178,8 @@ static void forget_whole(struct change *c)
 static int judge_change(struct gate *g, const struct gate_rules *rules, struct change *c)
 {
 	forget_whole(c);
+	if (rules && rules->only_tighten && c->verdict == CHANGE_HOLD)
+		return 0;
 	const char *reason = gate_reason(g, rules, c);
 	if (reason)
 		return gate_hold(c, reason);
@@ -195,7 +198,9 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 	_cleanup_free_ char *home = rules && rules->home ? realpath(rules->home, NULL) : NULL;
 	if (gate_open(&g, set, home, err) < 0)
 		return AIRLOCK_ERR_INTERNAL;
+	g.selected = rules ? rules->selected : NULL;
 	gate_find_aliases(&g);
+	gate_follow_settings(&g, rules ? rules->home : NULL);
 	for (size_t i = 0; rc == 0 && i < set->n; i++)
 		if (gate_is_open(&g, &set->v[i]))
 			rc = judge_change(&g, rules, &set->v[i]);
@@ -203,6 +208,46 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 	rc = rc < 0 ? rc : gate_hold_whole(&g);
 	if (g.failed || rc < 0)
 		rc = base_oom(err);
+	gate_close(&g);
+	return rc;
+}
+
+/* ── Undo ── */
+
+static int add_reversed(struct change_set *to, const struct change *c)
+{
+	struct change *r = change_set_add(to, c->root, c->from ? c->from : c->path);
+	if (!r)
+		return -ENOMEM;
+	r->before = c->from ? (struct change_stat){0} : c->after;
+	r->after = c->before;
+	r->type = c->before.type;
+	return 0;
+}
+
+/* What undo brings back was the person's own. But a run that was applied since may rely on its being away. */
+int gate_check_undo(const struct change_set *set, const bool *selected, struct airlock_error *err)
+{
+	_cleanup_changes_ struct change_set *reversed = change_set_new(set->run);
+	struct gate g;
+	const char *reason = NULL;
+	int rc = reversed ? 0 : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < set->n_roots; i++)
+		rc = change_set_take_root(reversed, strdup(set->roots[i].path), strdup(set->roots[i].upper),
+					  set->roots[i].device, set->roots[i].inode);
+	for (size_t i = 0; rc == 0 && i < set->n; i++)
+		if (set->v[i].state == CHANGE_APPLIED && (!selected || selected[i]))
+			rc = add_reversed(reversed, &set->v[i]);
+	if (rc < 0)
+		return base_oom(err);
+	change_set_sort(reversed);
+	if (gate_open(&g, reversed, NULL, err) < 0)
+		return AIRLOCK_ERR_INTERNAL;
+	const struct change *c = gate_find_awakened(&g, &reason);
+	if (c) {
+		rc = base_error(err, AIRLOCK_ERR_CONFLICT, "undo", c->path, "%s: %s", c->path, reason);
+		base_hint(err, "look at what lies beside it; --force undoes it all the same");
+	}
 	gate_close(&g);
 	return rc;
 }

@@ -64,6 +64,7 @@ struct gate {
 	unsigned int compared;		  /* what it has cost to find out where changes were copied from */
 	struct gate_shape shape;	  /* of the directory asked about last: changes come sorted */
 	struct gate_tracked tracked;
+	const bool *selected;	  /* those that are to be applied; NULL: all */
 	struct gate_repo **repos; /* those looked into so far: gate_repo.h */
 	size_t n_repos;
 	const struct gate_content *content; /* of the change being judged, when it is one of a commit */
@@ -178,6 +179,13 @@ int gate_find_above(struct gate *g, size_t root, const char *home); /* for gate_
 
 /* True when c, held by its name, has the content of a live file that programs obeyed in the same way: gate_same.c. */
 bool gate_was_obeyed(struct gate *g, const struct change *c, const struct gate_name *name);
+
+/* Takes path: a live name, or with rest what is below it, that is as sensitive as the rule says. */
+void gate_add_alias(struct gate *g, size_t root, char *path, const char *rest, const struct sensitive_rule *rule);
+/* What the person's own git configuration leads to; home may be NULL. gate_live.c. */
+void gate_follow_settings(struct gate *g, const char *home);
+/* The first change that makes a directory with commands in it a repository; NULL: none. */
+const struct change *gate_find_awakened(struct gate *g, const char **ret_reason);
 
 /* The live names that lead elsewhere; after gate_open. */
 void gate_find_aliases(struct gate *g);

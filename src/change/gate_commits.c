@@ -67,6 +67,20 @@ static const char *tell(struct look *l, const char *path, const char *reason)
 	return g->reasons.failed ? UNREADABLE_COMMIT : g->reasons.v[g->reasons.n - 1];
 }
 
+/* The work tree has the same file there after the run, and that passed: something moved, say. */
+static bool passed_in_tree(struct look *l, const char *full, const struct git_entry *e)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct gate *g = l->repo->g;
+	const struct change *c = change_set_find(g->set, l->repo->top_root, full);
+	struct git_oid oid;
+	if (!c || !gate_is_open(g, c) || c->verdict != CHANGE_APPLY || c->after.type != CHANGE_FILE ||
+	    c->kind == CHANGE_METADATA || gate_read_after(g, c, &text) < 0)
+		return false;
+	git_oid_of("blob", buf_str(&text), text.len, l->repo->objects.hash, &oid);
+	return git_oid_compare(&oid, &e->oid) == 0 && !(e->mode & 0100) == !(c->after.mode & 0100);
+}
+
 /* path: below the top of the work tree. */
 static void judge_file(struct look *l, const char *path, const struct git_entry *e, const struct git_oid *before)
 {
@@ -87,7 +101,7 @@ static void judge_file(struct look *l, const char *path, const struct git_entry 
 	g->content = &content;
 	const char *reason = gate_reason(g, l->rules, &c);
 	g->content = NULL;
-	if (reason && !gate_repo_has_own(l->repo, path, e->mode, &e->oid))
+	if (reason && !passed_in_tree(l, full, e) && !gate_repo_has_own(l->repo, path, e->mode, &e->oid))
 		l->reason = tell(l, path, reason);
 }
 

@@ -59,15 +59,17 @@ bool gate_has_git_shape(struct gate *g, size_t root, const char *path, size_t n)
 	return s->before || s->after;
 }
 
-/* A live file that is not part of the change set: what is, is judged itself. */
+/* Whether a configuration has something in it, live or after the run. A regular file that the run writes is judged itself;
+ * one of which only the metadata changed is not. What is no regular file cannot be judged, and may become another. */
 static bool is_loaded(struct gate *g, size_t root, const char *dir, const char *name)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	_cleanup_free_ char *path = *dir ? path_join(dir, name) : strdup(name);
 	if (!path)
 		return true;
-	if (change_set_find(g->set, root, path))
-		return false;
+	enum change_type before = gate_type_before(g, root, path), after = gate_type_after(g, root, path);
+	if ((before != CHANGE_NOTHING && before != CHANGE_FILE) || (after != CHANGE_NOTHING && after != CHANGE_FILE))
+		return true;
 	int rc = gate_read_before(g, root, path, &text);
 	return rc == 0 ? gate_config_reason(g, root, dir, &text) != NULL : rc != -ENOENT;
 }
@@ -298,4 +300,26 @@ const char *gate_judge_pointer(struct gate *g, const struct change *c, const cha
 	if (!target)
 		return is_gitfile && strncmp(buf_str(&text), "gitdir:", 7) != 0 ? NULL : rule->reason;
 	return judge_pointer(g, c, name, target, rule);
+}
+
+/* ── Undo ── */
+
+/* set has what the undo would do, as changes. */
+const struct change *gate_find_awakened(struct gate *g, const char **ret_reason)
+{
+	for (size_t i = 0; i < g->set->n; i++) {
+		const struct change *c = &g->set->v[i];
+		_cleanup_buf_ struct buf folded = BUF_INIT;
+		gate_fold(c->path, &folded);
+		size_t at = 0;
+		for (const char *rest = buf_str(&folded); rest && c->after.type != CHANGE_NOTHING;
+		     rest = gate_rest(rest)) {
+			if (awakens(g, c, at ? at - 1 : 0, rest)) {
+				*ret_reason = AWAKENS;
+				return c;
+			}
+			at += strcspn(c->path + at, "/") + 1;
+		}
+	}
+	return NULL;
 }

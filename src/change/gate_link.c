@@ -55,10 +55,12 @@ const char *gate_judge_link(struct gate *g, const struct change *c, const char *
 
 /* ── Live names that lead elsewhere ── */
 
+static const struct sensitive_rule config_rule = {"**", SENSITIVE_GIT_CONFIG,
+						  "runs outside the sandbox: git configuration"};
 static const struct sensitive_rule hook_rule = {"**", SENSITIVE_ALWAYS, "runs outside the sandbox: git hook", false};
 
 /* Takes path. rest NULL: the path itself. */
-static void add_alias(struct gate *g, size_t root, char *path, const char *rest, const struct sensitive_rule *rule)
+void gate_add_alias(struct gate *g, size_t root, char *path, const char *rest, const struct sensitive_rule *rule)
 {
 	struct gate_alias *v = path ? reallocarray(g->aliases, g->n_aliases + 1, sizeof *v) : NULL;
 	if (!v) {
@@ -110,7 +112,7 @@ static bool follow(struct gate *g, struct lead lead)
 		char *path = NULL;
 		if (!dir || !gate_resolve(g, lead.root, dir, target, &lead.root, &path))
 			return false;
-		add_alias(g, lead.root, strdup(path), lead.rest, lead.rule);
+		gate_add_alias(g, lead.root, strdup(path), lead.rest, lead.rule);
 		free(kept);
 		lead.path = kept = path;
 	}
@@ -195,7 +197,7 @@ static void add_hooks_path(struct gate *g, size_t root, const char *config)
 		char *path = NULL;
 		size_t there = 0;
 		if (gate_resolve(g, i, "", h.value, &there, &path))
-			add_alias(g, there, path, "**", &hook_rule);
+			gate_add_alias(g, there, path, "**", &hook_rule);
 	}
 	free(h.value);
 }
@@ -225,6 +227,7 @@ void gate_find_aliases(struct gate *g)
 		bool is_git = gate_is_repository(g, root);
 		add_hooks_path(g, root, is_git ? "config" : ".git/config");
 		follow_hooks(g, root, is_git ? "hooks" : ".git/hooks");
+		(void)follow(g, (struct lead){root, is_git ? "config" : ".git/config", NULL, &config_rule});
 	}
 }
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Git's configuration and .gitmodules: a file is held for the settings that are new in it, not for being written. `git
- * remote add` and `git checkout -b` write .git/config all the time. */
+ * config user.name` and `git checkout -b` write .git/config all the time.
+ *
+ * A setting passes when the file had it before, or when it is known to be harmless; all others are held, those that are
+ * known to be dangerous with their own reason. A remote's address decides where a push goes, so a new or another one is
+ * held; only a repository that the run made together with its work tree (a clone, a submodule) may name where it came from.
+ * branch.*.remote may name a remote that is there. */
 #include "change/gate.h"
 #include "change/gate_config.h"
 #include "change/gate_name.h"
@@ -47,6 +52,8 @@ struct look {
 	size_t root;
 	const char *dir; /* of the file, for places that are relative to it */
 	const struct strs *known;
+	bool is_clone;	 /* the run made the repository and its work tree */
+	bool is_tracked; /* .gitmodules: what is not known to be dangerous passes */
 	const char *reason;
 };
 
@@ -104,19 +111,98 @@ static bool section_is(const char *name, const char *section)
 	return strncmp(name, section, n) == 0 && name[n] == '.';
 }
 
+/* "section.key" of a name, without a subsection. */
+static bool name_is(const char *name, const char *pattern)
+{
+	const char *dot = strchr(pattern, '.'), *key = strrchr(name, '.');
+	size_t n = (size_t)(dot - pattern);
+	return strncmp(name, pattern, n + 1) == 0 && (strcmp(dot, ".*") == 0 || strcmp(key, dot) == 0);
+}
+
+static bool is_harmless(const char *name)
+{
+	for (const char *const *k = sensitive_harmless_keys; *k; k++)
+		if (name_is(name, *k))
+			return true;
+	return false;
+}
+
+/* The subsection of "remote.<name>.url" is a remote that was there before. */
+static bool has_remote(const struct look *l, const char *remote)
+{
+	_cleanup_buf_ struct buf start = BUF_INIT;
+	buf_printf(&start, "remote.%s.url=", remote);
+	for (size_t i = 0; !start.failed && i < l->known->n; i++)
+		if (strncmp(l->known->v[i], start.data, start.len) == 0)
+			return true;
+	return false;
+}
+
+static bool is_set_before(const struct look *l, const char *name)
+{
+	size_t n = strlen(name);
+	for (size_t i = 0; i < l->known->n; i++)
+		if (strncmp(l->known->v[i], name, n) == 0 && (l->known->v[i][n] == '=' || !l->known->v[i][n]))
+			return true;
+	return false;
+}
+
+/* Those that depend on what else is there. */
+static bool is_harmless_here(const struct look *l, const char *name, const char *value)
+{
+	if (name_is(name, "branch.remote") || name_is(name, "branch.pushremote"))
+		return value && (l->is_clone || strcmp(value, ".") == 0 || has_remote(l, value));
+	if (name_is(name, "submodule.url"))
+		return l->is_clone || !is_set_before(l, name);
+	if (name_is(name, "remote.url") || name_is(name, "remote.promisor") ||
+	    name_is(name, "remote.partialclonefilter") || name_is(name, "extensions.partialclone"))
+		return l->is_clone;
+	return false;
+}
+
+/* One with a value that is known to be dangerous, or known to be none. */
+static const struct sensitive_key *find_key(const struct look *l, const char *name, const char *value, bool *ret_is_bad)
+{
+	const struct sensitive_key *found = NULL;
+	const char *key = strrchr(name, '.');
+	*ret_is_bad = false;
+	for (const struct sensitive_key *k = sensitive_git_keys; key && k->section; k++) {
+		bool is_key = strcmp(k->key, "*") == 0 || strcmp(k->key, key + 1) == 0;
+		if (!is_key || !section_is(name, k->section))
+			continue;
+		found = k;
+		*ret_is_bad = is_bad_value(l, k->value, value);
+		if (*ret_is_bad)
+			return k;
+	}
+	return found;
+}
+
+static const char *tell_unknown(const struct look *l, const char *name)
+{
+	struct strs *reasons = &l->g->reasons;
+	strs_addf(reasons, "git setting %s is not known to be harmless", name);
+	return reasons->failed ? NOT_UNDERSTOOD : reasons->v[reasons->n - 1];
+}
+
 static int look_at_setting(void *context, const char *name, const char *value)
 {
 	struct look *l = context;
-	const char *key = strrchr(name, '.');
-	for (const struct sensitive_key *k = sensitive_git_keys; key && k->section; k++) {
-		bool is_key = strcmp(k->key, "*") == 0 || strcmp(k->key, key + 1) == 0;
-		if (!is_key || !section_is(name, k->section) || !is_bad_value(l, k->value, value))
-			continue;
-		if (is_known(l->known, name, value))
-			continue;
+	bool is_bad;
+	if (is_known(l->known, name, value))
+		return 0;
+	const struct sensitive_key *k = find_key(l, name, value, &is_bad);
+	if (is_bad) {
 		l->reason = k->reason;
 		return 1;
 	}
+	/* An address is never harmless by its form alone. */
+	bool is_fine = k && k->value != SENSITIVE_URL;
+	if (is_fine || l->is_tracked || is_harmless(name) || is_harmless_here(l, name, value))
+		return 0;
+	/* A dangerous one behind it is worth more to who reads the reason. */
+	if (!l->reason)
+		l->reason = tell_unknown(l, name);
 	return 0;
 }
 
@@ -133,6 +219,15 @@ const char *gate_config_reason(struct gate *g, size_t root, const char *dir, con
 	return look_through(&l, text, look_at_setting);
 }
 
+/* dir: of the configuration. Neither it nor, of a .git, the work tree around it was there before. */
+static bool is_clone(struct gate *g, const struct change *c, const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+	bool is_named = strcmp(path_basename(dir), ".git") == 0;
+	_cleanup_free_ char *top = is_named ? strndup(dir, slash ? (size_t)(slash - dir) : 0) : strdup(dir);
+	return top && *top && gate_type_before(g, c->root, top) == CHANGE_NOTHING;
+}
+
 static const char *judge_settings(struct gate *g, const struct change *c, gitconfig_entry look_at)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
@@ -143,7 +238,12 @@ static const char *judge_settings(struct gate *g, const struct change *c, gitcon
 	if (reason)
 		return reason;
 	read_known(&before, &known);
-	struct look l = {.g = g, .root = c->root, .dir = dir, .known = &known};
+	struct look l = {.g = g,
+			 .root = c->root,
+			 .dir = dir,
+			 .known = &known,
+			 .is_clone = is_clone(g, c, dir),
+			 .is_tracked = look_at != look_at_setting};
 	return look_through(&l, &after, look_at);
 }
 

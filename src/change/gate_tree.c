@@ -80,10 +80,12 @@ enum change_type gate_type_before(struct gate *g, size_t root, const char *path)
 
 enum change_type gate_type_after(struct gate *g, size_t root, const char *path)
 {
-	const struct change *c = change_set_find(g->set, root, path);
-	if (c)
+	const struct change *c = change_set_find(g->set, root, path), *away = NULL;
+	if (c && gate_is_open(g, c))
 		return c->after.type;
-	return moved_find(&g->moved, root, path) ? CHANGE_NOTHING : gate_type_before(g, root, path);
+	if (!c)
+		away = moved_find(&g->moved, root, path);
+	return away && gate_is_open(g, away) ? CHANGE_NOTHING : gate_type_before(g, root, path);
 }
 
 bool gate_has_symlink(struct gate *g, size_t root, const char *path)

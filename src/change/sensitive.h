@@ -81,6 +81,8 @@ struct sensitive_key {
 	const char *reason;
 };
 extern const struct sensitive_key sensitive_git_keys[];
+/* "section.key" and "section.*": known to be harmless whatever the value is. */
+extern const char *const sensitive_harmless_keys[];
 
 /* Drivers of .gitattributes that git has built in. */
 extern const char *const sensitive_known_drivers[];

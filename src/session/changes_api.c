@@ -163,7 +163,9 @@ static int move_changes(struct earlier *e, const char *const *paths, enum direct
 		keep_undone(e->set, selected);
 	size_t n = e->set->n;
 	*ret_count = count_selected(e->set, selected);
-	if (*ret_count > 0)
+	if (undo && !force && *ret_count > 0)
+		rc = gate_check_undo(e->set, selected, err);
+	if (rc == 0 && *ret_count > 0)
 		rc = carry_out(e, selected, undo, force, &notes, err);
 	if (rc >= 0 && *ret_count > 0 && direction != APPLY)
 		rc = mark_undone(e, selected, n, undo, &notes, err);
@@ -194,6 +196,10 @@ int airlock_changes_sensitive(const struct airlock_settings *s, const char *run,
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
 		rc = select_changes(e.set, paths, false, &selected, err);
+	/* Other runs may have been applied since it was judged. */
+	struct gate_rules rules = {.home = e.host.home, .selected = selected, .only_tighten = true};
+	if (rc == 0)
+		rc = gate_judge(e.set, &rules, err);
 	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {
 		const struct change *c = &e.set->v[i];
 		if (!selected[i] || c->verdict != CHANGE_HOLD || c->whole)

@@ -28,8 +28,7 @@ static void work_with_git_is_not_held(void **state)
 	git_does("git rebase -q side");
 	git_does("echo 5 >>f && git stash -q && git stash pop -q && git stash -q");
 	git_does("git tag -a v1 -m v1 && git gc -q && git pack-refs --all");
-	git_does(
-		"git remote add origin https://example.org/x.git && git branch x && git config branch.x.remote origin");
+	git_does("git branch x && git config branch.x.remote . && git config branch.x.merge refs/heads/main");
 	git_does("git config user.name x && git notes add -m x && git reset -q --hard HEAD~1 && git reflog");
 	git_does("git bisect start -q HEAD HEAD~1; git bisect reset -q; git revert --no-edit HEAD");
 	git_does("mkdir d && git mv f d/f && git commit -qm move && git clean -fdq && git fsck --no-progress");

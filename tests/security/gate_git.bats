@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2154,SC2016,SC2317 # run_airlock sets variables; $ in quotes is for the shell inside; functions called by name
+# What a hostile command leaves in git, or for git: none of it reaches the live tree without a person. Each test has an act
+# of the same kind that is applied.
+
+load ../helpers
+load ../capture/capture
+
+setup() {
+	default_setup
+	git config --global user.name Somebody
+	git config --global user.email somebody@example.org
+	git config --global init.defaultBranch main
+	rm -rf .git file
+	git init -q .
+	echo one >a
+	git add a
+	git commit -qm one
+}
+
+# applied LINE; held LINE PATH REASON: nothing else of it may be applied where git's bookkeeping is in it
+applied() {
+	run_captured -c "$1"
+	assert_status 0
+	assert_json applied changes state
+}
+held() {
+	run_captured -c "$1"
+	assert_status 0
+	assert_change "$2" state=held "reason=*$3*"
+}
+
+BARE='mkdir -p d/objects d/refs && echo "ref: refs/heads/main" >d/HEAD'
+
+@test "a repository planted in two runs is held, its configuration being plain, a symlink, or touched only" {
+	applied 'mkdir d && printf "[core]\n\tbare = true\n\tfsmonitor = ./evil\n" >d/config'
+	held "$BARE" d/HEAD 'makes a directory with commands in it a git repository'
+	held "$BARE; chmod 600 d/config" d/HEAD 'makes a directory'
+	held "$BARE; touch -d 2001-01-01 d/config" d/HEAD 'makes a directory'
+	rm -rf d
+	applied 'mkdir d && printf "[core]\n\tfsmonitor = ./evil\n" >x.txt && ln -s ../x.txt d/config'
+	held "$BARE" d/HEAD 'makes a directory'
+	rm -rf d
+	applied 'mkdir d && printf "[core]\n\tbare = true\n" >d/config'
+	applied "$BARE"
+}
+
+@test "held runs applied in another order are judged again" {
+	run_captured --hold -c 'mkdir -p d && printf "[core]\n\tfsmonitor = ./evil\n" >d/config'
+	local first=$RUN
+	run_airlock changes "$first" --json
+	assert_change d/config reason='*'
+	mkdir d
+	applied "$BARE"
+	run_airlock apply "$first"
+	assert_stderr_contains 'sensitive'
+	assert_stderr_contains 'd/config'
+}
+
+@test "undo does not bring a repository to life that a later run has armed" {
+	mkdir -p d/objects d/refs
+	echo 'ref: refs/heads/main' >d/HEAD
+	printf '[core]\n\tbare = true\n' >d/config
+	applied 'rm d/HEAD; rmdir d/refs'
+	local first=$RUN
+	applied 'printf "[core]\n\tfsmonitor = ./evil\n" >d/config'
+	local second=$RUN
+	run_airlock undo "$first"
+	assert_status 3
+	assert_stderr_contains 'makes a directory with commands in it a git repository'
+	assert_absent d/HEAD
+	run_airlock undo "$second"
+	assert_status 0
+	run_airlock undo "$first"
+	assert_status 0
+	assert_file d/HEAD 'ref: refs/heads/main'
+}
+
+@test "a commit, a branch, a tag, a stash and a packed reference that carry a workflow are held" {
+	local make='mkdir -p .github/workflows && echo x >.github/workflows/w.yml && git add . && git commit -qm w'
+	held "$make && git rm -q .github/workflows/w.yml && git commit -qm gone" .git/refs/heads/main 'w.yml'
+	held "$make && git branch b && git reset -q --hard HEAD~1" .git/refs/heads/b 'w.yml'
+	held "$make && git tag -a t -m t && git reset -q --hard HEAD~1" .git/refs/tags/t 'w.yml'
+	held "$make && git branch b && git reset -q --hard HEAD~1 && git pack-refs --all && git gc -q" .git/packed-refs 'w.yml'
+	held 'mkdir -p .github/workflows && echo x >.github/workflows/w.yml && git add . && git stash -q' .git/refs/stash 'w.yml'
+	applied 'mkdir docs && echo x >docs/w.yml && git add . && git commit -qm w && git tag -a t -m t && git gc -q'
+}
+
+@test "objects of an earlier run make nothing the person's own" {
+	# The first leaves objects only, which nothing names; the second names them.
+	applied 'echo x >.envrc; git add .envrc; T=$(git write-tree); git commit-tree -m x -p HEAD "$T" >id; git rm -q --cached .envrc; rm .envrc; git update-index -q --refresh; cp id .git/ORIG_HEAD'
+	held 'git update-ref refs/heads/b "$(cat id)"' .git/refs/heads/b '.envrc'
+	held 'git reset -q --hard ORIG_HEAD' .envrc 'direnv'
+	assert_change .git/refs/heads/main state=held
+	applied 'git update-ref refs/heads/b HEAD'
+}
+
+@test "objects that are damaged, bombs and missing ones are held in bounded time" {
+	local forge='import hashlib,os,sys,zlib
+def put(kind, data, name=None):
+    whole = kind.encode() + b" %d\0" % len(data) + data
+    name = name or hashlib.sha1(whole).hexdigest()
+    os.makedirs(".git/objects/" + name[:2], exist_ok=True)
+    open(".git/objects/%s/%s" % (name[:2], name[2:]), "wb").write(zlib.compress(whole, 9))
+    return name
+def commit(tree, parent=None):
+    return put("commit", ("tree %s\n%sauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n" % (tree, "parent %s\n" % parent if parent else "")).encode())
+head = open(".git/refs/heads/main").read().strip()
+def ref(value): open(".git/refs/heads/b", "w").write(value + "\n")
+'
+	local -A acts=(
+		[wrong]='ref(put("commit", b"tree x", "ab" * 20))'
+		[missing]='ref("cd" * 20)'
+		[bomb]='ref(commit(put("tree", b"0" * (1 << 28)), head))'
+		[deep]='t = put("tree", b"100644 f\0" + bytes(20))
+for i in range(300): t = put("tree", b"40000 d\0" + bytes.fromhex(t))
+ref(commit(t, head))'
+		[cut]='n = commit(put("tree", b""), head); p = ".git/objects/%s/%s" % (n[:2], n[2:]); d = open(p, "rb").read(); open(p, "wb").write(d[:20]); ref(n)'
+	)
+	local act started=$SECONDS
+	for act in "${!acts[@]}"; do
+		run_captured -c "python3 - <<'END'
+$forge
+${acts[$act]}
+END"
+		assert_status 0
+		assert_change .git/refs/heads/b state=held 'reason=git:*'
+	done
+	((SECONDS - started < 50)) || fail "it took $((SECONDS - started)) s"
+	run_captured -c "python3 - <<'END'
+$forge
+ref(commit(put('tree', b''), head))
+END"
+	assert_json applied changes state
+}
+
+@test "replaced objects, alternates and references behind symlinks are held" {
+	held 'git replace HEAD "$(git commit-tree -m x "HEAD^{tree}")"' ".git/refs/replace/$(git rev-parse HEAD)" 'in place of another'
+	held 'mkdir -p .git/objects/info && echo /elsewhere >.git/objects/info/alternates' .git/objects/info/alternates 'another directory'
+	held 'ln -s ../../../a .git/refs/heads/l' .git/refs/heads/l 'no regular file'
+	applied 'git branch l'
+}
+
+@test "settings of git pass by an allow-list" {
+	git remote add origin https://example.org/x.git
+	local key
+	for key in remote.origin.url remote.origin.pushurl remote.origin.mirror remote.new.url branch.main.pushremote \
+		core.pager pager.log alias.st include.path annex.secure-erase-command svn.authorsprog filter.x.clean \
+		diff.x.textconv url.x.insteadof something.new; do
+		held "git config $key value" .git/config 'git setting'
+	done
+	applied 'git config user.name Else; git config branch.main.remote origin; git config branch.main.merge refs/heads/main; git config pull.rebase true'
+	applied 'git clone -q --no-hardlinks . copy; echo copy >>.git/info/exclude'
+}
+
+@test "what the person's own configuration leads to is held" {
+	git config --global include.path "$PROJECT/team.inc"
+	git config --global diff.x.textconv './tools/conv --fast'
+	git config --global core.hooksPath scripts/hooks
+	git config --global alias.up '!sh tools/up.sh'
+	mkdir -p tools scripts/hooks
+	touch team.inc tools/conv tools/other
+	held 'printf "[core]\n\tpager = evil\n" >team.inc' team.inc 'git setting core.pager'
+	held 'echo x >tools/conv' tools/conv 'git configuration'
+	held 'echo x >tools/up.sh' tools/up.sh 'git configuration'
+	held 'echo x >scripts/hooks/pre-commit' scripts/hooks/pre-commit 'git hook'
+	applied 'echo x >tools/other; printf "[user]\n\tname = x\n" >team.inc'
+}
+
+@test "very many references are looked through or held, in bounded time" {
+	local started=$SECONDS
+	python3 - <<-'END'
+		import subprocess
+		head = subprocess.check_output(["git", "rev-parse", "HEAD"]).decode().strip()
+		with open(".git/packed-refs", "w") as f:
+		    f.write("# pack-refs with: peeled fully-peeled sorted \n")
+		    for i in range(400000):
+		        f.write("%s refs/tags/a-name-that-is-rather-long-%06d\n" % (head, i))
+	END
+	applied 'echo 2 >a && git commit -qam two'
+	applied 'git checkout -q --detach HEAD~1 && git checkout -q main'
+	held 'echo x >.envrc && git add . && git commit -qm x' .git/refs/heads/main '.envrc'
+	((SECONDS - started < 50)) || fail "it took $((SECONDS - started)) s"
+}
