@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 static void nearby_done(struct apply_nearby *n)
@@ -98,6 +99,13 @@ static bool has_our_stage(const struct apply_tx *tx, const struct apply_root *r)
 	       S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
+/* A file system without a device of its own (NFS, FUSE) gets another number each time it is mounted. The journal of an
+ * interrupted transaction must be finished all the same: nothing can be applied there before. */
+static bool is_mounted_again(const struct apply_tx *tx, const struct apply_root *r, const struct stat *st)
+{
+	return tx->recovering && r->copy && st->st_ino == r->inode && major(st->st_dev) == 0 && major(r->device) == 0;
+}
+
 static int open_live(const struct apply_tx *tx, struct apply_root *r, int64_t oldest_ns, struct airlock_error *err)
 {
 	struct stat st;
@@ -109,7 +117,8 @@ static int open_live(const struct apply_tx *tx, struct apply_root *r, int64_t ol
 	if (r->live_fd >= 0 && fstat(r->live_fd, &st) < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "fstat", r->path);
 	bool same = r->live_fd >= 0 && st.st_ino == r->inode && (st.st_dev == r->device || restarted_since(oldest_ns));
-	if (!same && (r->live_fd < 0 || !has_our_stage(tx, r)))
+	same = same || (r->live_fd >= 0 && (has_our_stage(tx, r) || is_mounted_again(tx, r, &st)));
+	if (!same)
 		return base_error(err, AIRLOCK_ERR_CONFLICT, "open", r->path,
 				  "%s is not the directory any more that the command ran in", r->path);
 	return 0;

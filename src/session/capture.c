@@ -76,10 +76,15 @@ static void examine_root(const struct host *host, const char *root, struct sys_p
 		remember(file, known, &key);
 }
 
-static bool has_foreign_group(const char *root)
+/* Of a directory that we may write in: where we may not, nothing can be applied, and reading works through an overlay too. */
+static enum capture_obstacle foreign_ids(const char *root)
 {
 	struct stat st;
-	return geteuid() != 0 && stat(root, &st) == 0 && st.st_uid == geteuid() && st.st_gid != getegid();
+	if (geteuid() == 0 || stat(root, &st) < 0 || (st.st_uid == geteuid() && st.st_gid == getegid()))
+		return CAPTURE_FREE;
+	if (st.st_uid == geteuid())
+		return CAPTURE_FOREIGN_GROUP;
+	return faccessat(AT_FDCWD, root, W_OK, AT_EACCESS) == 0 ? CAPTURE_FOREIGN_OWNER : CAPTURE_FREE;
 }
 
 void capture_examine(const struct airlock_job *job, struct capture_choice *ret)
@@ -88,10 +93,9 @@ void capture_examine(const struct airlock_job *job, struct capture_choice *ret)
 	for (size_t i = 0; i < job->plan->roots.n && ret->obstacle == CAPTURE_FREE; i++) {
 		struct sys_probe p = {.works = true};
 		ret->root = job->plan->roots.v[i];
-		if (has_foreign_group(ret->root)) {
-			ret->obstacle = CAPTURE_FOREIGN_GROUP;
+		ret->obstacle = foreign_ids(ret->root);
+		if (ret->obstacle != CAPTURE_FREE)
 			continue;
-		}
 		examine_root(&job->host, ret->root, &p);
 		if (p.works)
 			continue;
@@ -113,6 +117,13 @@ void capture_describe(const struct airlock_job *job, const struct capture_choice
 			   "not "
 			   "your own, and an overlay cannot copy files of another group",
 			   choice->root);
+		return;
+	case CAPTURE_FOREIGN_OWNER:
+		buf_printf(
+			ret,
+			"changes are found by comparing with a copy of %s, which is made for each run: it belongs to "
+			"somebody else, and an overlay cannot copy their files. What the command changes becomes yours",
+			choice->root);
 		return;
 	case CAPTURE_NO_OVERLAY:
 		sys_fs_examine(job->host.state_dir, &state);

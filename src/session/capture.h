@@ -14,6 +14,7 @@
 enum capture_obstacle {
 	CAPTURE_FREE,
 	CAPTURE_FOREIGN_GROUP, /* of a root: the user namespace does not know it, so nothing could be copied up */
+	CAPTURE_FOREIGN_OWNER, /* the same for its owner, where we may write in it: a directory that people share */
 	CAPTURE_NO_OVERLAY,    /* not with this state directory and this root */
 };
 

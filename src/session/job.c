@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* One argument may not be longer than the kernel's MAX_ARG_STRLEN, its NUL included. */
@@ -95,6 +96,8 @@ static void warn_of_owner(struct airlock_job *job)
 	struct stat st;
 	if (job->config->policy.changes == POLICY_CHANGES_DIRECT || geteuid() == 0 || job->project->n_roots == 0 ||
 	    stat(job->project->dir, &st) < 0 || st.st_uid == geteuid())
+		return;
+	if (faccessat(AT_FDCWD, job->project->dir, W_OK, AT_EACCESS) == 0) /* captured by copy */
 		return;
 	strs_addf(&job->warnings,
 		  "%s belongs to somebody else: files there that are not yours cannot be changed in a layer "

@@ -133,13 +133,13 @@ def through_fuse(backend):
 USER, GROUP = 54321, 54322
 
 
-def give_away(top, project):
+def give_away(top, project, owner=USER):
     """To a user who is one of a group, as `chgrp -R group p; chmod g+s p` leaves it."""
     os.chmod(top, 0o755)
     for path in (top / "home", top / "twin", *(top / "twin").rglob("*")):
         os.chown(path, USER, USER, follow_symlinks=False)
     for path in (project, *project.rglob("*")):
-        os.chown(path, USER, GROUP, follow_symlinks=False)
+        os.chown(path, owner, GROUP, follow_symlinks=False)
         if path.is_dir():
             path.chmod(0o2775)
 
@@ -216,6 +216,26 @@ def of_a_group(backend):
         if foreign_groups(project):
             yield f"undone, lost their group: {foreign_groups(project)}"
         yield from while_it_runs(place, backend)
+
+
+def of_somebody_else(backend):
+    """A directory of a colleague, writable for the group: what is changed becomes the user's own, undo gives it back."""
+    with ExitStack() as stack:
+        top = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/var/lib", ignore_cleanup_errors=True)))
+        project = top / "project"
+        project.mkdir()
+        place = GroupPlace(top, project)
+        give_away(top, project, USER + 1)
+        result, status = place.run(backend, "-c", "echo more >>changed; rm gone; echo new >new")
+        found = [c["path"] for c in result["changes"]["files"]]
+        if status or result["changes"]["state"] != "applied" or found != ["changed", "gone", "new"]:
+            yield f"run: {status} {found} {result['error']}"
+        if foreign_groups(project) or (project / "same").stat().st_uid != USER + 1:
+            yield f"whose they are: {foreign_groups(project)}"
+        place.airlock("undo", result["run"])
+        yield from differs(look(project), place.before, "undone")
+        if (project / "changed").stat().st_uid != USER + 1:
+            yield "undo gave nothing back"
 
 
 # ---- what other users have to do with it
@@ -323,6 +343,7 @@ def main():
         test(out, f"{backend}: hard links that are split are named", links(backend))
         if os.getuid() == 0:
             test(out, f"{backend}: a directory of a group has a copy mounted over it", of_a_group(backend))
+            test(out, f"{backend}: so has one of somebody else's that the group may write in", of_somebody_else(backend))
             test(out, f"{backend}: a success whose changes cannot be applied is none",
                  full(backend, "true", (125, 125, "exited", "held", "io")))
             test(out, f"{backend}: a failure keeps its status", full(backend, "exit 3", (3, 3, "exited", "held", "io")))
