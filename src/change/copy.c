@@ -279,6 +279,15 @@ static int enter(struct copying *c, const struct stat *st)
 	return rc;
 }
 
+/* What we may not read the command could not read either: it is not in the mirror, and the scan does not miss it. */
+static void leave_out(struct copying *c, const char *path)
+{
+	struct copy_origins *o = c->origins;
+	size_t n = strlen(path), fits = sizeof o->unread_of - 1;
+	if (o->unread++ == 0)
+		(void)snprintf(o->unread_of, sizeof o->unread_of, "%s", path + (n > fits ? n - fits : 0));
+}
+
 static int on_entry(struct copying *c, bool is_dir)
 {
 	struct stat st;
@@ -291,12 +300,21 @@ static int on_entry(struct copying *c, bool is_dir)
 	rc = rc < 0 ? rc : copy_one(c, &st, path);
 	if (rc == -ENOENT && fstatat(fs_walk_dirfd(&c->w), c->w.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
+	if (rc == -EACCES && c->mirror) {
+		c->origins->n_paths--;
+		leave_out(c, path);
+		return 0;
+	}
 	if (rc < 0)
 		return fail(c, rc, "copy");
 	rc = check_limits(c);
 	if (rc < 0 || !is_dir)
 		return rc;
 	rc = enter(c, &st);
+	if (rc == -EACCES && c->mirror) {
+		leave_out(c, path);
+		return 0;
+	}
 	return rc < 0 ? fail(c, rc, "open") : 0;
 }
 

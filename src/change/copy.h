@@ -31,6 +31,8 @@ struct copy_origins {
 	/* Which paths there were when a mirror was made: checksums of root number and path, sorted once all is copied. */
 	uint64_t *paths;
 	size_t n_paths, cap_paths;
+	size_t unread;	    /* entries of others that a mirror lacks, because we may not read them */
+	char unread_of[64]; /* the first of them, its end */
 	size_t outside; /* files with another name that is not in the root: what the command writes there is not captured */
 	char outside_of[64]; /* the first of them, its end */
 };

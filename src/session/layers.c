@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "change/apply.h"
 #include "fs/fs.h"
 #include "session/backups.h"
@@ -194,6 +195,16 @@ static int64_t wait_for_tick(const struct session_layers *c)
 	return now;
 }
 
+static void note_unread(struct session_layers *c)
+{
+	_cleanup_buf_ struct buf name = BUF_INIT;
+	if (c->origins.unread == 0)
+		return;
+	text_add_escaped(&name, c->origins.unread_of, strlen(c->origins.unread_of));
+	strs_addf(&c->notes, "%zu entries that you may not read are not there for the command: %s%s", c->origins.unread,
+		  buf_str(&name), c->origins.unread > 1 ? ", …" : "");
+}
+
 /* Each layer becomes a whole copy of its root (change/mirror.c). */
 static int fill_mirrors(struct session_layers *c, const struct config *config, struct airlock_error *err)
 {
@@ -213,13 +224,26 @@ static int fill_mirrors(struct session_layers *c, const struct config *config, s
 			base_error_clear(err);
 			rc = copies_too_large(config, r->path, &size, err);
 		}
-		if (rc < 0)
+		if (rc < 0) {
+			base_hint(err, "--changes direct lets the command write straight to the project");
 			return rc;
+		}
 		r->mirror = true;
 		c->layers[i].work = "";
 	}
+	note_unread(c);
 	c->set->mirrored_ns = wait_for_tick(c);
 	return 0;
+}
+
+/* A disk may be full of them. */
+static void remove_half_mirrors(const char *run_dir)
+{
+	_cleanup_close_ int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	(void)fs_remove_tree_at(fd, "upper", NULL, NULL);
+	(void)fs_remove_tree_at(fd, "work", NULL, NULL);
 }
 
 static int64_t clock_ns(clockid_t id)
@@ -266,8 +290,11 @@ int layers_begin(struct session_layers *c, const struct airlock_job *job, const 
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		c->layers[i] = (struct backend_layer){c->paths.v[i * 3], c->paths.v[i * 3 + 1], c->paths.v[i * 3 + 2]};
 	c->n_layers = roots->n;
-	if (rc == 0 && c->mirrored)
+	if (rc == 0 && c->mirrored) {
 		rc = fill_mirrors(c, job->config, err);
+		if (rc < 0)
+			remove_half_mirrors(run_dir);
+	}
 	if (rc == 0 && c->by_copy) {
 		c->n_layers = 0; /* nothing is mounted */
 		rc = copies_begin(c, job, run_dir, err);

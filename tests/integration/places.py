@@ -226,6 +226,8 @@ def of_somebody_else(backend):
         project.mkdir()
         place = GroupPlace(top, project)
         give_away(top, project, USER + 1)
+        (project / "same").chmod(0o600)
+        place.before = look(project)
         result, status = place.run(backend, "-c", "echo more >>changed; rm gone; echo new >new")
         found = [c["path"] for c in result["changes"]["files"]]
         if status or result["changes"]["state"] != "applied" or found != ["changed", "gone", "new"]:
