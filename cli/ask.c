@@ -237,36 +237,44 @@ int ask_key(const struct ask_keys *ask, struct airlock_error *err)
 	return letter;
 }
 
-/* The keys of what may be remembered, beside once. */
-static const struct {
+/* The keys beside [A]llow once, and what a question is about that has them. */
+struct key {
 	struct ask_more key;
 	enum airlock_answer answer;
-} remembered[] = {{{'s', "allow for this session"}, AIRLOCK_ALLOW_SESSION},
-		  {{'w', "allow always"}, AIRLOCK_ALLOW_ALWAYS},
-		  {{'e', "deny for this session"}, AIRLOCK_DENY_SESSION},
-		  {{'v', "deny always"}, AIRLOCK_DENY_ALWAYS}};
-#define N_REMEMBERED (sizeof remembered / sizeof *remembered)
+};
+static const struct key about_command[] = {{{'s', "allow for this session"}, AIRLOCK_ALLOW_SESSION},
+					   {{'w', "allow always"}, AIRLOCK_ALLOW_ALWAYS},
+					   {{'e', "deny for this session"}, AIRLOCK_DENY_SESSION},
+					   {{'v', "deny always"}, AIRLOCK_DENY_ALWAYS},
+					   {{0, NULL}, AIRLOCK_DENY}};
+/* Whoever types [D] has decided and is not asked about these links again; Enter and Ctrl-C only put it off. */
+static const struct key about_links[] = {{{'w', "allow always"}, AIRLOCK_ALLOW_ALWAYS},
+					 {{'d', "deny (airlock project link allows it later)"}, AIRLOCK_DENY_ALWAYS},
+					 {{0, NULL}, AIRLOCK_DENY}};
+#define MAX_KEYS 4
 
 enum airlock_answer ask_permission(const struct airlock_question *q, void *data)
 {
 	(void)data;
-	struct ask_more more[N_REMEMBERED + 1] = {{0}};
-	for (size_t i = 0; i < N_REMEMBERED; i++)
-		more[i] = remembered[i].key;
+	const struct key *keys = q->is_optional ? about_links : about_command;
+	struct ask_more more[MAX_KEYS + 1] = {{0}};
+	for (size_t i = 0; i < MAX_KEYS && keys[i].key.letter; i++)
+		more[i] = keys[i].key;
 	const struct ask ask = {.text = q->text,
-				.keys = q->one_time_only ? "[A]llow once  [D]eny"
-							 : "[A]llow once  [D]eny  allow: [S]ession, al[W]ays  "
-							   "deny: s[E]ssion, ne[V]er",
+				.keys = q->is_optional	   ? "[A]llow once  [D]eny  allow al[W]ays"
+					: q->one_time_only ? "[A]llow once  [D]eny"
+							   : "[A]llow once  [D]eny  allow: [S]ession, al[W]ays  "
+							     "deny: s[E]ssion, ne[V]er",
 				.word = "allow",
 				.said_yes = "allow once",
-				.said_no = "deny",
+				.said_no = q->is_optional ? "not this time" : "deny",
 				.more = q->one_time_only ? NULL : more};
 	struct airlock_error err = {0};
 	int rc = ask_terminal(&ask, &err);
 	if (rc < 0)
 		output_say("%s; %s would allow it", err.message, q->grant_hint);
-	for (size_t i = 0; i < N_REMEMBERED; i++)
-		if (rc == remembered[i].key.letter)
-			return remembered[i].answer;
+	for (const struct key *k = keys; k->key.letter && !q->one_time_only; k++)
+		if (rc == k->key.letter)
+			return k->answer;
 	return rc == 1 ? AIRLOCK_ALLOW_ONCE : AIRLOCK_DENY;
 }

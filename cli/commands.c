@@ -84,6 +84,11 @@ static const struct verb project_verbs[] = {
 	{"list", NULL, "the projects with records", "json", NULL, cmd_project_list},
 	{"show", "[DIR]", "one of them: its roots, and how many files", "project json", "dir", cmd_project_show},
 	{"scan", "[DIR]", "search its symbolic links and its files anew", "project json", "dir", cmd_project_scan},
+	{"links", "[DIR]", "its symbolic links that lead out, and which a person has allowed", "project json", "dir",
+	 cmd_project_links},
+	{"link", "PATH... [DIR]", "allow commands to write to the directories that these links lead to", "project json",
+	 "path", cmd_project_link},
+	{"unlink", "PATH... [DIR]", "deny it, for good", "project json", "path", cmd_project_unlink},
 	{"remove", "[DIR]", "remove its records; files and backups stay", "project json", "dir", cmd_project_remove},
 	{0},
 };
@@ -370,15 +375,18 @@ const struct command commands[] = {
 		     "airlock trust ~/src/thing\tanother one"},
 	{.name = "project",
 	 .group = "Set it up",
-	 .summary = "the projects and the records of their files",
+	 .summary = "the projects, their links and the records of their files",
 	 .verbs = project_verbs,
-	 .about = "A project is its directory and the directories its symbolic links lead to. The links are searched "
-		  "when the project is first seen, remembered, and only verified after that. The files of a project "
-		  "that "
-		  "was added have records: before a run's changes to such a file are applied, the file as it was is "
-		  "kept "
-		  "as the backup of that day.",
+	 .about =
+		 "A project is its directory and the directories its symbolic links lead to, once you have allowed it: "
+		 "links lists the links that lead out, link allows what they lead to, unlink denies it. The links are "
+		 "searched when the project is first seen, remembered, and only verified after that; a link that leads "
+		 "elsewhere later is a new one.\n"
+		 "The files of a project that was added have records: before a run's changes to such a file are "
+		 "applied, the file as it was is kept as the backup of that day.",
 	 .examples = "airlock project add\tthe one you are in\n"
+		     "airlock project links\twhich links lead out, and whether you have allowed it\n"
+		     "airlock project link vendor\tcommands may write to where vendor leads\n"
 		     "airlock project scan\tafter you have made new links\n"
 		     "airlock project list --json\tfor a program"},
 	{.name = "permissions",

@@ -185,7 +185,7 @@ static void loop_until_over(struct loop *l)
 	progress_erase(&l->progress);
 }
 
-static int tell_result(const struct loop *l, const struct invocation *inv)
+static int tell_result(const struct loop *l, const struct airlock_job *job, const struct invocation *inv)
 {
 	const struct airlock_error *failure = airlock_run_error(l->run);
 	if (inv->json)
@@ -196,6 +196,8 @@ static int tell_result(const struct loop *l, const struct invocation *inv)
 	}
 	if (!inv->json)
 		report_run(inv, l->run);
+	if (!inv->json && airlock_job_links_unanswered(job) > 0)
+		output_say("airlock project link PATH allows it for good, airlock project unlink PATH denies it");
 	return airlock_run_exit_code(l->run);
 }
 
@@ -220,7 +222,7 @@ static int run_job(struct airlock_job *job, const struct invocation *inv, bool h
 		take_terminal(&l);
 		loop_until_over(&l);
 		terminal_restore(&l.terminal);
-		rc = tell_result(&l, inv);
+		rc = tell_result(&l, job, inv);
 	}
 	airlock_run_free(l.run);
 	if (l.signal_fd >= 0)

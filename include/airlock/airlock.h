@@ -110,6 +110,9 @@ const char *airlock_job_explain_json(struct airlock_job *job);
  * the last. */
 size_t airlock_job_warning_count(const struct airlock_job *job);
 const char *airlock_job_warning(const struct airlock_job *job, size_t i);
+/* How many symlinks of the project lead to directories outside that this run cannot write because no person has answered yet;
+ * a remembered no is an answer. 0 in a run that is marked as an agent's. airlock/project.h lists the links and takes answers. */
+size_t airlock_job_links_unanswered(const struct airlock_job *job);
 
 /* ── Questions ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -131,10 +134,14 @@ struct airlock_question {
 	const char *text;    /* inert: safe to print; may have several lines, the last is the question itself */
 	const char *command; /* the exact bytes that will run, as one shell line */
 	const char *working_dir, *project;
-	/* "unsandboxed", "allow-write", "network", "sensitive-changes", "held-changes"; NULL-terminated */
+	/* "unsandboxed", "allow-write", "link", "network", "sensitive-changes", "held-changes"; NULL-terminated */
 	const char *const *reasons;
-	const char *const *paths;	    /* of "allow-write", real paths; NULL-terminated */
-	int one_time_only;		    /* only Allow and Deny may be offered */
+	const char *const
+		*paths;	   /* of "allow-write", and where the links of "link" lead; real paths, NULL-terminated */
+	int one_time_only; /* only Allow and Deny may be offered */
+	/* The run goes on after a no, or when there is nobody to ask. Only "link" alone is such a reason: what is not allowed
+	 * stays read-only. AIRLOCK_ALLOW_ALWAYS and AIRLOCK_DENY_ALWAYS are remembered with the project. */
+	int is_optional;
 	const enum airlock_answer *choices; /* what may be answered; anything else counts as AIRLOCK_DENY */
 	size_t n_choices;
 	const char *key;	   /* the same for the same question; of a one-time-only one different every time */

@@ -63,6 +63,25 @@ static void add_reason(struct permission_question *q, const char *reason)
 	q->reasons[q->n_reasons] = NULL;
 }
 
+static void describe_links(const struct permission_inputs *in, struct permission_question *q, struct buf *text)
+{
+	if (in->n_links)
+		add_reason(q, "link");
+	for (size_t i = 0; i < in->n_links; i++) {
+		strs_add(&q->paths, in->links[i].target);
+		buf_adds(text, "The symlink ");
+		add_inert(text, in->links[i].path);
+		buf_adds(text, " leads out of the project, to ");
+		add_inert(text, in->links[i].target);
+		if (in->links[i].before) {
+			buf_adds(text, " (when it was allowed it led to ");
+			add_inert(text, in->links[i].before);
+			buf_addc(text, ')');
+		}
+		buf_addc(text, '\n');
+	}
+}
+
 static void describe(const struct permission_inputs *in, struct permission_question *q, struct buf *text)
 {
 	buf_adds(text, "In ");
@@ -82,6 +101,7 @@ static void describe(const struct permission_inputs *in, struct permission_quest
 		add_inert(text, *p);
 		buf_addc(text, '\n');
 	}
+	describe_links(in, q, text);
 	if (in->network)
 		add_reason(q, "network");
 	if (in->network && !in->unsandboxed)
@@ -95,8 +115,10 @@ static void add_sentence(const struct permission_inputs *in, struct buf *text)
 		buf_adds(text, "Run command with network access: ");
 	else if (in->unsandboxed)
 		buf_adds(text, "Run command without a sandbox: ");
-	else
+	else if (in->extra_writable && *in->extra_writable)
 		buf_adds(text, "Run command with these extra writable paths: ");
+	else
+		buf_adds(text, "It runs either way. May it write there, too: ");
 	add_inert(text, in->command);
 	buf_addc(text, '?');
 }
@@ -109,10 +131,33 @@ static void add_word(struct buf *out, const char *word)
 	text_add_shell_word(out, word);
 }
 
+static bool is_about_links_only(const struct permission_inputs *in)
+{
+	return in->n_links && !in->network && !in->unsandboxed && !(in->extra_writable && *in->extra_writable);
+}
+
+/* Whole paths: they mean the same wherever they are typed, and none begins with a dash. */
+static char *link_command(const struct permission_inputs *in)
+{
+	struct buf b = BUF_INIT;
+	buf_adds(&b, "airlock project link");
+	for (size_t i = 0; i < in->n_links; i++) {
+		bool is_whole = in->links[i].path[0] == '/';
+		_cleanup_buf_ struct buf path = BUF_INIT;
+		buf_printf(&path, "%s%s%s", is_whole ? "" : in->project, is_whole ? "" : "/", in->links[i].path);
+		b.failed |= path.failed;
+		add_word(&b, buf_str(&path));
+	}
+	add_word(&b, in->project);
+	return buf_take(&b);
+}
+
 /* Escaped as a whole by whoever shows it: this is for a person to read and type, the bytes are exact. */
 static char *grant_command(const struct permission_inputs *in)
 {
 	struct buf b = BUF_INIT;
+	if (is_about_links_only(in))
+		return link_command(in);
 	buf_adds(&b, "airlock run --yes");
 	if (in->network)
 		buf_adds(&b, " --network");
@@ -137,14 +182,26 @@ static void offer(struct permission_question *q)
 {
 	static const enum airlock_answer all[] = {AIRLOCK_ALLOW_ONCE,	AIRLOCK_DENY,	      AIRLOCK_ALLOW_SESSION,
 						  AIRLOCK_ALLOW_ALWAYS, AIRLOCK_DENY_SESSION, AIRLOCK_DENY_ALWAYS};
-	q->n_choices = q->one_time_only ? 2 : AL_ARRAY_LEN(all);
-	memcpy(q->choices, all, q->n_choices * sizeof *all);
+	/* Links belong to the project, which outlives any session. */
+	static const enum airlock_answer about_links[] = {AIRLOCK_ALLOW_ONCE, AIRLOCK_DENY, AIRLOCK_ALLOW_ALWAYS,
+							  AIRLOCK_DENY_ALWAYS};
+	const enum airlock_answer *choices = q->is_optional ? about_links : all;
+	q->n_choices = q->is_optional ? AL_ARRAY_LEN(about_links) : q->one_time_only ? 2 : AL_ARRAY_LEN(all);
+	memcpy(q->choices, choices, q->n_choices * sizeof *choices);
 }
 
 /* Each part with its end, so that no two questions share one text. */
 static void add_part(struct buf *b, const char *part)
 {
 	buf_add(b, part, strlen(part) + 1);
+}
+
+static void add_command_parts(struct buf *b, const struct permission_inputs *in)
+{
+	add_part(b, in->profile);
+	add_part(b, in->working_dir);
+	for (const char *const *a = in->argv; a && *a; a++)
+		add_part(b, *a);
 }
 
 static char *make_key(const struct permission_inputs *in, const struct permission_question *q)
@@ -157,10 +214,12 @@ static char *make_key(const struct permission_inputs *in, const struct permissio
 	if (q->one_time_only)
 		add_part(&b, in->nonce);
 	add_part(&b, in->project);
-	add_part(&b, in->profile);
-	add_part(&b, in->working_dir);
-	for (const char *const *a = in->argv; a && *a; a++)
-		add_part(&b, *a);
+	for (size_t i = 0; i < in->n_links; i++) {
+		add_part(&b, in->links[i].path);
+		add_part(&b, in->links[i].target);
+	}
+	if (!q->is_optional)
+		add_command_parts(&b, in);
 	if (b.failed)
 		return NULL;
 	hash_sha256_hex(b.data, b.len, hex);
@@ -178,7 +237,8 @@ int permission_collect(const struct permission_inputs *in, struct permission_que
 	struct buf text = BUF_INIT;
 	describe(in, &q, &text);
 	add_sentence(in, &text);
-	q.one_time_only = !is_rememberable(&q);
+	q.is_optional = is_about_links_only(in);
+	q.one_time_only = !q.is_optional && !is_rememberable(&q);
 	offer(&q);
 	q.text = buf_take(&text);
 	q.command = strdup(in->command);
@@ -280,6 +340,7 @@ struct airlock_question permission_show(const struct permission_question *q)
 		.reasons = q->reasons,
 		.paths = q->paths.n ? (const char *const *)q->paths.v : none,
 		.one_time_only = q->one_time_only,
+		.is_optional = q->is_optional,
 		.choices = q->choices,
 		.n_choices = q->n_choices,
 		.key = q->key,

@@ -6,7 +6,8 @@
  *   if (permission_is_choice(&q, answer) && permission_allows(answer)) go on
  *
  * Only a question whose one reason is a missing sandbox, about a simple command, may be remembered: its key is made of
- * the very bytes that run, the directory, the project and the profile. Every other question is asked each time and has
+ * the very bytes that run, the directory, the project and the profile. A question that is only about links is about the
+ * project, not the command: its key is made of the links and their targets. Every other question is asked each time and has
  * a key that no other question ever has.
  */
 #pragma once
@@ -16,13 +17,23 @@
 #include "base/error.h"
 #include "permission/command.h"
 
-#define PERMISSION_MAX_REASONS 4
+#define PERMISSION_MAX_REASONS 5
 #define PERMISSION_MAX_CHOICES 6
+#define PERMISSION_MAX_LINKS 16 /* in one question: all of them are shown, whatever is asked about */
+
+/* A symlink of the project that leads out. */
+struct permission_link {
+	const char *path;   /* relative to the project, or absolute */
+	const char *target; /* the directory it leads to */
+	const char *before; /* what it led to when it was allowed; NULL: it never was */
+};
 
 struct permission_inputs {
-	bool network;			   /* wanted, and the policy lets it be asked for */
-	bool abstract_sockets;		   /* a grant of it opens those of the host, too */
-	const char *const *extra_writable; /* NULL-terminated real paths, may be empty */
+	bool network;			     /* wanted, and the policy lets it be asked for */
+	bool abstract_sockets;		     /* a grant of it opens those of the host, too */
+	const char *const *extra_writable;   /* NULL-terminated real paths, may be empty */
+	const struct permission_link *links; /* at most PERMISSION_MAX_LINKS */
+	size_t n_links;
 	bool unsandboxed;
 	const char *unsandboxed_because; /* "--no-sandbox", or why nothing else is available */
 	const char *command;		 /* as one shell line; the very bytes that will run */
@@ -43,6 +54,7 @@ struct permission_question {
 	char *grant_command; /* the command line with which a person grants it */
 	enum command_shape shape;
 	bool one_time_only;
+	bool is_optional; /* only about links: a no does not stop the run, and answers are remembered with the project */
 	enum airlock_answer choices[PERMISSION_MAX_CHOICES];
 	size_t n_choices;
 };

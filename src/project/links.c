@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The search reads directories and link targets, nothing else: d_type tells the symlinks, so that a file costs no system
+/* Two ways to the same list. The search walks the project, once and on request. Verifying, on every run, only looks where the
+ * links that are remembered lead today. Neither makes anything writable: that takes a person's answer to this link and this
+ * target, and a link that was turned since is another link.
+ *
+ * The search reads directories and link targets, nothing else: d_type tells the symlinks, so that a file costs no system
  * call of its own. It stays on each directory's mount: what is mounted in a project (a network share, a chroot's /proc)
  * may be endless or hang. What one directory holds is sorted before it is judged, so that the outcome does not depend on
  * the order in which the file system names things. */
@@ -19,38 +23,89 @@
 /* Bounds for a project that is all links: each one is looked at on every run, each target is a mount. */
 #define MAX_PER_TARGET 8
 #define MAX_TARGETS 256
+#define MAX_REFUSED 256 /* for people to look at */
 #define MAX_NOTES 32
 
-void links_add(struct links *l, const char *path, const char *target)
+struct project_link *links_add(struct links *l, const char *path, const char *target, enum airlock_link_state state)
 {
-	struct link new = {.path = strdup(path), .target = strdup(target)};
+	struct project_link new = {.path = strdup(path), .target = strdup(target), .state = state};
 	if (!new.path || !new.target || !ARRAY_ROOM(l->v, l->n, l->cap, 8))
 		l->failed = true;
 	if (!l->failed) {
-		l->v[l->n++] = new;
-		return;
+		l->v[l->n] = new;
+		return &l->v[l->n++];
 	}
 	free(new.path);
 	free(new.target);
+	return NULL;
+}
+
+const struct project_link *links_find(const struct links *l, const char *path, const char *target)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].path, path) == 0 && strcmp(l->v[i].target, target) == 0)
+			return &l->v[i];
+	return NULL;
+}
+
+const struct project_link *links_find_path(const struct links *l, const char *path)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].path, path) == 0)
+			return &l->v[i];
+	return NULL;
 }
 
 void links_done(struct links *l)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		free(l->v[i].path);
-		free(l->v[i].target);
-	}
+	for (size_t i = 0; i < l->n; i++)
+		project_link_done(&l->v[i]);
 	base_freep(&l->v);
 	*l = (struct links)LINKS_INIT;
+}
+
+/* What it led to when a person allowed it, when that was something else. */
+static void set_before(struct links *l, struct project_link *link, const struct links *remembered)
+{
+	for (size_t i = 0; link && i < remembered->n; i++) {
+		const struct project_link *old = &remembered->v[i];
+		if (old->state != AIRLOCK_LINK_ALLOWED || strcmp(old->path, link->path) != 0)
+			continue;
+		link->before = strdup(old->target);
+		l->failed |= !link->before;
+		return;
+	}
+}
+
+/* Adds a link whose target may become a root, with the answer there is to it. */
+static void add_answerable(struct links *l, const char *path, const char *target, const struct links *remembered)
+{
+	const struct project_link *known = links_find(remembered, path, target);
+	struct project_link *new = links_add(l, path, target, known ? known->state : AIRLOCK_LINK_UNANSWERED);
+	if (!known)
+		set_before(l, new, remembered);
+}
+
+static void add_refused(struct links *l, const char *path, const char *target, enum roots_verdict verdict,
+			const char *secret)
+{
+	struct project_link *new = links_add(l, path, target, AIRLOCK_LINK_REFUSED);
+	if (!new)
+		return;
+	new->reason = roots_reason(verdict);
+	new->secret = secret ? strdup(secret) : NULL;
+	l->failed |= secret && !new->secret;
 }
 
 struct search {
 	const struct roots_rules *rules;
 	const struct project_query *q;
+	const struct links *remembered;
 	struct links *found;
 	struct strs *notes;
 	size_t notes_left_out;
 	struct strs queue; /* directories to search, the project first */
+	size_t targets, refused;
 	struct fs_inodes seen;
 	size_t entries;
 	bool full; /* MAX_TARGETS was reached and said */
@@ -103,7 +158,7 @@ static void look_at_link(struct fs_walk *w, const char *dir, struct links *candi
 	}
 	_cleanup_free_ char *target = realpath(path, NULL);
 	if (target && !path_is_beneath(target, dir))
-		links_add(candidates, rel, target);
+		(void)links_add(candidates, rel, target, AIRLOCK_LINK_UNANSWERED);
 }
 
 /* What git keeps in its own directory is git's; a directory met before under another name is done already. */
@@ -176,41 +231,47 @@ static size_t count_target(const struct links *l, const char *target)
 	return n;
 }
 
+/* Only what a person has allowed is searched in turn: what lies behind other links is not the project's. */
 static void accept(struct search *s, const char *path, const char *target)
 {
 	size_t known = count_target(s->found, target);
-	if (known >= MAX_PER_TARGET)
+	if (known >= MAX_PER_TARGET && !links_find(s->remembered, path, target))
 		return;
-	if (known == 0 && s->queue.n > MAX_TARGETS) {
+	if (known == 0 && s->targets >= MAX_TARGETS) {
 		if (!s->full)
-			strs_addf(s->notes, "symlinks lead to more than %d directories: the rest is not made writable",
+			strs_addf(s->notes, "symlinks lead to more than %d directories: the rest is not looked at",
 				  MAX_TARGETS);
 		s->full = true;
 		return;
 	}
-	links_add(s->found, path, target);
-	if (known == 0)
+	s->targets += known == 0;
+	add_answerable(s->found, path, target, s->remembered);
+	if (!s->found->failed && s->found->v[s->found->n - 1].state == AIRLOCK_LINK_ALLOWED &&
+	    !strs_has(&s->queue, target))
 		strs_add(&s->queue, target);
 }
 
-static void judge(struct search *s, const char *dir, const struct link *candidate)
+static void judge(struct search *s, const char *dir, const struct project_link *candidate)
 {
 	const char *secret = NULL;
 	enum roots_verdict verdict = roots_judge(s->rules, candidate->target, &secret);
 	if (verdict == ROOTS_INSIDE)
 		return;
 	_cleanup_free_ char *path = name_in(s, dir, candidate->path);
-	if (!path)
+	if (!path) {
 		s->found->failed = true;
-	else if (verdict == ROOTS_OK)
+	} else if (verdict == ROOTS_OK) {
 		accept(s, path, candidate->target);
-	else
+	} else {
 		note_refused(s, path, candidate->target, verdict, secret);
+		if (s->refused++ < MAX_REFUSED)
+			add_refused(s->found, path, candidate->target, verdict, secret);
+	}
 }
 
 static int compare(const void *a, const void *b)
 {
-	return path_compare(((const struct link *)a)->path, ((const struct link *)b)->path);
+	return path_compare(((const struct project_link *)a)->path, ((const struct project_link *)b)->path);
 }
 
 static int search_dir(struct search *s, const char *dir)
@@ -242,10 +303,10 @@ static int search_all(struct search *s)
 	return s->queue.failed || s->seen.failed || s->found->failed || s->notes->failed ? -ENOMEM : 0;
 }
 
-int links_search(const struct roots_rules *rules, const struct project_query *q, struct links *found,
-		 struct strs *notes, struct airlock_error *err)
+int links_search(const struct roots_rules *rules, const struct project_query *q, const struct links *remembered,
+		 struct links *found, struct strs *notes, struct airlock_error *err)
 {
-	struct search s = {.rules = rules, .q = q, .found = found, .notes = notes};
+	struct search s = {.rules = rules, .q = q, .remembered = remembered, .found = found, .notes = notes};
 	int rc = search_all(&s);
 	strs_done(&s.queue);
 	fs_inodes_done(&s.seen);
@@ -255,12 +316,12 @@ int links_search(const struct roots_rules *rules, const struct project_query *q,
 }
 
 /* A link in a linked root counts only as long as that directory still is one. */
-static bool lies_in_a_root(const char *path, const struct roots_rules *rules, const struct links *still)
+static bool lies_in_a_root(const char *path, const struct roots_rules *rules, const struct links *now)
 {
 	if (path_is_beneath(path, rules->project))
 		return true;
-	for (size_t i = 0; i < still->n; i++)
-		if (path_is_beneath(path, still->v[i].target))
+	for (size_t i = 0; i < now->n; i++)
+		if (now->v[i].state == AIRLOCK_LINK_ALLOWED && path_is_beneath(path, now->v[i].target))
 			return true;
 	return false;
 }
@@ -278,46 +339,74 @@ static char *where_it_leads(const char *path)
 	return NULL;
 }
 
-static void note_changed(struct strs *notes, const struct link *l, const char *target)
-{
-	strs_addf(notes,
-		  "the symlink %s led to %s and leads to %s now: neither is writable until you look at it and run "
-		  "`airlock project scan`",
-		  l->path, l->target, target);
-}
-
-/* Judged again: the home directory or the list of secrets may be another today. */
-static void judge_again(const struct roots_rules *rules, const struct link *l, struct links *still, struct strs *notes)
+static void verify_one(const struct roots_rules *rules, const struct links *remembered, const char *name,
+		       struct links *now, struct strs *notes)
 {
 	_cleanup_buf_ struct buf why = BUF_INIT;
+	_cleanup_free_ char *path = path_normalize(rules->project, name);
 	const char *secret = NULL;
-	enum roots_verdict verdict = roots_judge(rules, l->target, &secret);
-	if (verdict == ROOTS_OK) {
-		links_add(still, l->path, l->target);
-		return;
-	}
-	roots_add_reason(&why, verdict, secret);
-	strs_addf(notes, "the symlink %s leads to %s: not writable any more, %s", l->path, l->target, buf_str(&why));
-}
-
-static void verify_one(const struct roots_rules *rules, const struct link *l, struct links *still, struct strs *notes)
-{
-	_cleanup_free_ char *path = path_normalize(rules->project, l->path);
 	if (!path)
-		still->failed = true;
-	if (!path || !lies_in_a_root(path, rules, still))
+		now->failed = true;
+	if (!path || !lies_in_a_root(path, rules, now))
 		return;
 	_cleanup_free_ char *target = where_it_leads(path);
-	if (target && strcmp(target, l->target) == 0)
-		judge_again(rules, l, still, notes);
-	else if (target)
-		note_changed(notes, l, target);
+	/* Judged again: the home directory or the list of secrets may be another today. */
+	enum roots_verdict verdict = target ? roots_judge(rules, target, &secret) : ROOTS_INSIDE;
+	if (verdict == ROOTS_INSIDE)
+		return;
+	if (verdict == ROOTS_OK) {
+		add_answerable(now, name, target, remembered);
+		return;
+	}
+	add_refused(now, name, target, verdict, secret);
+	roots_add_reason(&why, verdict, secret);
+	strs_addf(notes, "the symlink %s leads to %s: not made writable, %s", name, target, buf_str(&why));
 }
 
-int links_verify(const struct roots_rules *rules, const struct links *remembered, struct links *still,
-		 struct strs *notes, struct airlock_error *err)
+int links_verify(const struct roots_rules *rules, const struct links *remembered, struct links *now, struct strs *notes,
+		 struct airlock_error *err)
 {
-	for (size_t i = 0; i < remembered->n; i++)
-		verify_one(rules, &remembered->v[i], still, notes);
-	return still->failed || notes->failed ? base_oom(err) : 0;
+	for (size_t i = 0; i < remembered->n; i++) /* a link that was turned may have several entries */
+		if (links_find_path(remembered, remembered->v[i].path) == &remembered->v[i])
+			verify_one(rules, remembered, remembered->v[i].path, now, notes);
+	return now->failed || notes->failed ? base_oom(err) : 0;
+}
+
+/* ── One link that a person named ── */
+
+static int no_such_link(const char *path, const char *name, struct airlock_error *err)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "link", name, "there is no symlink %s", name);
+	if (!S_ISLNK(st.st_mode))
+		return base_error(err, AIRLOCK_ERR_INVALID, "link", name, "%s is not a symlink", name);
+	if (stat(path, &st) < 0 && base_is_absent(errno)) {
+		base_error(err, AIRLOCK_ERR_NOT_FOUND, "link", name, "the symlink %s leads to nothing", name);
+		return base_hint(err, "make the directory first: an answer is about a link and what it leads to");
+	}
+	base_error(err, AIRLOCK_ERR_INVALID, "link", name, "the symlink %s does not lead to a directory", name);
+	return base_hint(err, "a file behind a link is never writable; --allow-write names one for a run");
+}
+
+int links_look(const struct roots_rules *rules, const char *name, struct links *found, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf why = BUF_INIT;
+	_cleanup_free_ char *path = path_normalize(rules->project, name);
+	_cleanup_free_ char *target = path ? where_it_leads(path) : NULL;
+	const char *secret = NULL;
+	if (!path)
+		return base_oom(err);
+	if (!target)
+		return no_such_link(path, name, err);
+	enum roots_verdict verdict = roots_judge(rules, target, &secret);
+	if (verdict == ROOTS_INSIDE)
+		return base_error(err, AIRLOCK_ERR_INVALID, "link", name,
+				  "the symlink %s leads to %s, inside the project: there is nothing to answer", name,
+				  target);
+	if (verdict == ROOTS_OK)
+		return links_add(found, name, target, AIRLOCK_LINK_UNANSWERED) ? 0 : base_oom(err);
+	roots_add_reason(&why, verdict, secret);
+	return base_error(err, AIRLOCK_ERR_BLOCKED, "link", name, "the symlink %s leads to %s: never made writable, %s",
+			  name, target, buf_str(&why));
 }

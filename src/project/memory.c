@@ -5,12 +5,21 @@
 #include "base/path.h"
 #include "fs/fs.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 
-#define MAGIC "airlock links 1"
+#define MAGIC "airlock links 2"
+#define MAGIC_1 "airlock links 1"
 #define MAX_BYTES ((size_t)32 << 20)
 #define SUM_BYTES 65 /* 64 digits and NUL */
+
+static const char *const state_words[] = {
+	[AIRLOCK_LINK_UNANSWERED] = "unanswered",
+	[AIRLOCK_LINK_ALLOWED] = "allowed",
+	[AIRLOCK_LINK_DENIED] = "denied",
+};
 
 static char *file_of(const char *state_dir, const char *project)
 {
@@ -57,14 +66,27 @@ static const char *next_string(const char **at, const char *end)
 	return s;
 }
 
-static int parse_links(const char *at, const char *end, struct links *ret)
+static bool parse_state(const char *word, enum airlock_link_state *ret)
+{
+	for (size_t i = 0; word && i < AL_ARRAY_LEN(state_words); i++)
+		if (strcmp(state_words[i], word) == 0) {
+			*ret = (enum airlock_link_state)i;
+			return true;
+		}
+	return false;
+}
+
+static int parse_links(const char *at, const char *end, bool has_states, struct links *ret)
 {
 	const char *path, *target;
+	enum airlock_link_state state = AIRLOCK_LINK_UNANSWERED;
 	while ((path = next_string(&at, end))) {
 		target = next_string(&at, end);
 		if (!target || !path[0] || !path_is_normal(target))
 			return -EINVAL;
-		links_add(ret, path, target);
+		if (has_states && !parse_state(next_string(&at, end), &state))
+			return -EINVAL;
+		(void)links_add(ret, path, target, state);
 	}
 	return ret->failed ? -ENOMEM : 0;
 }
@@ -76,11 +98,12 @@ static int parse(const struct buf *b, const char *project, const char *file, str
 		return damaged(err, file, "the checksum is wrong");
 	const char *at = b->data, *end = b->data + b->len - SUM_BYTES;
 	const char *magic = next_string(&at, end), *owner = next_string(&at, end);
-	if (strcmp(magic, MAGIC) != 0 || !owner)
+	bool has_states = strcmp(magic, MAGIC) == 0;
+	if ((!has_states && strcmp(magic, MAGIC_1) != 0) || !owner)
 		return damaged(err, file, "written by another version of airlock");
 	if (strcmp(owner, project) != 0)
 		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "read", file, "%s belongs to another project", file);
-	int rc = parse_links(at, end, ret);
+	int rc = parse_links(at, end, has_states, ret);
 	if (rc == -ENOMEM)
 		return base_oom(err);
 	return rc < 0 ? damaged(err, file, "a link in it is no link") : 0;
@@ -115,8 +138,11 @@ static void render(struct buf *b, const char *project, const struct links *links
 	add_string(b, MAGIC);
 	add_string(b, project);
 	for (size_t i = 0; i < links->n; i++) {
+		if (links->v[i].state == AIRLOCK_LINK_REFUSED)
+			continue;
 		add_string(b, links->v[i].path);
 		add_string(b, links->v[i].target);
+		add_string(b, state_words[links->v[i].state]);
 	}
 	hash_sha256_hex(b->data, b->len, hex);
 	add_string(b, hex);
@@ -139,4 +165,27 @@ int memory_save(const char *state_dir, const char *project, const struct links *
 	if (is_there_already(file, &content))
 		return 0;
 	return fs_write_private_file(file, content.data, content.len, err);
+}
+
+int memory_lock(const char *state_dir, const char *project, struct airlock_error *err)
+{
+	_cleanup_free_ char *file = file_of(state_dir, project);
+	_cleanup_free_ char *dir = file ? path_dirname(file) : NULL;
+	if (!dir)
+		return base_oom(err);
+	int rc = fs_make_private_dir(dir, err);
+	if (rc < 0)
+		return rc;
+	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX) < 0) /* held for a moment only */
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "lock", dir);
+	return TAKE_FD(fd);
+}
+
+int memory_forget(const char *state_dir, const char *project, struct airlock_error *err)
+{
+	_cleanup_free_ char *file = file_of(state_dir, project);
+	if (!file)
+		return base_oom(err);
+	return unlink(file) < 0 && errno != ENOENT ? base_errno(err, AIRLOCK_ERR_IO, errno, "unlink", file) : 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the search for symlinks found, kept in <state_dir>/projects/<16 hex of sha256 of the project>/links.
+/* The project's links and a person's answers to them, kept in <state_dir>/projects/<16 hex of sha256 of the project>/links.
  *
- * Format: strings, each ended by NUL: "airlock links 1", the project (two projects may share the hash), then path and
- * target of each link, and last the SHA-256 of every byte before it.
+ * Format: strings, each ended by NUL: "airlock links 2", the project (two projects may share the hash), then path, target and
+ * state of each link, and last the SHA-256 of every byte before it. Version 1 had no states: airlock itself had taken the
+ * links as roots, nobody was asked, so all of them are unanswered.
  */
 #pragma once
 
@@ -12,5 +13,11 @@
  * cannot be read. ret is filled only on success. */
 int memory_load(const char *state_dir, const char *project, struct links *ret, struct airlock_error *err);
 
-/* Writes only when it differs from what is there. */
+/* Writes only when it differs from what is there. Refused links are left out: they are judged anew each time. */
 int memory_save(const char *state_dir, const char *project, const struct links *links, struct airlock_error *err);
+
+/* Between these two no other airlock changes the file: whoever reads it to write it again holds the lock. A descriptor to be
+ * closed, or an error. */
+int memory_lock(const char *state_dir, const char *project, struct airlock_error *err);
+
+int memory_forget(const char *state_dir, const char *project, struct airlock_error *err);

@@ -15,7 +15,7 @@ struct opening {
 	const struct project_query *q;
 	struct roots_rules rules;
 	bool rules_ready;
-	struct links links; /* those that make roots */
+	struct links links; /* all that lead out, and the answers to them */
 	struct roots roots;
 	struct strs notes;
 };
@@ -86,15 +86,51 @@ static bool remembers(struct opening *o)
 	return false;
 }
 
+/* An answer about a link that leads elsewhere at the moment is kept: it holds again when the link leads back. */
+static void keep_answers(struct links *links, const struct links *remembered)
+{
+	size_t found = links->n;
+	for (size_t i = 0; i < remembered->n; i++) {
+		const struct project_link *old = &remembered->v[i];
+		if (old->state == AIRLOCK_LINK_UNANSWERED || links_find(links, old->path, old->target))
+			continue;
+		const struct project_link *turned = links_find_path(links, old->path);
+		if (turned && turned < links->v + found)
+			(void)links_add(links, old->path, old->target, old->state);
+	}
+}
+
+/* The answers are read again: a person may have given one while we searched. */
+static int save(struct opening *o, struct airlock_error *err)
+{
+	_cleanup_links_ struct links all = LINKS_INIT, latest = LINKS_INIT;
+	_cleanup_close_ int lock = memory_lock(o->q->state_dir, o->q->dir, err);
+	if (lock < 0)
+		return lock;
+	(void)memory_load(o->q->state_dir, o->q->dir, &latest, NULL);
+	for (size_t i = 0; i < o->links.n; i++) {
+		const struct project_link *l = &o->links.v[i];
+		const struct project_link *known = links_find(&latest, l->path, l->target);
+		bool use = known && l->state != AIRLOCK_LINK_REFUSED;
+		(void)links_add(&all, l->path, l->target, use ? known->state : l->state);
+	}
+	keep_answers(&all, &latest);
+	return all.failed ? base_oom(err) : memory_save(o->q->state_dir, o->q->dir, &all, err);
+}
+
 static int search(struct opening *o, bool remember, struct airlock_error *err)
 {
+	_cleanup_links_ struct links remembered = LINKS_INIT;
 	struct airlock_error why = {0};
 	int rc = prepare_rules(o, err);
-	if (rc == 0)
-		rc = links_search(&o->rules, o->q, &o->links, &o->notes, err);
+	if (rc < 0)
+		return rc;
+	if (remember) /* nothing, or nothing to be trusted: then nobody has answered anything */
+		(void)memory_load(o->q->state_dir, o->q->dir, &remembered, NULL);
+	rc = links_search(&o->rules, o->q, &remembered, &o->links, &o->notes, err);
 	if (rc < 0 || !remember)
 		return rc;
-	if (memory_save(o->q->state_dir, o->q->dir, &o->links, &why) < 0)
+	if (save(o, &why) < 0)
 		strs_addf(&o->notes, "the project's symlinks cannot be remembered and are searched on every run: %s",
 			  why.message);
 	return 0;
@@ -137,11 +173,23 @@ static int find_links(struct opening *o, struct airlock_error *err)
 	return remember && !q->rescan ? recall_or_search(o, err) : search(o, remember, err);
 }
 
-static char *because_of(const struct link *l)
+static char *because_of(const struct project_link *l)
 {
 	struct buf b = BUF_INIT;
-	buf_printf(&b, l->path[0] == '/' ? "symlink %s" : "symlink %s in the project", l->path);
+	buf_printf(&b, "symlink %s%s, allowed %s", l->path, l->path[0] == '/' ? "" : " in the project",
+		   l->state == AIRLOCK_LINK_ALLOWED ? "by a person" : "for this run");
 	return buf_take(&b);
+}
+
+/* A remembered no is no open question: neither --yes nor an answer to a question about other links changes it. */
+static bool is_granted(const struct project_query *q, const struct project_link *l)
+{
+	if (l->state != AIRLOCK_LINK_UNANSWERED)
+		return false;
+	for (size_t i = 0; i < q->n_grants; i++)
+		if (strcmp(q->grants[i].path, l->path) == 0 && strcmp(q->grants[i].target, l->target) == 0)
+			return true;
+	return q->grant_all;
 }
 
 static int add_git_root(struct opening *o, struct airlock_error *err)
@@ -155,8 +203,12 @@ static int add_git_root(struct opening *o, struct airlock_error *err)
 static int make_roots(struct opening *o, struct airlock_error *err)
 {
 	roots_add(&o->roots, o->q->dir, strdup("project"));
-	for (size_t i = 0; i < o->links.n; i++)
-		roots_add(&o->roots, o->links.v[i].target, because_of(&o->links.v[i]));
+	for (size_t i = 0; i < o->links.n; i++) {
+		struct project_link *l = &o->links.v[i];
+		l->granted = is_granted(o->q, l);
+		if (l->granted || l->state == AIRLOCK_LINK_ALLOWED)
+			roots_add(&o->roots, l->target, because_of(l));
+	}
 	int rc = add_git_root(o, err);
 	if (rc < 0)
 		return rc;
@@ -176,6 +228,9 @@ static struct project *take_project(struct opening *o)
 	p->roots = TAKE_PTR(o->roots.v);
 	p->n_roots = o->roots.n;
 	o->roots = (struct roots)ROOTS_INIT;
+	p->links = TAKE_PTR(o->links.v);
+	p->n_links = o->links.n;
+	o->links = (struct links)LINKS_INIT;
 	p->notes = o->notes;
 	o->notes = (struct strs)STRS_INIT;
 	return p;
@@ -196,13 +251,115 @@ int project_open(const struct project_query *q, struct project **ret, struct air
 	return 0;
 }
 
+void project_link_done(struct project_link *l)
+{
+	free(l->path);
+	free(l->target);
+	free(l->before);
+	free(l->secret);
+	*l = (struct project_link){0};
+}
+
 void project_free(struct project *p)
 {
 	if (!p)
 		return;
 	struct roots roots = {.v = p->roots, .n = p->n_roots};
+	struct links links = {.v = p->links, .n = p->n_links};
 	roots_done(&roots);
+	links_done(&links);
 	strs_done(&p->notes);
 	free(p->dir);
 	free(p);
+}
+
+/* ── Answers ── */
+
+static void set_answer(struct links *all, const struct project_link *l, enum airlock_link_state answer)
+{
+	bool found = false;
+	for (size_t i = 0; i < all->n; i++) {
+		struct project_link *known = &all->v[i];
+		if (strcmp(known->path, l->path) != 0)
+			continue;
+		bool same = strcmp(known->target, l->target) == 0;
+		found |= same;
+		if (same || (answer == AIRLOCK_LINK_DENIED && known->state == AIRLOCK_LINK_ALLOWED))
+			known->state = answer;
+	}
+	if (!found)
+		(void)links_add(all, l->path, l->target, answer);
+}
+
+int project_find_answer(const struct project_query *q, const char *path, struct project_link *ret)
+{
+	_cleanup_links_ struct links all = LINKS_INIT, one = LINKS_INIT;
+	if (!q->state_dir || memory_load(q->state_dir, q->dir, &all, NULL) < 0)
+		return 0;
+	const struct project_link *known = links_find_path(&all, path);
+	if (!known || !links_add(&one, known->path, known->target, known->state))
+		return 0;
+	*ret = one.v[0];
+	one.n = 0;
+	return 1;
+}
+
+static int cannot_remember(const struct opening *o, struct airlock_error *err)
+{
+	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "remember", o->q->dir,
+		   "answers about the links of %s cannot be remembered: airlock's state directory lies in the project",
+		   o->q->dir);
+	return base_hint(err, "point XDG_STATE_HOME to a directory outside of the project");
+}
+
+int project_answer(const struct project_query *q, const struct project_link *links, size_t n,
+		   enum airlock_link_state answer, struct airlock_error *err)
+{
+	_cleanup_(opening_done) struct opening o = {.q = q};
+	_cleanup_links_ struct links all = LINKS_INIT;
+	struct airlock_error why = {0};
+	if (!remembers(&o))
+		return cannot_remember(&o, err);
+	_cleanup_close_ int lock = memory_lock(q->state_dir, q->dir, err);
+	if (lock < 0)
+		return lock;
+	int rc = memory_load(q->state_dir, q->dir, &all, &why);
+	if (rc < 0)
+		return base_pass(err, &why);
+	for (size_t i = 0; i < n; i++)
+		set_answer(&all, &links[i], answer);
+	return all.failed ? base_oom(err) : memory_save(q->state_dir, q->dir, &all, err);
+}
+
+int project_forget_links(const char *state_dir, const char *dir, struct airlock_error *err)
+{
+	return memory_forget(state_dir, dir, err);
+}
+
+static bool lies_in_project(const struct project *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_roots; i++)
+		if (path_is_beneath(path, p->roots[i].path))
+			return true;
+	return false;
+}
+
+int project_look_at_link(const struct project_query *q, const struct project *p, const char *path,
+			 struct project_link *ret, struct airlock_error *err)
+{
+	_cleanup_(opening_done) struct opening o = {.q = q, .rules = {.project = q->dir, .home = q->home}};
+	_cleanup_free_ char *whole = path_normalize(q->dir, path);
+	if (!whole)
+		return base_oom(err);
+	if (!lies_in_project(p, whole))
+		return base_error(err, AIRLOCK_ERR_INVALID, "link", path, "%s does not lie in the project %s", path,
+				  p->dir);
+	int rc = prepare_rules(&o, err);
+	if (rc == 0)
+		rc = links_look(&o.rules, path, &o.links, err);
+	if (rc < 0)
+		return rc;
+	*ret = o.links.v[0];
+	o.links.n = 0;
+	return 0;
 }

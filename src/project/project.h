@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which directories are the project: detection, symlinked roots, git directories; remembered and verified.
  *
- * A root is a directory the command may write to. The project is the first; the directories its symlinks lead to
- * follow, and the git directory of a worktree or submodule. The search for symlinks happens when the project is first
- * seen and on `airlock project scan`; each run only verifies what was found then: a link that leads elsewhere now is
- * no root any more until a person scans again, because a command could have re-pointed it (I10).
+ * A root is a directory the command may write to. The project is the first; the directories follow that its symlinks lead
+ * to and a person has allowed, and the git directory of a worktree or submodule. The search for symlinks happens when the
+ * project is first seen, on `airlock project scan` and `links`; each run only verifies what was found then. An answer is
+ * about a link and its target: one that leads elsewhere now is a new link that nobody has answered, because a command, or
+ * whoever wrote the repository, could have turned it (I10).
  */
 #pragma once
 
+#include "airlock/project.h"
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -16,11 +18,25 @@ struct project_root {
 	char *because; /* "project", "symlink lib in the project", "git directory of this worktree" */
 };
 
+/* A symlink that leads out. See struct airlock_link. */
+struct project_link {
+	char *path;
+	char *target;
+	char *before; /* or NULL */
+	char *secret; /* refused because of it; or NULL */
+	enum airlock_link_state state;
+	enum airlock_link_reason reason;
+	bool granted; /* nobody has answered it, and for this run it is a root all the same */
+};
+void project_link_done(struct project_link *l);
+
 struct project {
 	char *dir;		    /* real path */
 	struct project_root *roots; /* roots[0] is the project; none lies inside another */
 	size_t n_roots;
-	/* Links left out and why, links that changed: sentences for a person, with paths as raw bytes. */
+	struct project_link *links; /* a link in another root comes after the one that made it a root */
+	size_t n_links;
+	/* Links refused and why, directories not searched: sentences for a person, with paths as raw bytes. */
 	struct strs notes;
 };
 
@@ -33,7 +49,11 @@ struct project_query {
 	/* NULL-terminated absolute paths no link may lead to, into or above; state_dir is one without being named. They
 	 * need not exist and may be spelt through symlinks. */
 	const char *const *secrets;
-	bool rescan; /* search again and remember anew */
+	bool rescan; /* search again and remember anew; answers stay */
+	/* Roots for this run: all links that nobody has answered, or these if they still lead there (NULL: none). */
+	bool grant_all;
+	const struct project_link *grants;
+	size_t n_grants;
 	/* Called about every 4096 entries while searching, may be NULL. */
 	void (*progress)(size_t entries_seen, void *data);
 	void *progress_data;
@@ -58,3 +78,17 @@ int project_set_known(const char *state_dir, const char *dir, bool known, struct
  * file is searched anew), and out of memory or descriptors. */
 int project_open(const struct project_query *q, struct project **ret, struct airlock_error *err);
 void project_free(struct project *p);
+
+/* Remembers a person's answer (allowed or denied) to each of these links. A no takes back every yes to the same link, whatever
+ * it led to then. AIRLOCK_ERR_UNAVAILABLE: nothing is remembered of this project. */
+int project_answer(const struct project_query *q, const struct project_link *links, size_t n,
+		   enum airlock_link_state answer, struct airlock_error *err);
+/* 1: the link at path is remembered, with a target it led to; owned by the caller. */
+int project_find_answer(const struct project_query *q, const char *path, struct project_link *ret);
+/* Forgets the links and the answers to them. */
+int project_forget_links(const char *state_dir, const char *dir, struct airlock_error *err);
+
+/* Where the link at path (relative to the project, or absolute) leads, unanswered; owned by the caller. The link must lie in
+ * one of p's roots. See links_look for the errors. */
+int project_look_at_link(const struct project_query *q, const struct project *p, const char *path,
+			 struct project_link *ret, struct airlock_error *err);

@@ -57,6 +57,21 @@ enum roots_verdict roots_judge(const struct roots_rules *r, const char *target, 
 	return verdict;
 }
 
+enum airlock_link_reason roots_reason(enum roots_verdict verdict)
+{
+	static const enum airlock_link_reason reasons[] = {
+		[ROOTS_OK] = AIRLOCK_LINK_NO_REASON,
+		[ROOTS_INSIDE] = AIRLOCK_LINK_NO_REASON,
+		[ROOTS_HOME] = AIRLOCK_LINK_HOME,
+		[ROOTS_ABOVE_PROJECT] = AIRLOCK_LINK_ABOVE_PROJECT,
+		[ROOTS_SECRET] = AIRLOCK_LINK_SECRET,
+		[ROOTS_ABOVE_SECRET] = AIRLOCK_LINK_ABOVE_SECRET,
+		[ROOTS_OUTSIDE_HOME] = AIRLOCK_LINK_OUTSIDE_HOME,
+		[ROOTS_NO_HOME] = AIRLOCK_LINK_WITHOUT_HOME,
+	};
+	return reasons[verdict];
+}
+
 void roots_add_reason(struct buf *out, enum roots_verdict verdict, const char *secret)
 {
 	static const char *const words[] = {

@@ -33,6 +33,9 @@ enum roots_verdict {
  * directory that proved itself otherwise. ret_secret (may be NULL) is borrowed from the rules. */
 enum roots_verdict roots_judge(const struct roots_rules *r, const char *target, const char **ret_secret);
 
+/* The same for the public API. */
+enum airlock_link_reason roots_reason(enum roots_verdict verdict);
+
 /* The rest of a sentence: "because it is outside the home directory". */
 void roots_add_reason(struct buf *out, enum roots_verdict verdict, const char *secret);
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "session/earlier.h"
+#include "session/links.h"
 #include "session/remember.h"
 
 #include <fcntl.h>
@@ -114,14 +115,20 @@ int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock
 		return job->was_answered ? check_earlier_answer(job, err) : 0;
 	/* A callback asks on a terminal, on which the agent could type the answer itself. */
 	bool is_agent = job->origin.kind == ORIGIN_AGENT;
+	const bool optional = job->question.is_optional;
 	if (!job->answered && (is_agent || !io || !io->ask))
-		return permission_denied(&job->question, is_agent ? PERMISSION_AGENT : PERMISSION_NOBODY_TO_ASK, err);
+		return optional ? 0
+				: permission_denied(&job->question,
+						    is_agent ? PERMISSION_AGENT : PERMISSION_NOBODY_TO_ASK, err);
 	enum airlock_answer answer = job->answered ? job->answer : io->ask(shown, io->data);
 	if (!permission_is_choice(&job->question, answer))
 		answer = AIRLOCK_DENY;
 	job->answer = answer;
-	(void)remember_keep(job, answer, &job->not_remembered);
-	return permission_allows(answer) ? 0 : permission_denied(&job->question, PERMISSION_SAID_NO, err);
+	if (!optional)
+		(void)remember_keep(job, answer, &job->not_remembered);
+	if (!optional && !permission_allows(answer))
+		return permission_denied(&job->question, PERMISSION_SAID_NO, err);
+	return links_take_answer(job, answer, err);
 }
 
 /* ── Names ── */

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "session/copies.h"
+#include "session/links.h"
 
 #include <string.h>
 
@@ -56,6 +57,7 @@ const char *airlock_job_explain(struct airlock_job *job)
 	add_escaped(&out, job->command_line);
 	buf_printf(&out, "\nbackend: %s (%s)\n", job->backend->name, job->config->backend_source);
 	add_question(job, &out);
+	links_explain(job, &out);
 	if (job->backend == &backend_passthrough)
 		buf_adds(&out, "NOT IN SANDBOX: nothing below is enforced but the environment and the timeout\n");
 	else if (job->backend->in_place)
@@ -91,6 +93,7 @@ const char *airlock_job_explain_json(struct airlock_job *job)
 	json_string(&j, "backend", job->backend->name);
 	json_string(&j, "capture", layers_capture_name(job));
 	plan_print_json(job->plan, &j);
+	links_json(job->project, &j);
 	json_open_array(&j, "argv");
 	for (size_t i = 0; i < argv.n; i++)
 		json_string(&j, NULL, argv.v[i]);

@@ -12,6 +12,7 @@
 #include "session/copies.h"
 #include "session/denials.h"
 #include "session/layers.h"
+#include "session/links.h"
 #include "session/world.h"
 
 #include <errno.h>
@@ -34,6 +35,8 @@ void airlock_job_free(struct airlock_job *job)
 	strs_done(&job->untrusted_dirs);
 	backend_found_done(&job->found);
 	strs_done(&job->environ);
+	strs_done(&job->argv);
+	free(job->cwd);
 	strs_done(&job->warnings);
 	permission_done(&job->question);
 	free(job->session);
@@ -118,27 +121,50 @@ static void warn_of_home(struct airlock_job *job)
 		  job->host.home);
 }
 
+int job_project_query(const struct airlock_job *job, const char *dir, struct strs *ret_secrets, char **ret_home,
+		      struct project_query *ret, struct airlock_error *err)
+{
+	*ret_home = realpath(job->host.home, NULL);
+	if (!*ret_home && !base_is_absent(errno))
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", job->host.home);
+	list_secrets(job, ret_secrets);
+	if (ret_secrets->failed)
+		return base_oom(err);
+	*ret = (struct project_query){
+		.dir = dir,
+		.home = *ret_home,
+		.state_dir = job->host.state_dir,
+		.secrets = (const char *const *)ret_secrets->v,
+		.rescan = job->opening.rescan,
+		.grant_all = job->opening.grant_all,
+		.progress = job->opening.progress,
+		.progress_data = job->opening.progress_data,
+	};
+	return 0;
+}
+
+static void use_roots(struct airlock_job *job)
+{
+	for (size_t i = 0; i < job->project->n_roots; i++)
+		if (!strs_has(&job->untrusted_dirs, job->project->roots[i].path))
+			strs_add(&job->untrusted_dirs, job->project->roots[i].path);
+}
+
 static int open_project(struct airlock_job *job, const char *dir, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs secrets = STRS_INIT;
-	_cleanup_free_ char *home = realpath(job->host.home, NULL);
-	if (!home && !base_is_absent(errno))
-		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", job->host.home);
-	list_secrets(job, &secrets);
-	if (secrets.failed)
-		return base_oom(err);
-	struct project_query q = {
-		.dir = dir, .home = home, .state_dir = job->host.state_dir, .secrets = (const char *const *)secrets.v};
-	int rc = project_open(&q, &job->project, err);
-	for (size_t i = 0; rc == 0 && i < job->project->n_roots; i++)
-		strs_add(&job->untrusted_dirs, job->project->roots[i].path);
+	_cleanup_free_ char *home = NULL;
+	struct project_query q;
+	int rc = job_project_query(job, dir, &secrets, &home, &q, err);
 	if (rc == 0)
-		strs_add_all(&job->warnings, &job->project->notes);
-	if (rc == 0)
-		warn_of_owner(job);
-	if (rc == 0)
-		warn_of_home(job);
-	return rc;
+		rc = project_open(&q, &job->project, err);
+	if (rc < 0)
+		return rc;
+	use_roots(job);
+	strs_add_all(&job->warnings, &job->project->notes);
+	warn_of_owner(job);
+	warn_of_home(job);
+	return 0;
 }
 
 /* ── The command ── */
@@ -321,8 +347,7 @@ static int collect_hidden(const struct airlock_job *job, const struct plan_world
 	return 0;
 }
 
-static int build_plan(struct airlock_job *job, const struct airlock_settings *s, const struct strs *argv,
-		      const char *cwd, bool network, struct airlock_error *err)
+static int build_plan(struct airlock_job *job, struct airlock_error *err)
 {
 	const struct project *project = job->project;
 	_cleanup_(world_done) struct world world = WORLD_INIT;
@@ -336,10 +361,10 @@ static int build_plan(struct airlock_job *job, const struct airlock_settings *s,
 		.mount_points = &mount_points,
 		.policy = &job->config->policy,
 		.world = &view,
-		.cwd = cwd,
-		.argv = (const char *const *)argv->v,
-		.environ = (const char *const *)s->environ.v,
-		.network = network,
+		.cwd = job->cwd,
+		.argv = (const char *const *)job->argv.v,
+		.environ = (const char *const *)job->environ.v,
+		.network = job->network,
 		.is_root = geteuid() == 0,
 		.capture = layers_wanted(job),
 	};
@@ -369,15 +394,18 @@ static int warn_of_copy(struct airlock_job *job, const struct capture_choice *ch
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	capture_describe(job, choice, &text);
-	strs_add(&job->warnings, buf_str(&text));
+	if (!strs_has(&job->warnings, buf_str(&text))) /* said already when the plan is made a second time */
+		strs_add(&job->warnings, buf_str(&text));
 	return text.failed || job->warnings.failed ? base_oom(err) : 0;
 }
 
 /* With overlays where they can be had, else with copies of the roots that are mounted at their place. */
-static int plan_capture(struct airlock_job *job, const struct airlock_settings *s, const struct strs *argv,
-			const char *cwd, bool network, struct airlock_error *err)
+static int plan_capture(struct airlock_job *job, struct airlock_error *err)
 {
-	int rc = build_plan(job, s, argv, cwd, network, err);
+	plan_free(job->plan);
+	job->plan = NULL;
+	job->mirrors = false;
+	int rc = build_plan(job, err);
 	if (rc == 0 && layers_wanted(job))
 		rc = layers_preflight(job, err);
 	struct capture_choice choice = {.obstacle = CAPTURE_FREE};
@@ -387,24 +415,52 @@ static int plan_capture(struct airlock_job *job, const struct airlock_settings *
 		rc = capture_tell_once(&job->host, &choice) ? warn_of_copy(job, &choice, err) : 0;
 		job->mirrors = true;
 	}
-	if (rc == 0 && (copies_wanted(job) || job->mirrors))
-		rc = copies_preflight(job, err);
-	if (rc == 0)
-		strs_add_all(&job->warnings, &job->plan->notes);
-	return rc;
+	return rc == 0 && (copies_wanted(job) || job->mirrors) ? copies_preflight(job, err) : rc;
 }
 
-static int make_question(struct airlock_job *job, const struct strs *extra_writable, bool network,
-			 const char *unsandboxed_because, struct airlock_error *err)
+static void use_untrusted_dirs(struct airlock_job *job)
+{
+	static const char *const none[] = {NULL};
+	job->ctx.untrusted_dirs = job->untrusted_dirs.n ? (const char *const *)job->untrusted_dirs.v : none;
+}
+
+/* The links are looked at again: since the question was shown, somebody may have turned one or replaced its target. */
+int job_grant_links(struct airlock_job *job, const struct project_link *links, size_t n, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs secrets = STRS_INIT;
+	_cleanup_free_ char *home = NULL;
+	struct project_query q;
+	struct project *wider = NULL;
+	int rc = job_project_query(job, job->project->dir, &secrets, &home, &q, err);
+	if (rc < 0)
+		return rc;
+	q.grants = links;
+	q.n_grants = n;
+	rc = project_open(&q, &wider, err);
+	if (rc < 0)
+		return rc;
+	project_free(job->project);
+	job->project = wider;
+	use_roots(job);
+	use_untrusted_dirs(job);
+	return job->untrusted_dirs.failed ? base_oom(err) : plan_capture(job, err);
+}
+
+static int make_question(struct airlock_job *job, const struct strs *extra_writable, const char *unsandboxed_because,
+			 struct airlock_error *err)
 {
 	char nonce[33];
+	struct permission_link links[PERMISSION_MAX_LINKS];
+	size_t n_links = links_to_ask(job, links, PERMISSION_MAX_LINKS);
 	int rc = job_nonce(nonce, err);
 	if (rc < 0)
 		return rc;
 	struct permission_inputs in = {
-		.network = network,
+		.network = job->network,
 		.abstract_sockets = job->backend->isolation(&job->ctx, job->plan).abstract_sockets,
 		.extra_writable = (const char *const *)extra_writable->v,
+		.links = links,
+		.n_links = n_links,
 		.unsandboxed = unsandboxed_because != NULL,
 		.unsandboxed_because = unsandboxed_because ? unsandboxed_because : "",
 		.command = job->command_line,
@@ -421,13 +477,12 @@ static int make_question(struct airlock_job *job, const struct strs *extra_writa
 static int decide(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
 		  struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs argv = STRS_INIT, extra = STRS_INIT;
-	_cleanup_free_ char *because = NULL, *cwd = NULL;
-	bool network = false;
+	_cleanup_strs_ struct strs extra = STRS_INIT;
+	_cleanup_free_ char *because = NULL;
 	const char *wanted_dir = settings_get(v, "working-dir");
-	int rc = make_argv(job, s, &argv, err);
+	int rc = make_argv(job, s, &job->argv, err);
 	if (rc == 0)
-		rc = want_network(job, &network, err);
+		rc = want_network(job, &job->network, err);
 	if (rc == 0 && !job->workspace.dir)
 		rc = job_check_paths(job, &extra, err);
 	if (rc == 0)
@@ -435,23 +490,25 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	if (rc == 0)
 		rc = check_changes(job, err);
 	if (rc == 0)
-		rc = job_find_working_dir(job, wanted_dir, &cwd, err);
+		rc = job_find_working_dir(job, wanted_dir, &job->cwd, err);
 	if (rc == 0 && job->backend == &backend_landlock)
 		rc = live_without_mounts(job, err);
 	/* Before the plan looks at the home it lies in: what is not there then is not in a rebuilt directory either. */
 	if (rc == 0 && !job->workspace.dir)
 		rc = fs_make_private_dir(job->host.playground, err);
 	if (rc == 0)
-		rc = plan_capture(job, s, &argv, cwd, network, err);
+		rc = plan_capture(job, err);
 	if (rc == 0)
-		rc = job_check_working_dir(job, wanted_dir ? cwd : NULL, err);
-	if (rc == 0 && !(job->command_line = as_shell_line(s, &argv)))
+		strs_add_all(&job->warnings, &job->plan->notes);
+	if (rc == 0)
+		rc = job_check_working_dir(job, wanted_dir ? job->cwd : NULL, err);
+	if (rc == 0 && !(job->command_line = as_shell_line(s, &job->argv)))
 		rc = base_oom(err);
 	if (rc == 0)
 		rc = denials_decide(job, s, err);
 	if (rc < 0 || job->cannot_run.code) /* nobody is asked for what cannot be */
 		return rc;
-	return make_question(job, &extra, network, because, err);
+	return make_question(job, &extra, because, err);
 }
 
 int job_open(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
@@ -463,8 +520,8 @@ int job_open(struct airlock_job *job, const struct airlock_settings *s, const st
 		rc = workspace_open(&job->workspace, v, job->host.cwd, err);
 	bool workspace = job->workspace.dir != NULL;
 	if (rc == 0 && !workspace)
-		rc = project_detect_known(settings_get(v, "project"), job->host.cwd, job->host.home,
-					  job->host.state_dir, &dir, err);
+		rc = project_detect_known(job->opening.dir ? job->opening.dir : settings_get(v, "project"),
+					  job->host.cwd, job->host.home, job->host.state_dir, &dir, err);
 	if (rc == 0) /* a workspace's own .airlock.toml is a file like any other */
 		rc = load_config(job, s, v, dir, err);
 	if (rc < 0)
@@ -475,11 +532,12 @@ int job_open(struct airlock_job *job, const struct airlock_settings *s, const st
 static int prepare(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
 		   struct airlock_error *err)
 {
-	int rc = origin_decide(s, v, &job->origin, err);
+	int rc = settings_get_flag(v, "yes", &job->yes, err);
+	job->opening.grant_all = job->yes;
+	if (rc == 0)
+		rc = origin_decide(s, v, &job->origin, err);
 	if (rc == 0)
 		rc = job_open(job, s, v, err);
-	if (rc == 0)
-		rc = settings_get_flag(v, "yes", &job->yes, err);
 	if (rc == 0)
 		rc = settings_get_flag(v, "pty", &job->pty, err);
 	strs_add_all(&job->environ, &s->environ);
@@ -490,7 +548,6 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 		rc = base_oom(err);
 	if (rc < 0)
 		return rc;
-	static const char *const none[] = {NULL};
 	/* The settings may be freed before the run starts: from here on the job's own copy of the environment counts. */
 	for (size_t i = 0; i < job->environ.n; i++)
 		if (strncmp(job->environ.v[i], "PATH=", 5) == 0)
@@ -500,8 +557,8 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 		.path_env = job->host.path_env,
 		.state_dir = job->host.state_dir,
 		.data_dir = job->host.data_dir,
-		.untrusted_dirs = job->untrusted_dirs.n ? (const char *const *)job->untrusted_dirs.v : none,
 	};
+	use_untrusted_dirs(job);
 	return decide(job, s, v, err);
 }
 

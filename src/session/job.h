@@ -10,7 +10,17 @@
 #include "session/origin.h"
 #include "session/workspace.h"
 
+/* How job_open is to open the project, when otherwise than for a run. */
+struct job_opening {
+	const char *dir; /* borrowed; NULL: the option "project" */
+	bool rescan;
+	bool grant_all; /* links that nobody has answered are roots this once */
+	void (*progress)(size_t seen, void *data);
+	void *progress_data;
+};
+
 struct airlock_job {
+	struct job_opening opening;
 	struct host host;
 	struct config *config;
 	struct workspace workspace; /* its dir is NULL for a project */
@@ -35,7 +45,10 @@ struct airlock_job {
 	bool yes, pty;
 	bool explain;			       /* what it is refused */
 	char *profile_source, *network_source; /* behind the scene of denials.h */
-	char *session;		   /* what "for this session" is; NULL: nothing that could be recognized again */
+	char *session;	  /* what "for this session" is; NULL: nothing that could be recognized again */
+	struct strs argv; /* with cwd and network what the plan is made of, should it be made again */
+	char *cwd;
+	bool network;
 	char *command_line;	   /* what runs, as one shell line */
 	struct origin origin;	   /* who wants it: a person or an agent */
 	struct airlock_warm *warm; /* borrowed; NULL: a new sandbox for this run */
@@ -58,6 +71,12 @@ int job_find_working_dir(const struct airlock_job *job, const char *wanted, char
 int job_check_working_dir(const struct airlock_job *job, const char *shown, struct airlock_error *err);
 int job_no_working_dir(const char *path, bool exists, struct airlock_error *err);
 int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writable, struct airlock_error *err);
+
+/* Makes the plan anew with these links as roots for this run. */
+int job_grant_links(struct airlock_job *job, const struct project_link *links, size_t n, struct airlock_error *err);
+/* The question of how the project is opened; everything in it is borrowed from the job and ret_secrets. */
+int job_project_query(const struct airlock_job *job, const char *dir, struct strs *ret_secrets, char **ret_home,
+		      struct project_query *ret, struct airlock_error *err);
 
 /* asking.c: nothing starts before this returned 0. */
 int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err);

@@ -10,6 +10,7 @@
 #include "project/project.h"
 #include "project/unclaimed.h"
 #include "session/history.h"
+#include "session/links.h"
 #include "session/records.h"
 
 #include <inttypes.h>
@@ -154,6 +155,14 @@ static void roots_text(const struct project *p, struct buf *out)
 		text_add_escaped(out, p->roots[i].because, strlen(p->roots[i].because));
 		buf_adds(out, "]\n");
 	}
+	for (size_t i = 0; i < p->n_links; i++) {
+		const struct project_link *l = &p->links[i];
+		buf_printf(out, "link %s: ", airlock_link_state_name(l->state));
+		text_add_escaped(out, l->path, strlen(l->path));
+		buf_adds(out, " -> ");
+		text_add_escaped(out, l->target, strlen(l->target));
+		buf_addc(out, '\n');
+	}
 	for (size_t i = 0; i < p->notes.n; i++) {
 		buf_adds(out, "note: ");
 		text_add_escaped(out, p->notes.v[i], strlen(p->notes.v[i]));
@@ -186,6 +195,7 @@ static void project_json(const struct project *p, const struct store_project *ro
 		json_close(&j);
 	}
 	json_close(&j);
+	links_json(p, &j);
 	json_open_array(&j, "notes");
 	for (size_t i = 0; i < p->notes.n; i++)
 		json_string(&j, NULL, p->notes.v[i]);
@@ -317,6 +327,7 @@ int airlock_project_remove(const struct airlock_settings *s, const char *dir, ch
 	int rc = project_view_open(&v, s, dir, err);
 	rc = rc < 0 ? rc : project_view_need(&v, err);
 	rc = rc < 0 ? rc : project_set_known(v.host.state_dir, v.dir, false, err);
+	rc = rc < 0 ? rc : project_forget_links(v.host.state_dir, v.dir, err);
 	rc = rc < 0 ? rc : store_project_remove(v.store, v.id, err);
 	*ret_dir = rc == 0 ? TAKE_PTR(v.dir) : NULL;
 	project_view_done(&v);

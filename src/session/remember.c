@@ -93,7 +93,7 @@ int remember_find(const struct airlock_job *job, enum airlock_answer *ret_answer
 {
 	_cleanup_store_ struct store *store = NULL;
 	_cleanup_free_ char *session = NULL;
-	if (job->question.n_reasons == 0 || job->question.one_time_only ||
+	if (job->question.n_reasons == 0 || job->question.one_time_only || job->question.is_optional ||
 	    store_open_existing(job->host.state_dir, STORE_WAIT_MS, &store, NULL) < 0)
 		return 0;
 	/* What was said in this session is the later word. */

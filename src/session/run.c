@@ -12,6 +12,7 @@
 #include "session/denials.h"
 #include "session/empty_layers.h"
 #include "session/history.h"
+#include "session/links.h"
 #include "session/run_id.h"
 #include "session/warm.h"
 #include "session/recovery.h"
@@ -214,6 +215,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	if (run->job->not_remembered.code)
 		strs_addf(&run->layers.notes, "your answer could not be remembered: %s",
 			  run->job->not_remembered.message);
+	links_note(run->job, &run->layers.notes);
 	mount_points_remove(&run->mount_points);
 	denials_settle(run);
 	run->finished = true;

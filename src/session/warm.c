@@ -24,12 +24,13 @@ void airlock_warm_free(struct airlock_warm *w)
 	free(w);
 }
 
-/* What a person must allow first is asked every time, so nothing is made for it. The mount points of a workspace are in
+/* What a person must allow first is asked every time, so nothing is made for it; a question about links is optional, and what
+ * is made is for a run without them. The mount points of a workspace are in
  * the workspace, where they are only while a command runs. */
 static bool is_worth_it(const struct airlock_job *job)
 {
 	return job->config->warm_start && job->backend->prepare && !job->workspace.dir && !job->plan->network &&
-	       job->question.n_reasons == 0 && job->cannot_run.code == 0;
+	       (job->question.n_reasons == 0 || job->question.is_optional) && job->cannot_run.code == 0;
 }
 
 int airlock_warm_begin(struct airlock_warm *w, struct airlock_error *err)

@@ -293,17 +293,24 @@ os.execve(sys.argv[1], [sys.argv[1], "run", "-c", "env | grep -c ^VARIABLE_"], e
 
 # ---- our own files
 
-@test "a damaged memory of the project's links is searched anew" {
+@test "a damaged memory of the project's links is searched anew, and answers in it are gone" {
 	each_backend damaged_links
 }
 damaged_links() {
 	mkdir -p "$HOME/lib"
 	ln -sfn ../lib lib
-	run_airlock run -- true
+	run_airlock project link lib
+	assert_status 0
 	local links
 	links=$(find "$XDG_STATE_HOME/airlock/projects" -name links)
 	[ -f "$links" ]
 	head -c 40 /dev/urandom >"$links"
+	run_airlock run -c 'echo x >lib/x'
+	assert_status 2
+	assert_stderr_contains 'is unusable, searched again'
+	assert_stderr_contains "lib leads to $HOME/lib (read-only)"
+	run_airlock project link lib
+	assert_status 0
 	run_airlock run -c 'echo x >lib/x'
 	assert_status 0
 	assert_file "$HOME/lib/x" x

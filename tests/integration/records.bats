@@ -84,6 +84,7 @@ add_project() {
 	printf 'a\0b' >"$HOME/lib/binary"
 	echo x >"$HOME/lib/text"
 	ln -s "$HOME/lib" lib
+	"$AIRLOCK" project link lib
 	add_project
 	lib=$(cd "$HOME/lib" && pwd -P)
 	"$AIRLOCK" run -c 'rm deleted; echo x >changes'
@@ -123,6 +124,7 @@ add_project() {
 	ln -s "$HOME/lib" lib
 	ln -s "$HOME/lib/sub" again
 	ln -s .. "$HOME/lib/sub/loop"
+	"$AIRLOCK" project link lib
 	add_project
 	run_airlock files --json
 	lib=$(cd "$HOME/lib" && pwd -P)

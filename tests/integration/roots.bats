@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2154 # run_airlock sets status, stdout and stderr
-# Which directories a command can write to: the project, where its symlinks lead, and the real git directory.
+# Which directories a command can write to: the project, where its symlinks lead once a person allowed it (what a link does
+# before that: tests/security/links.bats), and the real git directory.
 
 load ../helpers
 
@@ -29,6 +30,12 @@ cannot_write() {
 	assert_absent "$1"
 }
 
+# allow PATH...: a person says yes to these links
+allow() {
+	run_airlock project link "$@"
+	assert_status 0
+}
+
 roots() {
 	run_airlock explain --json -- true
 	assert_status 0
@@ -37,12 +44,13 @@ roots() {
 
 # ---- symlinks
 
-@test "a link to a directory beside the project makes it writable, under its real name" {
+@test "an allowed link to a directory beside the project makes it writable, under its real name" {
 	each_backend sibling
 }
 sibling() {
 	mkdir -p "$HOME/lib/deep"
 	ln -sfn ../lib/deep linked
+	allow linked
 	writes "$PROJECT/linked/new"
 	writes "$HOME/lib/deep/new"
 	cannot_write "$HOME/lib/new"
@@ -53,6 +61,7 @@ sibling() {
 	write_config '[profiles.moderate]' "blocked_paths = [\"$(dirname "$HOME")\"]"
 	mkdir "$HOME/lib"
 	ln -s ../lib linked
+	allow linked
 	writes "$PROJECT/linked/new"
 	git init -q "$HOME/repo"
 	git -C "$HOME/repo" commit -q --allow-empty -m first
@@ -70,6 +79,8 @@ deep_link() {
 	mkdir -p "$HOME/one" "$HOME/two" a/b/c
 	ln -sfn "$HOME/one" a/b/c/link
 	ln -sfn ../two "$HOME/one/further"
+	allow a/b/c/link
+	allow "$HOME/one/further"
 	writes "$PROJECT/a/b/c/link/new"
 	writes "$HOME/two/new"
 }
@@ -81,6 +92,7 @@ nested() {
 	mkdir -p "$HOME/big/small"
 	ln -sfn "$HOME/big" big
 	ln -sfn "$HOME/big/small" small
+	allow big small
 	roots "[\"$HOME/big\", \"$PROJECT\"]"
 	writes "$HOME/big/small/new"
 }
@@ -92,7 +104,7 @@ first_root() {
 	local other=$HOME/a-first-$AIRLOCK_BACKEND
 	mkdir "$other"
 	ln -sfn "$other" "$PROJECT/lib"
-	run_airlock project scan
+	allow lib
 	run_airlock run --hold -c 'echo 1 >lib/one; echo 2 >two'
 	assert_status 0
 	run_airlock changes last
@@ -125,13 +137,16 @@ to_a_file() {
 	each_backend too_wide
 }
 too_wide() {
-	mkdir -p "$HOME/.ssh" "$HOME/.config/gh/sub" "$BATS_TEST_TMPDIR/outside"
+	mkdir -p "$HOME/.ssh" "$HOME/.config/gh/sub" "$BATS_TEST_TMPDIR/outside" "$XDG_CONFIG_HOME/airlock"
 	local target
 	for target in "$HOME/.ssh" "$HOME/.config/gh/sub" "$HOME" "$HOME/.." / /etc /usr "$BATS_TEST_TMPDIR/outside" \
 		"$HOME/.config" "$XDG_STATE_HOME/airlock" "$XDG_CONFIG_HOME/airlock" "$XDG_STATE_HOME"; do
 		rm -rf "$XDG_STATE_HOME/airlock/projects"
 		ln -sfn "$target" link
 		roots "[\"$PROJECT\"]"
+		run_airlock project link link
+		assert_status 125
+		assert_stderr_contains 'never made writable, because'
 		cannot_write "$target/airlock-test-new"
 	done
 	rm link
@@ -165,23 +180,25 @@ dangling() {
 	writes "$PROJECT/new"
 }
 
-@test "a link that was re-pointed since is no root until somebody scans again" {
+@test "a link that was re-pointed since it was allowed is no root until a person allows that, too" {
 	each_backend repointed
 }
 repointed() {
 	mkdir -p "$HOME/first" "$HOME/second"
 	ln -sfn "$HOME/first" link
-	rm -rf "$XDG_STATE_HOME/airlock/projects"
+	allow link
 	writes "$HOME/first/new"
 	run_airlock run --changes direct -c 'ln -sfn "$HOME/second" link'
 	assert_status 0
 	cannot_write "$HOME/second/new"
 	cannot_write "$HOME/first/new"
 	run_airlock run -- true
-	assert_stderr_contains link
+	assert_stderr_contains "link leads to $HOME/second (read-only)"
 	run_airlock project scan
 	assert_status 0
-	assert_stdout_contains "$HOME/second"
+	assert_stdout_contains "link unanswered: link -> $HOME/second"
+	cannot_write "$HOME/second/new"
+	allow link
 	writes "$HOME/second/new"
 	rm link
 	rm -rf "$XDG_STATE_HOME/airlock/projects"
@@ -222,6 +239,7 @@ linked_home() {
 	mkdir -p "$HOME/.ssh" "$HOME/lib"
 	echo key >"$HOME/.ssh/id"
 	ln -sfn ../lib lib
+	allow lib
 	HOME=$BATS_TEST_TMPDIR/home-link run_airlock run -c 'cat ~/.ssh/id; echo x >lib/new; echo y >~/playground/y'
 	assert_status 0
 	refute_stdout_contains key

@@ -106,10 +106,12 @@ static inline void count_progress(size_t entries, void *data)
 	(*(size_t *)data)++;
 }
 
+/* Links that nobody has answered count for this run: which ones could is what most tests ask. */
 static inline struct project_query query(void)
 {
 	return (struct project_query){.dir = place->project,
 				      .home = place->home,
+				      .grant_all = true,
 				      .state_dir = place->state,
 				      .secrets = place->secrets,
 				      .progress = count_progress,
@@ -138,6 +140,27 @@ static inline struct project *rescan_project(void)
 {
 	struct project_query q = query();
 	q.rescan = true;
+	return open_query(&q);
+}
+
+/* A person's answer to a link of the project, named as a list shows it. */
+static inline void answer_link(const char *path, enum airlock_link_state answer)
+{
+	struct project_query q = query();
+	struct project *p = open_query(&q);
+	struct project_link l = {0};
+	struct airlock_error err = {0};
+	if (project_look_at_link(&q, p, path, &l, &err) < 0 || project_answer(&q, &l, 1, answer, &err) < 0)
+		fail_msg("%s: %s", path, err.message);
+	project_link_done(&l);
+	project_free(p);
+}
+
+/* As a run without --yes. */
+static inline struct project *open_ungranted(void)
+{
+	struct project_query q = query();
+	q.grant_all = false;
 	return open_query(&q);
 }
 

@@ -200,11 +200,11 @@ static void a_link_to_a_sibling_makes_a_root(void **state)
 	make_link("../q", "home/work/p/q");
 	_cleanup_project_ struct project *p = open_project();
 	assert_roots(p, ROOTS("home/lib", "home/work/q"));
-	assert_string_equal(p->roots[1].because, "symlink a/b/deep in the project");
+	assert_string_equal(p->roots[1].because, "symlink a/b/deep in the project, allowed for this run");
 	assert_int_equal(p->notes.n, 0);
 	_cleanup_project_ struct project *again = open_project();
 	assert_roots(again, ROOTS("home/lib", "home/work/q"));
-	assert_string_equal(again->roots[1].because, "symlink a/b/deep in the project");
+	assert_string_equal(again->roots[1].because, "symlink a/b/deep in the project, allowed for this run");
 	assert_int_equal(again->notes.n, 0);
 }
 
@@ -303,10 +303,18 @@ static void linked_roots_are_searched_too(void **state)
 	link_to("home/a", "home/c/back-to-a"); /* a loop through three directories */
 	link_to("home/work/p", "home/c/back-to-p");
 	link_to("home/.ssh", "home/c/ssh");
-	_cleanup_project_ struct project *p = open_project();
+	/* What is behind a link is not looked into before a person has allowed it. */
+	_cleanup_project_ struct project *unsearched = open_project();
+	assert_roots(unsearched, ROOTS("home/a"));
+	answer_link("a", AIRLOCK_LINK_ALLOWED);
+	project_free(rescan_project());
+	answer_link(at("home/a/in/b"), AIRLOCK_LINK_ALLOWED);
+	project_free(rescan_project());
+	answer_link(at("home/b/c"), AIRLOCK_LINK_ALLOWED);
+	_cleanup_project_ struct project *p = rescan_project();
 	assert_roots(p, ROOTS("home/a", "home/b", "home/c"));
 	char because[600];
-	(void)snprintf(because, sizeof because, "symlink %s", at("home/a/in/b"));
+	(void)snprintf(because, sizeof because, "symlink %s, allowed by a person", at("home/a/in/b"));
 	assert_string_equal(p->roots[2].because, because);
 	assert_int_equal(p->notes.n, 1);
 	assert_true(note_has(p, at("home/c/ssh"), "kept hidden"));
@@ -352,26 +360,92 @@ static void odd_names_are_remembered(void **state)
 	}
 }
 
-static void a_changed_link_is_no_root_until_scanned(void **state)
+static void assert_link(const struct project *p, const char *path, const char *target, enum airlock_link_state state,
+			const char *before)
+{
+	for (size_t i = 0; i < p->n_links; i++) {
+		const struct project_link *l = &p->links[i];
+		if (strcmp(l->path, path) != 0)
+			continue;
+		assert_string_equal(l->target, target);
+		assert_int_equal(l->state, state);
+		if (before)
+			assert_string_equal(l->before, before);
+		else
+			assert_null(l->before);
+		return;
+	}
+	fail_msg("no link %s", path);
+}
+
+static void turn(const char *link, const char *target)
+{
+	assert_int_equal(unlink(at(link)), 0);
+	link_to(target, link);
+}
+
+static void a_link_makes_no_root_before_a_person_said_yes(void **state)
+{
+	make_dir("home/lib");
+	link_to("home/lib", "home/work/p/l");
+	_cleanup_project_ struct project *first = open_ungranted();
+	assert_roots(first, NO_ROOTS);
+	assert_link(first, "l", at("home/lib"), AIRLOCK_LINK_UNANSWERED, NULL);
+	answer_link("l", AIRLOCK_LINK_ALLOWED);
+	_cleanup_project_ struct project *allowed = open_ungranted();
+	assert_roots(allowed, ROOTS("home/lib"));
+	assert_string_equal(allowed->roots[1].because, "symlink l in the project, allowed by a person");
+	answer_link("l", AIRLOCK_LINK_DENIED);
+	_cleanup_project_ struct project *denied = open_project(); /* --yes does not undo a no */
+	assert_roots(denied, NO_ROOTS);
+	assert_link(denied, "l", at("home/lib"), AIRLOCK_LINK_DENIED, NULL);
+	_cleanup_project_ struct project *scanned = rescan_project();
+	assert_roots(scanned, NO_ROOTS);
+	assert_link(scanned, "l", at("home/lib"), AIRLOCK_LINK_DENIED, NULL);
+}
+
+static void a_grant_is_for_this_link_and_this_target(void **state)
 {
 	make_dir("home/lib");
 	make_dir("home/other");
 	link_to("home/lib", "home/work/p/l");
-	_cleanup_project_ struct project *first = open_project();
-	assert_roots(first, ROOTS("home/lib"));
-	assert_int_equal(unlink(at("home/work/p/l")), 0);
-	link_to("home/other", "home/work/p/l");
-	_cleanup_project_ struct project *changed = open_project();
-	assert_roots(changed, NO_ROOTS);
-	assert_int_equal(changed->notes.n, 1);
-	assert_true(note_has(changed, "airlock project scan", at("home/other")));
-	_cleanup_project_ struct project *still = open_project();
-	assert_roots(still, NO_ROOTS);
+	link_to("home/other", "home/work/p/m");
+	struct project_link grants[] = {{.path = (char *)"l", .target = (char *)at("home/lib")}};
+	struct project_query q = query();
+	q.grant_all = false;
+	q.grants = grants;
+	q.n_grants = 1;
+	_cleanup_project_ struct project *p = open_query(&q);
+	assert_roots(p, ROOTS("home/lib"));
+	turn("home/work/p/l", "home/other");
+	_cleanup_project_ struct project *turned = open_query(&q);
+	assert_roots(turned, NO_ROOTS);
+}
+
+static void a_link_that_was_turned_is_a_new_one(void **state)
+{
+	make_dir("home/lib");
+	make_dir("home/other");
+	link_to("home/lib", "home/work/p/l");
+	answer_link("l", AIRLOCK_LINK_ALLOWED);
+	turn("home/work/p/l", "home/other");
+	_cleanup_project_ struct project *turned = open_ungranted();
+	assert_roots(turned, NO_ROOTS);
+	assert_link(turned, "l", at("home/other"), AIRLOCK_LINK_UNANSWERED, at("home/lib"));
 	_cleanup_project_ struct project *scanned = rescan_project();
-	assert_roots(scanned, ROOTS("home/other"));
-	_cleanup_project_ struct project *after = open_project();
-	assert_roots(after, ROOTS("home/other"));
-	assert_int_equal(after->notes.n, 0);
+	assert_link(scanned, "l", at("home/other"), AIRLOCK_LINK_UNANSWERED, at("home/lib"));
+	answer_link("l", AIRLOCK_LINK_ALLOWED);
+	_cleanup_project_ struct project *both = open_ungranted();
+	assert_roots(both, ROOTS("home/other"));
+	turn("home/work/p/l", "home/lib");
+	_cleanup_project_ struct project *back = open_ungranted();
+	assert_roots(back, ROOTS("home/lib"));
+	/* A no to the link takes back every yes to it. */
+	answer_link("l", AIRLOCK_LINK_DENIED);
+	turn("home/work/p/l", "home/other");
+	_cleanup_project_ struct project *denied = open_project();
+	assert_roots(denied, NO_ROOTS);
+	assert_link(denied, "l", at("home/other"), AIRLOCK_LINK_DENIED, NULL);
 }
 
 /* The link stays as it is; a link further along the way is turned. */
@@ -381,13 +455,73 @@ static void a_change_behind_the_link_is_seen(void **state)
 	make_dir("home/v2");
 	make_link("v1", "home/current");
 	link_to("home/current", "home/work/p/l");
-	_cleanup_project_ struct project *first = open_project();
+	answer_link("l", AIRLOCK_LINK_ALLOWED);
+	_cleanup_project_ struct project *first = open_ungranted();
 	assert_roots(first, ROOTS("home/v1"));
 	assert_int_equal(unlink(at("home/current")), 0);
 	make_link("v2", "home/current");
-	_cleanup_project_ struct project *changed = open_project();
+	_cleanup_project_ struct project *changed = open_ungranted();
 	assert_roots(changed, NO_ROOTS);
-	assert_true(note_has(changed, "airlock project scan", at("home/v2")));
+	assert_link(changed, "l", at("home/v2"), AIRLOCK_LINK_UNANSWERED, at("home/v1"));
+}
+
+static void what_a_target_becomes_counts(void **state)
+{
+	make_dir("home/lib");
+	make_dir("home/other");
+	link_to("home/lib", "home/work/p/l");
+	answer_link("l", AIRLOCK_LINK_ALLOWED);
+	/* Renamed, with a link in its place: the real path is another one now. */
+	assert_int_equal(rename(at("home/lib"), at("home/moved")), 0);
+	link_to("home/.ssh", "home/lib");
+	_cleanup_project_ struct project *swapped = open_project();
+	assert_roots(swapped, NO_ROOTS);
+	assert_link(swapped, "l", at("home/.ssh"), AIRLOCK_LINK_REFUSED, NULL);
+	/* A file. */
+	assert_int_equal(unlink(at("home/lib")), 0);
+	make_file("home/lib", "");
+	_cleanup_project_ struct project *file = open_project();
+	assert_roots(file, NO_ROOTS);
+	assert_int_equal(file->n_links, 0);
+}
+
+static int look(const char *path, struct airlock_error *err)
+{
+	struct project_query q = query();
+	struct project_link l = {0};
+	_cleanup_project_ struct project *p = open_query(&q);
+	base_error_clear(err);
+	int rc = project_look_at_link(&q, p, path, &l, err);
+	project_link_done(&l);
+	return rc;
+}
+
+static void what_cannot_be_allowed_is_said(void **state)
+{
+	struct airlock_error err = {0};
+	make_dir("home/lib");
+	make_file("home/file", "");
+	link_to("home/lib", "home/work/p/good");
+	link_to("home/file", "home/work/p/file");
+	link_to("home/.ssh", "home/work/p/secret");
+	link_to("home", "home/work/p/home");
+	make_link("/etc", "home/work/p/etc");
+	make_link("src", "home/work/p/inside");
+	make_link("nowhere", "home/work/p/dangling");
+	link_to("home/lib", "home/elsewhere");
+	assert_int_equal(look("good", &err), 0);
+	assert_int_equal(look("file", &err), AIRLOCK_ERR_INVALID);
+	assert_int_equal(look("src", &err), AIRLOCK_ERR_INVALID);
+	assert_int_equal(look("inside", &err), AIRLOCK_ERR_INVALID);
+	assert_int_equal(look(at("home/elsewhere"), &err), AIRLOCK_ERR_INVALID);
+	assert_int_equal(look("../../elsewhere", &err), AIRLOCK_ERR_INVALID);
+	assert_int_equal(look("none", &err), AIRLOCK_ERR_NOT_FOUND);
+	assert_int_equal(look("dangling", &err), AIRLOCK_ERR_NOT_FOUND);
+	static const char *const blocked[] = {"secret", "home", "etc"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(blocked); i++) {
+		assert_int_equal(look(blocked[i], &err), AIRLOCK_ERR_BLOCKED);
+		assert_string_equal(err.subject, blocked[i]);
+	}
 }
 
 static void what_is_gone_is_dropped_silently(void **state)
@@ -428,7 +562,7 @@ static void a_target_that_became_a_secret_is_dropped(void **state)
 	strcpy(place->aws, at("home/lib/keys"));
 	_cleanup_project_ struct project *again = open_project();
 	assert_roots(again, NO_ROOTS);
-	assert_true(note_has(again, "not writable any more", place->aws));
+	assert_true(note_has(again, "not made writable", place->aws));
 }
 
 static void without_home_no_link_makes_a_root(void **state)
@@ -567,7 +701,11 @@ int main(void)
 		TEST(linked_roots_are_searched_too),
 		TEST(links_in_git_directories_are_not_followed),
 		TEST(odd_names_are_remembered),
-		TEST(a_changed_link_is_no_root_until_scanned),
+		TEST(a_link_makes_no_root_before_a_person_said_yes),
+		TEST(a_grant_is_for_this_link_and_this_target),
+		TEST(a_link_that_was_turned_is_a_new_one),
+		TEST(what_a_target_becomes_counts),
+		TEST(what_cannot_be_allowed_is_said),
 		TEST(a_change_behind_the_link_is_seen),
 		TEST(what_is_gone_is_dropped_silently),
 		TEST(a_new_link_waits_for_a_scan),

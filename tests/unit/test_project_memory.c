@@ -55,13 +55,15 @@ static void every_damage_is_noticed(void **state)
 	_cleanup_free_ char *file = memory_file();
 	_cleanup_buf_ struct buf good = BUF_INIT;
 	_cleanup_links_ struct links l = LINKS_INIT, back = LINKS_INIT;
-	links_add(&l, "a\nb", "/x/y");
-	links_add(&l, "/r/l", "/z");
+	(void)links_add(&l, "a\nb", "/x/y", AIRLOCK_LINK_ALLOWED);
+	(void)links_add(&l, "/r/l", "/z", AIRLOCK_LINK_DENIED);
 	assert_int_equal(memory_save(place->state, place->project, &l, NULL), 0);
 	assert_int_equal(memory_load(place->state, place->project, &back, NULL), 0);
 	assert_int_equal(back.n, 2);
 	assert_string_equal(back.v[0].path, "a\nb");
+	assert_int_equal(back.v[0].state, AIRLOCK_LINK_ALLOWED);
 	assert_string_equal(back.v[1].target, "/z");
+	assert_int_equal(back.v[1].state, AIRLOCK_LINK_DENIED);
 	assert_int_equal(fs_read_file(file, 10000, &good, NULL), 0);
 	for (size_t i = 0; i < good.len; i++) {
 		good.data[i] ^= 0x20;
@@ -74,31 +76,56 @@ static void every_damage_is_noticed(void **state)
 	assert_int_equal(back.n, 2);
 }
 
-/* Right sum, wrong content: another version, an odd number of strings, a target that is none. */
+static void write_memory(const char *const *strings, size_t max)
+{
+	_cleanup_free_ char *file = memory_file();
+	_cleanup_buf_ struct buf b = BUF_INIT;
+	char hex[65];
+	for (size_t k = 0; k < max && strings[k]; k++) {
+		const char *s = strcmp(strings[k], "P") == 0 ? place->project : strings[k];
+		buf_add(&b, s, strlen(s) + 1);
+	}
+	hash_sha256_hex(b.data, b.len, hex);
+	buf_add(&b, hex, sizeof hex);
+	assert_int_equal(fs_write_private_file(file, b.data, b.len, NULL), 0);
+}
+
+/* Right sum, wrong content: another version, a string too few, a target or state that is none. */
 static void wrong_content_is_damage_too(void **state)
 {
-	static const char *const rows[][4] = {
-		{"airlock links 2", "P", NULL},
-		{"airlock links 1", NULL},
-		{"airlock links 1", "P", "path", NULL},
+	static const char *const rows[][5] = {
+		{"airlock links 3", "P"},
+		{"airlock links 2"},
+		{"airlock links 2", "P", "path"},
+		{"airlock links 2", "P", "path", "/a"},
+		{"airlock links 2", "P", "path", "relative", "allowed"},
+		{"airlock links 2", "P", "path", "/a/../b", "allowed"},
+		{"airlock links 2", "P", "", "/a", "allowed"},
+		{"airlock links 2", "P", "path", "/a", "refused"},
+		{"airlock links 2", "P", "path", "/a", "yes"},
 		{"airlock links 1", "P", "path", "relative"},
-		{"airlock links 1", "P", "path", "/a/../b"},
-		{"airlock links 1", "P", "", "/a"},
 	};
-	_cleanup_free_ char *file = memory_file();
 	_cleanup_links_ struct links back = LINKS_INIT;
 	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
-		_cleanup_buf_ struct buf b = BUF_INIT;
-		char hex[65];
-		for (size_t k = 0; k < 4 && rows[i][k]; k++) {
-			const char *s = k == 1 ? place->project : rows[i][k];
-			buf_add(&b, s, strlen(s) + 1);
-		}
-		hash_sha256_hex(b.data, b.len, hex);
-		buf_add(&b, hex, sizeof hex);
-		assert_int_equal(fs_write_private_file(file, b.data, b.len, NULL), 0);
+		write_memory(rows[i], 5);
 		assert_int_equal(memory_load(place->state, place->project, &back, NULL), AIRLOCK_ERR_CORRUPT);
 	}
+}
+
+/* Version 1 had made roots of them by itself. */
+static void links_of_the_old_format_are_unanswered(void **state)
+{
+	make_dir("home/lib");
+	link_to("home/lib", "home/work/p/l");
+	write_memory((const char *const[]){"airlock links 1", "P", "l", at("home/lib"), NULL}, 5);
+	_cleanup_project_ struct project *p = open_ungranted();
+	assert_roots(p, NO_ROOTS);
+	assert_int_equal(p->n_links, 1);
+	assert_int_equal(p->links[0].state, AIRLOCK_LINK_UNANSWERED);
+	assert_int_equal(p->notes.n, 0);
+	answer_link("l", AIRLOCK_LINK_ALLOWED);
+	_cleanup_project_ struct project *allowed = open_ungranted();
+	assert_roots(allowed, ROOTS("home/lib"));
 }
 
 static void a_damaged_memory_is_searched_again(void **state)
@@ -181,6 +208,7 @@ int main(void)
 		TEST(memory_is_private_and_written_only_when_changed),
 		TEST(every_damage_is_noticed),
 		TEST(wrong_content_is_damage_too),
+		TEST(links_of_the_old_format_are_unanswered),
 		TEST(a_damaged_memory_is_searched_again),
 		TEST(another_projects_memory_is_not_taken),
 		TEST(a_state_directory_that_cannot_be_written_is_noted),
