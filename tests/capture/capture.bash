@@ -94,7 +94,8 @@ echo ready; read -r go" <"$BATS_TEST_TMPDIR/go" >"$out" 2>"$BATS_TEST_TMPDIR/mea
 	eventually grep -q ready "$out"
 	"$function"
 	echo go >&9
-	wait "$pid"
+	status=0
+	wait "$pid" || status=$?
 	exec 9>&-
-	RAN=(meanwhile "$line") status=0 stdout=$(cat "$out") stderr=$(cat "$BATS_TEST_TMPDIR/meanwhile.err")
+	RAN=(meanwhile "$line") stdout=$(cat "$out") stderr=$(cat "$BATS_TEST_TMPDIR/meanwhile.err")
 }

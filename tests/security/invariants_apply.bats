@@ -243,6 +243,7 @@ i3_root() {
 	}
 	started_meanwhile 'echo ours >one' replaced
 	cd "$PROJECT" || return
+	assert_status 125
 	assert_stderr_contains 'is another directory than when the command began'
 	assert_stderr_contains 'nothing is applied'
 	run_airlock changes last
