@@ -109,7 +109,6 @@ struct change *scan_report(struct scan *s, const char *path, enum change_kind ki
 	if (after)
 		c->after = change_stat_of(after);
 	c->type = after ? c->after.type : c->before.type;
-	scan_top(s)->entries_changed = true;
 	int rc = after && c->type == CHANGE_OTHER ? judge_other(s, c, after->st_mode) : scan_judge_setid(s, c);
 	return rc < 0 ? NULL : c;
 }
@@ -350,10 +349,11 @@ static int on_dir(struct scan *s)
 	return (l.opaque || is_whole(s)) && l.live == SCAN_PRESENT ? scan_delete_hidden(s) : 0;
 }
 
-/* A directory's time follows from what was done in it; it is a change of its own only when nothing else tells. */
+/* The time of a directory alone is no change: it follows from what was done in it, and a command that left everything in it as
+ * it was (git status, which makes and removes a lock file) has changed nothing. */
 static int report_old_dir(struct scan *s, const struct scan_level *l)
 {
-	unsigned differs = l->entries_changed ? l->differs & ~(unsigned)DIFFERS_MTIME : l->differs;
+	unsigned differs = l->differs & ~(unsigned)DIFFERS_MTIME;
 	const char *path = fs_walk_path(&s->upper);
 	if (!differs)
 		return 0;

@@ -24,7 +24,6 @@ struct scan_level {
 	bool original;	      /* mirrored: a copy of the live directory at this very path */
 	bool opaque;	      /* this directory or one above it hides the live tree's content */
 	bool unlocked;	      /* upper_st's mode must be put back */
-	bool entries_changed; /* some direct entry is reported */
 	unsigned differs;     /* of the directory itself, present on both sides */
 };
 

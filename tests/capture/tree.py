@@ -25,8 +25,10 @@ def without_content(tree, patterns):
 
 
 def without_freshness(tree):
-    """Git touches an object that it would write again, and whether it would depends on which second it is."""
-    return {path: entry._replace(mtime=0) if fnmatch.fnmatchcase(os.fsdecode(path), "*.git/objects/??/*") else entry
+    """Git touches an object that it would write again, and whether it would depends on which second it is. The time of a
+    directory alone is no change, so that it stays behind."""
+    return {path: entry._replace(mtime=0)
+            if entry.type == "directory" or fnmatch.fnmatchcase(os.fsdecode(path), "*.git/objects/??/*") else entry
             for path, entry in tree.items()}
 
 

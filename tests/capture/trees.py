@@ -162,7 +162,7 @@ def parent_of(path):
 
 
 def kind_of(old, new):
-    """None: the same. "time": a directory whose time is all that differs."""
+    """None: the same. The time of a directory alone is no difference."""
     if old is None or new is None:
         return "added" if old is None else "deleted"
     if old.type != new.type:
@@ -172,24 +172,26 @@ def kind_of(old, new):
     if (old.mode, old.xattrs) != (new.mode, new.xattrs):
         return "metadata"
     if old.mtime != new.mtime:
-        return "time" if new.type == "directory" else "metadata"
+        return None if new.type == "directory" else "metadata"
     return None
 
 
 def expected_changes(before, after):
-    """Renames come as what they consist of, a deletion and an addition. A directory's time is reported only when no
-    entry of the directory is: it follows from them otherwise."""
+    """Renames come as what they consist of, a deletion and an addition."""
     kinds = {path: kind_of(before.get(path), after.get(path)) for path in {*before, *after} if path}
-    active = {parent_of(path) for path, kind in kinds.items() if kind and kind != "time"}
     changes = {}
-    # The deepest first: a time that counts makes the directory itself a reported entry of its parent.
-    for path in sorted(kinds, key=lambda path: -path.count(b"/")):
-        kind = kinds[path]
-        if kind == "time":
-            kind = None if path in active else "metadata"
+    for path, kind in kinds.items():
         if kind:
-            active.add(parent_of(path))
             entry = before[path] if kind == "deleted" else after[path]
             type = entry.type if entry.type in ("file", "directory", "symlink") else "other"
             changes[path] = (kind, type)
     return changes
+
+
+def with_idle_times(wanted, before):
+    """The tree as it has to be after an apply: a directory of which only the time differs keeps the one it had."""
+    changed = expected_changes(before, wanted)
+    active = {parent_of(path) for path in changed} | set(changed)
+    return {path: entry._replace(mtime=before[path].mtime)
+            if entry.type == "directory" and path in before and path not in active else entry
+            for path, entry in wanted.items()}

@@ -195,7 +195,8 @@ class Story:
         def part(tree):
             return self.parts(tree).get(pair_name(lower, upper).encode(), {})
         before, after = part(self.before), part(self.after)
-        faults = ["applied: " + fault for fault in trees.differences(part(self.twin), after, exact_times=False)]
+        wanted = trees.with_idle_times(part(self.twin), before)
+        faults = ["applied: " + fault for fault in trees.differences(wanted, after, exact_times=False)]
         faults += world.kind_faults(trees.expected_changes(before, after), part(self.kinds))
         faults += ["undone: " + fault for fault in trees.differences(before, part(self.undone))]
         faults += ["redone: " + fault for fault in trees.differences(after, part(self.redone))]

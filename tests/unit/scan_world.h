@@ -125,23 +125,20 @@ static inline void oracle_names(const char *top, const char *path, struct strs *
 	free(v);
 }
 
-static inline bool oracle_entry(struct oracle *o, const char *path);
+static inline void oracle_entry(struct oracle *o, const char *path);
 
-/* Whether a direct entry is reported. */
-static inline bool oracle_dir(struct oracle *o, const char *path)
+static inline void oracle_dir(struct oracle *o, const char *path)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
-	bool any = false;
 	oracle_names(o->before, path, &names);
 	oracle_names(o->after, path, &names);
 	for (size_t i = 0; i < names.n; i++) {
 		_cleanup_free_ char *below = *path ? path_join(path, names.v[i]) : strdup(names.v[i]);
-		any |= oracle_entry(o, below);
+		oracle_entry(o, below);
 	}
-	return any;
 }
 
-static inline char oracle_kind(const struct oracle *o, const char *path, char before, char after, bool entries)
+static inline char oracle_kind(const struct oracle *o, const char *path, char before, char after)
 {
 	struct stat a, b;
 	(void)oracle_type(o->before, path, &a);
@@ -152,18 +149,17 @@ static inline char oracle_kind(const struct oracle *o, const char *path, char be
 		return 'M';
 	bool time = a.st_mtim.tv_sec != b.st_mtim.tv_sec || a.st_mtim.tv_nsec != b.st_mtim.tv_nsec;
 	bool mode = before != 'l' && a.st_mode != b.st_mode;
-	return mode || (time && !entries) ? 'm' : 0;
+	return mode || (time && before != 'd') ? 'm' : 0;
 }
 
-static inline bool oracle_entry(struct oracle *o, const char *path)
+static inline void oracle_entry(struct oracle *o, const char *path)
 {
 	struct stat st;
 	char before = oracle_type(o->before, path, &st), after = oracle_type(o->after, path, &st);
-	bool entries = oracle_dir(o, path);
-	char kind = oracle_kind(o, path, before, after, entries);
+	oracle_dir(o, path);
+	char kind = oracle_kind(o, path, before, after);
 	if (kind)
 		oracle_add(o, path, kind, after == '-' ? before : after);
-	return kind != 0;
 }
 
 static inline void oracle_of_scan(const struct change_set *set, struct oracle *o)
