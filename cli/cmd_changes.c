@@ -2,21 +2,28 @@
 #include "commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "change_list.h"
+#include "git_fold.h"
 
 /* The lines as the library gives them, and what they come to. */
 static int print_changes(const struct invocation *inv, const struct change_list *list, struct airlock_error *err)
 {
 	char *text = NULL;
-	int rc = airlock_changes_show(inv->settings, list->run, false, &text, err);
+	bool verbose = false;
+	int rc = arguments_flag(&inv->args, "verbose", &verbose, err);
+	if (rc >= 0)
+		rc = airlock_changes_show(inv->settings, list->run, false, &text, err);
+	char *folded = rc >= 0 && !verbose ? git_fold(list, text) : NULL;
 	if (rc >= 0 && list->n > 0)
-		(void)printf("%s%s of run %s: %s\n", text, change_count(list->n).text, list->run,
+		(void)printf("%s%s of run %s: %s\n", folded ? folded : text, change_count(list->n).text, list->run,
 			     change_list_summary(list).text);
 	else if (rc >= 0 && list->is_direct)
 		(void)printf("run %s wrote straight to the project, so nothing of it was captured\n", list->run);
 	else if (rc >= 0)
 		(void)printf("run %s changed nothing\n", list->run);
+	free(folded);
 	airlock_free(text);
 	return rc;
 }

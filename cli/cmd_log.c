@@ -46,22 +46,30 @@ static int verify(const struct invocation *inv, struct airlock_error *err)
 
 int cmd_log(const struct invocation *inv, struct airlock_error *err)
 {
-	bool wants_verify = false;
+	bool wants_verify = false, wants_all = false;
 	int64_t limit;
 	size_t count = 0;
+	int is_all = 0;
 	char *text = NULL;
 	int rc = arguments_flag(&inv->args, "verify", &wants_verify, err);
+	if (rc >= 0)
+		rc = arguments_flag(&inv->args, "all", &wants_all, err);
 	if (rc >= 0)
 		rc = read_limit(inv, &limit, err);
 	if (rc < 0)
 		return rc;
 	if (wants_verify)
 		return verify(inv, err);
-	rc = airlock_log(inv->settings, limit, inv->json, &text, &count, err);
+	if (wants_all || arguments_value(&inv->args, "project", NULL))
+		rc = airlock_log(inv->settings, limit, inv->json, &text, &count, err);
+	else
+		rc = airlock_log_here(inv->settings, limit, inv->json, &text, &count, &is_all, err);
 	if (rc < 0)
 		return rc;
 	if (count == 0 && !inv->json)
 		output_say("no runs yet");
+	else if (is_all && !inv->json)
+		output_say("no runs of this project: these are the runs of all projects");
 	if (inv->json)
 		(void)fputs(text, stdout);
 	else

@@ -12,7 +12,16 @@ static const struct airlock_option own_options[] = {
 	{.name = "force",
 	 .kind = AIRLOCK_OPTION_FLAG,
 	 .help = "also where somebody else has changed the file since; their version is kept"},
-	{.name = "limit", .letter = 'n', .kind = AIRLOCK_OPTION_VALUE, .value_name = "N", .help = "at most so many"},
+	{.name = "limit",
+	 .letter = 'n',
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "N",
+	 .help = "maximum number of lines"},
+	{.name = "all", .kind = AIRLOCK_OPTION_FLAG, .help = "of all projects, not only of the one you are in"},
+	{.name = "verbose",
+	 .letter = 'v',
+	 .kind = AIRLOCK_OPTION_FLAG,
+	 .help = "every path, also those of git's own bookkeeping"},
 	{.name = "verify",
 	 .kind = AIRLOCK_OPTION_FLAG,
 	 .help = "instead, see whether the audit file is as it was written"},
@@ -151,13 +160,15 @@ const struct command commands[] = {
 	{.name = "changes",
 	 .group = "Decide about changes",
 	 .summary = "what a run changed, and what became of it",
-	 .options = "json",
+	 .options = "json verbose",
 	 .operand = "RUN",
 	 .words = "last",
 	 .run = cmd_changes,
 	 .about = "Lists what the run changed, one line a path: A added, M modified, D deleted, R renamed, m its mode "
 		  "or "
-		  "times only, T its type. RUN is the id of a run, the beginning of one, or 'last'.",
+		  "times only, T its type. What git keeps for itself (index, refs, objects) is one line; -v lists it. "
+		  "RUN "
+		  "is the id of a run, the beginning of one, or 'last'.",
 	 .examples = "airlock changes last\twhat the last run changed\n"
 		     "airlock changes 20261115-1930 --json\tfor a program"},
 	{.name = "diff",
@@ -246,13 +257,15 @@ const struct command commands[] = {
 	{.name = "log",
 	 .group = "Look back",
 	 .summary = "the runs there were, newest first",
-	 .options = "project json limit verify",
+	 .options = "project all json limit verify",
 	 .run = cmd_log,
-	 .about = "One line a run: its id, how it ended, how many changes it made and what became of them, and the "
-		  "command. Runs that were refused are listed too. Everything is also written to an audit file, in "
+	 .about = "One line a run of this project: its id, how it ended, how many changes it made and what became of "
+		  "them, and the command. Runs that were refused are listed too. Everything is also written to an "
+		  "audit file, in "
 		  "which "
 		  "each line carries the hash of the one before; --verify tells whether it is as it was written.",
 	 .examples = "airlock log -n 10\tthe last ten\n"
+		     "airlock log --all\tthose of all projects\n"
 		     "airlock log --project . --json\tthose of this project, for a program\n"
 		     "airlock log --verify\thas anybody changed the audit file?"},
 	{.name = "show",

@@ -2,10 +2,12 @@
 #include "decide.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ask.h"
 #include "change_list.h"
 #include "output.h"
+#include "report.h"
 
 const char *const *decide_paths(const struct invocation *inv)
 {
@@ -22,16 +24,32 @@ static int tell_json(const struct invocation *inv, const char *run, struct airlo
 	return rc;
 }
 
+/* As few lines as a run's own report has, out of one for each of the changes; what follows those is notes. */
+static void print_lines(const char *text, size_t changes, const char *run)
+{
+	for (size_t i = 0; *text; i++) {
+		size_t len = strcspn(text, "\n");
+		len += text[len] == '\n';
+		if (i < REPORT_LINES || i >= changes)
+			(void)printf("%.*s", (int)len, text);
+		text += len;
+	}
+	if (changes > REPORT_LINES)
+		(void)printf("… and %zu more: airlock changes %s\n", changes - REPORT_LINES, run);
+}
+
 int decide_tell(const struct invocation *inv, const char *run, size_t count, const char *text,
 		const struct decide_words *words, struct airlock_error *err)
 {
 	int rc = inv->json ? tell_json(inv, run, err) : 0;
 	if (rc < 0)
 		return rc;
-	if (!inv->json && count > 0)
-		(void)printf("%s%s %s of run %s\n", text, words->did, change_count(count).text, run);
-	else if (!inv->json)
+	if (!inv->json && count > 0) {
+		print_lines(text, count, run);
+		(void)printf("%s %s of run %s\n", words->did, change_count(count).text, run);
+	} else if (!inv->json) {
 		(void)printf("%s\n", words->nothing);
+	}
 	return count > 0 ? 0 : 1;
 }
 

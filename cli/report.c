@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "git_fold.h"
 #include "json_read.h"
 #include "output.h"
 #include "review.h"
 
-#define LINES_MAX 10
 #define CONFLICTS_MAX 3
 
 /* One sentence that grows. What does not fit is left out: the list below it is complete. */
@@ -154,7 +154,9 @@ void report_headline(const char *run, const struct change_list *list, const char
 static void report_all(const char *run, const struct change_list *list, const char *text, bool for_agent)
 {
 	report_headline(run, list, text, for_agent);
-	size_t left = output_lines(text, LINES_MAX);
+	char *folded = git_fold(list, text);
+	size_t left = output_lines(folded ? folded : text, REPORT_LINES);
+	free(folded);
 	if (left > 0)
 		output_say("… and %zu more: airlock changes %s", left, run);
 }
@@ -233,10 +235,10 @@ static void tell_denials(const struct airlock_run *run)
 {
 	size_t n = 0;
 	for (; airlock_run_denial(run, n); n++)
-		if (n < LINES_MAX)
+		if (n < REPORT_LINES)
 			say_blocked(airlock_run_denial(run, n));
-	if (n > LINES_MAX)
-		output_say("blocked: %zu more: airlock show %s", n - LINES_MAX, airlock_run_id(run));
+	if (n > REPORT_LINES)
+		output_say("blocked: %zu more: airlock show %s", n - REPORT_LINES, airlock_run_id(run));
 }
 
 void report_run(const struct invocation *inv, struct airlock_run *run)

@@ -5,6 +5,8 @@
 #include "change_list.h"
 #include "commands.h"
 
+#define REPORT_LINES 10 /* of changes or refusals; the rest is counted */
+
 /* Says what there is to say about the run's changes; with --changes ask it asks first. Nothing when nothing changed. */
 void report_run(const struct invocation *inv, struct airlock_run *run);
 

@@ -118,6 +118,8 @@ namespace Airlock {
 		/* history.h */
 		[CCode (cname = "airlock_log", cheader_filename = "airlock/history.h")]
 		public int log (int64 limit, bool json, out string text, out size_t count, out Error err);
+		[CCode (cname = "airlock_log_here", cheader_filename = "airlock/history.h")]
+		public int log_here (int64 limit, bool json, out string text, out size_t count, out bool is_all, out Error err);
 		[CCode (cname = "airlock_log_verify", cheader_filename = "airlock/history.h")]
 		public int log_verify (out string text, out Error err);
 		[CCode (cname = "airlock_history_show", cheader_filename = "airlock/history.h")]

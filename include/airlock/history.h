@@ -33,6 +33,9 @@ int airlock_settings_set_asked_by(struct airlock_settings *s, const char *who, s
  * many there are in the text. */
 int airlock_log(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
 		struct airlock_error *err);
+/* The same for the project the caller is in. Where that has no runs: those of all projects, and *ret_is_all is 1. */
+int airlock_log_here(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
+		     int *ret_is_all, struct airlock_error *err);
 /* Is the audit file as it was written? 0: yes; above 0: so many places are not, and the text says which. */
 int airlock_log_verify(const struct airlock_settings *s, char **ret_text, struct airlock_error *err);
 

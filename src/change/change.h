@@ -148,6 +148,8 @@ void change_set_json(const struct change_set *set, struct json *j, const char *k
 void change_set_text(const struct change_set *set, struct buf *out);
 /* Only those with selected[i]. */
 void change_set_text_of(const struct change_set *set, const bool *selected, struct buf *out);
+/* The same when these were undone: what was added is deleted now. */
+void change_set_text_undone(const struct change_set *set, const bool *selected, struct buf *out);
 
 /* Our own line format with escaped bytes; atomic replacement. AIRLOCK_ERR_CORRUPT for a damaged file. */
 int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err);

@@ -128,3 +128,21 @@ void change_set_text_of(const struct change_set *set, const bool *selected, stru
 		if (selected[i])
 			add_line(out, set, &set->v[i], false);
 }
+
+void change_set_text_undone(const struct change_set *set, const bool *selected, struct buf *out)
+{
+	static const char letters[] = "DMARmT"; /* in the order of enum change_kind: what undoing each of them does */
+	for (size_t i = 0; i < set->n; i++) {
+		const struct change *c = &set->v[i];
+		if (!selected[i])
+			continue;
+		buf_addc(out, letters[c->kind]);
+		buf_adds(out, "  ");
+		add_path(out, set, c, c->path);
+		if (c->from) {
+			buf_adds(out, " -> ");
+			add_path(out, set, c, c->from);
+		}
+		buf_addc(out, '\n');
+	}
+}

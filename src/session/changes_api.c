@@ -97,11 +97,11 @@ static int carry_out(struct earlier *e, const bool *selected, bool undo, bool fo
 }
 
 /* Of what was decided about, not of all that the run changed. */
-static int report(const struct change_set *set, const bool *selected, const struct strs *notes, char **ret_text,
-		  struct airlock_error *err)
+static int report(const struct change_set *set, const bool *selected, bool undone, const struct strs *notes,
+		  char **ret_text, struct airlock_error *err)
 {
 	struct buf out = BUF_INIT;
-	change_set_text_of(set, selected, &out);
+	(undone ? change_set_text_undone : change_set_text_of)(set, selected, &out);
 	for (size_t i = 0; i < notes->n; i++)
 		buf_printf(&out, "note: %s\n", notes->v[i]);
 	*ret_text = buf_take(&out);
@@ -172,7 +172,7 @@ static int move_changes(struct earlier *e, const char *const *paths, enum direct
 	static const char *const events[] = {[APPLY] = "apply", [UNDO] = "undo", [REDO] = "redo"};
 	if (rc >= 0 && *ret_count > 0)
 		history_decided(&e->host, e->set, events[direction], *ret_count, &notes);
-	return rc < 0 ? rc : report(e->set, selected, &notes, ret_text, err);
+	return rc < 0 ? rc : report(e->set, selected, direction == UNDO, &notes, ret_text, err);
 }
 
 int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
@@ -268,7 +268,7 @@ int airlock_changes_discard(const struct airlock_settings *s, const char *run, c
 	if (rc == 0 && *ret_count > 0)
 		history_decided(&e.host, e.set, "discard", *ret_count, &notes);
 	if (rc == 0)
-		rc = report(e.set, selected, &notes, ret_text, err);
+		rc = report(e.set, selected, false, &notes, ret_text, err);
 	earlier_done(&e);
 	return rc;
 }

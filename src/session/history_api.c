@@ -85,7 +85,28 @@ static void log_cells_done(struct log_cells *c)
 		buf_done(&c->v[i]);
 }
 
-static void log_cells(const struct store_run *r, struct log_cells *ret)
+/* "2 held, 1 discarded", as `airlock changes` sums it up. Only a run of which something waits can have several states that its
+ * one word does not tell. */
+static bool add_states(const struct earlier *e, const struct store_run *r, struct buf *out)
+{
+	static const enum change_state order[] = {CHANGE_APPLIED, CHANGE_HELD, CHANGE_CONFLICT, CHANGE_SKIPPED,
+						  CHANGE_DISCARDED};
+	_cleanup_free_ char *dir = path_join(e->runs, r->id), *file = dir ? path_join(dir, "changes") : NULL;
+	_cleanup_changes_ struct change_set *set = NULL;
+	bool waits = strcmp(r->changes_state, "held") == 0 || strcmp(r->changes_state, "partial") == 0;
+	if (!waits || !file || change_set_load(file, &set, NULL) < 0)
+		return false;
+	for (size_t k = 0; k < AL_ARRAY_LEN(order); k++) {
+		size_t n = 0;
+		for (size_t i = 0; i < set->n; i++)
+			n += set->v[i].state == order[k];
+		if (n > 0)
+			buf_printf(out, "%s%zu %s", out->len ? ", " : "", n, change_state_name(order[k]));
+	}
+	return out->len > 0;
+}
+
+static void log_cells(const struct earlier *e, const struct store_run *r, struct log_cells *ret)
 {
 	struct buf *ending = &ret->v[1], *changes = &ret->v[2];
 	*ret = (struct log_cells){0};
@@ -93,20 +114,20 @@ static void log_cells(const struct store_run *r, struct log_cells *ret)
 	buf_adds(ending, r->status);
 	if (r->exit_code > 0)
 		buf_printf(ending, " %lld", (long long)r->exit_code);
+	if (add_states(e, r, changes))
+		return;
 	if (r->changes_count > 0)
 		buf_printf(changes, "%lld %s", (long long)r->changes_count, r->changes_state);
 	else
 		buf_adds(changes, strcmp(r->changes_state, "direct") == 0 ? "direct" : "-");
 }
 
-static void log_line(const struct store_run *r, const size_t *widths, struct buf *out)
+static void log_line(const struct store_run *r, const struct log_cells *c, const size_t *widths, struct buf *out)
 {
-	_cleanup_(log_cells_done) struct log_cells c;
-	log_cells(r, &c);
 	buf_adds(out, r->id);
-	for (size_t i = 0; i < AL_ARRAY_LEN(c.v); i++) {
+	for (size_t i = 0; i < AL_ARRAY_LEN(c->v); i++) {
 		buf_adds(out, "  ");
-		columns_add_padded(out, buf_str(&c.v[i]), widths[i]);
+		columns_add_padded(out, buf_str(&c->v[i]), widths[i]);
 	}
 	buf_adds(out, "  ");
 	text_add_escaped(out, r->command, strlen(r->command));
@@ -114,17 +135,20 @@ static void log_line(const struct store_run *r, const size_t *widths, struct buf
 }
 
 /* One line a run: id, when, how it ended, what became of its changes, the command. */
-static void log_text(const struct store_runs *runs, struct buf *out)
+static void log_text(const struct earlier *e, const struct store_runs *runs, struct buf *out)
 {
 	size_t widths[3] = {0};
-	for (size_t i = 0; i < runs->n; i++) {
-		_cleanup_(log_cells_done) struct log_cells c;
-		log_cells(&runs->v[i], &c);
-		for (size_t k = 0; k < AL_ARRAY_LEN(c.v); k++)
-			widths[k] = c.v[k].len > widths[k] ? c.v[k].len : widths[k];
+	_cleanup_free_ struct log_cells *cells = calloc(runs->n + 1, sizeof *cells);
+	out->failed |= !cells;
+	for (size_t i = 0; cells && i < runs->n; i++) {
+		log_cells(e, &runs->v[i], &cells[i]);
+		for (size_t k = 0; k < AL_ARRAY_LEN(widths); k++)
+			widths[k] = cells[i].v[k].len > widths[k] ? cells[i].v[k].len : widths[k];
 	}
-	for (size_t i = 0; i < runs->n; i++)
-		log_line(&runs->v[i], widths, out);
+	for (size_t i = 0; cells && i < runs->n; i++) {
+		log_line(&runs->v[i], &cells[i], widths, out);
+		log_cells_done(&cells[i]);
+	}
 }
 
 static int find_project(const struct airlock_settings *s, const struct host *host, char **ret,
@@ -147,8 +171,20 @@ static int find_project(const struct airlock_settings *s, const struct host *hos
 	return rc;
 }
 
-int airlock_log(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
-		struct airlock_error *err)
+enum log_scope { LOG_NAMED_OR_ALL, LOG_HERE };
+
+/* *ret_project stays NULL for all projects. A caller who is in no project at all is in none that has runs. */
+static int log_project(const struct airlock_settings *s, const struct earlier *e, enum log_scope scope,
+		       char **ret_project, struct airlock_error *err)
+{
+	if (scope == LOG_NAMED_OR_ALL)
+		return find_project(s, &e->host, ret_project, err);
+	(void)earlier_project(e, ret_project, NULL);
+	return 0;
+}
+
+static int log_runs(const struct airlock_settings *s, enum log_scope scope, int64_t limit, int json, char **ret_text,
+		    size_t *ret_count, int *ret_is_all, struct airlock_error *err)
 {
 	struct earlier e;
 	struct buf out = BUF_INIT;
@@ -156,15 +192,34 @@ int airlock_log(const struct airlock_settings *s, int64_t limit, int json, char 
 	_cleanup_store_ struct store *store = NULL;
 	_cleanup_runs_ struct store_runs runs = {0};
 	int rc = earlier_init(&e, s, err);
-	rc = rc < 0 ? rc : find_project(s, &e.host, &project, err);
+	rc = rc < 0 ? rc : log_project(s, &e, scope, &project, err);
 	rc = rc < 0 ? rc : open_store(&e, &store, err);
 	rc = rc < 0 ? rc : history_list(&e, store, project, limit, &runs, err);
-	if (rc == 0)
-		(json ? log_json : log_text)(&runs, &out);
+	bool has_none = rc == 0 && scope == LOG_HERE && project && runs.n == 0 && limit != 0;
+	if (has_none)
+		rc = history_list(&e, store, NULL, limit, &runs, err);
+	if (rc == 0 && json)
+		log_json(&runs, &out);
+	else if (rc == 0)
+		log_text(&e, &runs, &out);
+	*ret_is_all = has_none || !project;
 	earlier_done(&e);
 	*ret_count = runs.n;
 	*ret_text = rc == 0 ? buf_take(&out) : NULL;
 	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+}
+
+int airlock_log(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
+		struct airlock_error *err)
+{
+	int is_all;
+	return log_runs(s, LOG_NAMED_OR_ALL, limit, json, ret_text, ret_count, &is_all, err);
+}
+
+int airlock_log_here(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
+		     int *ret_is_all, struct airlock_error *err)
+{
+	return log_runs(s, LOG_HERE, limit, json, ret_text, ret_count, ret_is_all, err);
 }
 
 int airlock_log_verify(const struct airlock_settings *s, char **ret_text, struct airlock_error *err)

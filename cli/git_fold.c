@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "git_fold.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUMMARY_MAX 160
+
+/* What is counted, in the order in which it is told. */
+enum part { INDEX, HEAD, REFS, OBJECTS, LOGS, OTHER, N_PARTS };
+
+static bool starts(const char *s, size_t len, const char *with)
+{
+	size_t n = strlen(with);
+	return len >= n && memcmp(s, with, n) == 0;
+}
+
+static bool equals(const char *s, size_t len, const char *word)
+{
+	return len == strlen(word) && memcmp(s, word, len) == 0;
+}
+
+/* A name in the git directory, or -1: not bookkeeping. */
+static int part_of(const char *name, size_t len)
+{
+	static const char *const states[] = {"ORIG_HEAD",	 "FETCH_HEAD",	"MERGE_HEAD", "MERGE_MSG",
+					     "MERGE_MODE",	 "AUTO_MERGE",	"MERGE_RR",   "COMMIT_EDITMSG",
+					     "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "REBASE_HEAD"};
+	static const struct {
+		const char *prefix;
+		enum part part;
+	} folders[] = {{"refs/", REFS},
+		       {"objects/", OBJECTS},
+		       {"logs/", LOGS},
+		       {"rebase-merge/", OTHER},
+		       {"rr-cache/", OTHER}};
+	if (equals(name, len, "index"))
+		return INDEX;
+	if (equals(name, len, "HEAD"))
+		return HEAD;
+	if (equals(name, len, "packed-refs"))
+		return REFS;
+	if (equals(name, len, "logs") || equals(name, len, "rebase-merge"))
+		return OTHER;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		if (starts(name, len, folders[i].prefix))
+			return folders[i].part;
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+		if (equals(name, len, states[i]))
+			return OTHER;
+	return -1;
+}
+
+static int part_of_change(const struct change_item *c)
+{
+	static const char git[] = ".git/";
+	if (c->reason || strcmp(c->kind, "renamed") == 0)
+		return -1;
+	for (const char *at = c->path; (at = strstr(at, git)); at++)
+		if (at == c->path || at[-1] == '/') {
+			const char *name = at + sizeof git - 1;
+			return part_of(name, strlen(name));
+		}
+	return -1;
+}
+
+static void add(char *out, size_t size, const char *text)
+{
+	size_t len = strlen(out);
+	(void)snprintf(out + len, size - len, "%s%s", len > 5 ? ", " : "", text);
+}
+
+static void tell(const size_t *counts, char *out, size_t size)
+{
+	static const char *const names[N_PARTS] = {"index", "HEAD", "ref", "object", NULL, NULL};
+	(void)snprintf(out, size, "git: ");
+	for (int i = 0; i < N_PARTS; i++) {
+		char text[64];
+		if (counts[i] == 0 || !names[i])
+			continue;
+		if (i == INDEX || i == HEAD)
+			(void)snprintf(text, sizeof text, "%s", names[i]);
+		else
+			(void)snprintf(text, sizeof text, "%zu %s%s", counts[i], names[i], counts[i] == 1 ? "" : "s");
+		add(out, size, text);
+	}
+	if (strlen(out) == 5)
+		add(out, size, "its own records");
+	(void)strncat(out, "\n", size - strlen(out) - 1);
+}
+
+char *git_fold(const struct change_list *list, const char *text)
+{
+	size_t counts[N_PARTS] = {0}, folded = 0, at = 0;
+	char *out = malloc(strlen(text) + SUMMARY_MAX);
+	if (!out)
+		return NULL;
+	for (size_t i = 0; *text; i++) {
+		size_t n = strcspn(text, "\n");
+		n += text[n] == '\n';
+		int part = i < list->n ? part_of_change(&list->v[i]) : -1;
+		if (part >= 0) {
+			folded++;
+			counts[part] += !list->v[i].is_directory;
+		} else {
+			memcpy(out + at, text, n);
+			at += n;
+		}
+		text += n;
+	}
+	out[at] = '\0';
+	if (folded > 0)
+		tell(counts, out + at, SUMMARY_MAX);
+	return out;
+}
