@@ -352,6 +352,19 @@ static int restore_root(struct adopting *a, size_t root)
 	return rc;
 }
 
+/* A directory of which only the time differs is as it was: nothing tells of it, so nobody could undo it either. One that somebody
+ * else has changed since is theirs. */
+static int restore_idle(struct adopting *a, const struct change_dir *d)
+{
+	const char *name;
+	struct stat now;
+	_cleanup_close_ int dir = live_parent(a, d->root, d->path, &name);
+	_cleanup_close_ int fd = dir < 0 ? dir : fs_open_dir_at(dir, name, O_RDONLY);
+	if (fd < 0 || fstat(fd, &now) < 0 || change_stat_of(&now).mtime_ns != d->with_ns)
+		return 0;
+	return apply_set_mtime_fd(fd, d->without_ns);
+}
+
 /* ── All of it ── */
 
 static int adopt_one(struct adopting *a, size_t i)
@@ -410,6 +423,10 @@ static int adopt(struct adopting *a, const char *run_dir)
 	rc = rc < 0 ? rc : open_before(a, run_dir);
 	for (size_t i = 0; rc == 0 && i < a->set->n; i++)
 		rc = adopt_one(a, i);
+	for (size_t i = 0; rc == 0 && i < a->set->n_idle; i++) {
+		rc = restore_idle(a, &a->set->idle[i]);
+		rc = rc < 0 ? base_errno(a->err, AIRLOCK_ERR_IO, rc, "restore", a->set->idle[i].path) : 0;
+	}
 	sort_dirs(a->set);
 	close_again(a);
 	if (rc == 0)

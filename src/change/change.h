@@ -100,6 +100,10 @@ struct change_set {
 	size_t n, cap;
 	struct change_dir *dirs; /* sorted alike; kept by apply for undo and redo */
 	size_t n_dirs;
+	/* Captured by copy: live directories of which only the time differs. That is no change, and adopting puts the time back.
+	 * Not in the record. */
+	struct change_dir *idle;
+	size_t n_idle;
 	int64_t mirrored_ns; /* the clock of the layer's file system when the mirrors were complete */
 	const struct copy_origins
 		*origins; /* with roots that have a copy or are mirrored: what was copied; borrowed, may be NULL */
@@ -124,6 +128,8 @@ void change_done(struct change *c); /* frees what it holds: for those who take i
 int change_set_take_root(struct change_set *set, char *path, char *upper, uint64_t device, uint64_t inode);
 /* A directory that an apply changed. Takes path, also on failure. 0 or -ENOMEM. */
 int change_set_take_dir(struct change_set *set, size_t root, char *path, int64_t without_ns, int64_t with_ns);
+int change_set_take_idle(struct change_set *set, size_t root, char *path, int64_t without_ns,
+			 int64_t with_ns); /* likewise */
 void change_set_sort(struct change_set *set);
 struct change *change_set_find(struct change_set *set, size_t root, const char *path); /* sorted set; NULL: none */
 int change_set_reason(struct change *c, const char *fmt, ...) AL_PRINTF(2, 3);	       /* replaces; -ENOMEM */

@@ -157,6 +157,7 @@ int gate_repo_read(struct gate_repo *repo, const char *path, bool after, size_t 
 struct format {
 	size_t hash;
 	bool is_reftable;
+	char *worktree; /* core.worktree, or NULL */
 };
 
 static int find_format(void *context, const char *name, const char *value)
@@ -166,6 +167,10 @@ static int find_format(void *context, const char *name, const char *value)
 		f->hash = strcasecmp(value, "sha256") == 0 ? GIT_SHA256 : GIT_SHA1;
 	if (strcmp(name, "extensions.refstorage") == 0)
 		f->is_reftable = !value || strncasecmp(value, "files", 5) != 0;
+	if (strcmp(name, "core.worktree") == 0 && value) {
+		free(f->worktree);
+		f->worktree = strdup(value);
+	}
 	return 0;
 }
 
@@ -196,10 +201,25 @@ static char *parent_of(const char *path)
 	return strndup(path, slash ? (size_t)(slash - path) : 0);
 }
 
-/* Where the paths of its trees lie. The git directory of a worktree or submodule that is a root of its own belongs to the
- * first root, which is the project. */
-static int find_top(struct gate_repo *repo)
+/* The directory that core.worktree names, below the same root; NULL: none. A submodule's git directory is .git/modules/NAME of the
+ * repository around it, and says so where its files are. */
+static char *named_top(const struct gate_repo *repo, const char *worktree)
 {
+	const char *root = repo->g->set->roots[repo->root].path;
+	_cleanup_free_ char *base = path_join(root, repo->dir), *top = base ? path_normalize(base, worktree) : NULL;
+	const char *rest = top ? path_rest(top, root) : NULL;
+	return rest ? strdup(rest) : NULL;
+}
+
+/* Where the paths of its trees lie. The git directory of a worktree or submodule that is a root of its own belongs to the
+ * first root, which is the project. What core.worktree says counts only where the run did not write it: it would decide how a
+ * commit of the run is judged. */
+static int find_top(struct gate_repo *repo, const char *worktree)
+{
+	repo->top_root = repo->root;
+	repo->top = worktree && !repo->is_new ? named_top(repo, worktree) : NULL;
+	if (repo->top)
+		return 0;
 	bool is_named = strcmp(path_basename(repo->dir), ".git") == 0;
 	bool is_root = *repo->dir == '\0' && repo->g->roots[repo->root].in_git;
 	repo->top_root = is_root ? 0 : repo->root;
@@ -212,11 +232,15 @@ static int open_repo(struct gate_repo *repo)
 	_cleanup_buf_ struct buf config = BUF_INIT;
 	struct format format = {.hash = GIT_SHA1};
 	_cleanup_free_ char *head = path_in(repo, "HEAD");
-	if (!head || find_top(repo) < 0)
+	if (!head)
 		return -ENOMEM;
 	repo->is_new = gate_type_before(repo->g, repo->root, head) == CHANGE_NOTHING;
 	if (gate_repo_read(repo, "config", repo->is_new, GATE_MAX_CONTENT, &config) == 0)
 		(void)gitconfig_read(buf_str(&config), config.len, find_format, &format);
+	int rc = find_top(repo, format.worktree);
+	free(format.worktree);
+	if (rc < 0)
+		return rc;
 	repo->is_reftable = format.is_reftable;
 	repo->files = (struct git_files){repo, open_object_file, list_objects};
 	git_objects_init(&repo->objects, &repo->files, format.hash);

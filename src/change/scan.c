@@ -109,6 +109,7 @@ struct change *scan_report(struct scan *s, const char *path, enum change_kind ki
 	if (after)
 		c->after = change_stat_of(after);
 	c->type = after ? c->after.type : c->before.type;
+	scan_top(s)->entries_changed = true;
 	int rc = after && c->type == CHANGE_OTHER ? judge_other(s, c, after->st_mode) : scan_judge_setid(s, c);
 	return rc < 0 ? NULL : c;
 }
@@ -355,10 +356,16 @@ static int report_old_dir(struct scan *s, const struct scan_level *l)
 {
 	unsigned differs = l->differs & ~(unsigned)DIFFERS_MTIME;
 	const char *path = fs_walk_path(&s->upper);
-	if (!differs)
+	bool is_idle = s->in_place && !l->entries_changed && l->differs == DIFFERS_MTIME;
+	if (!differs && !is_idle)
 		return 0;
 	if (!path)
 		return base_oom(s->err);
+	if (is_idle) {
+		int rc = change_set_take_idle(s->set, s->root, strdup(path), change_stat_of(&l->live_st).mtime_ns,
+					      change_stat_of(&l->upper_st).mtime_ns);
+		return rc < 0 ? base_oom(s->err) : 0;
+	}
 	struct change *c = scan_report(s, path, CHANGE_METADATA, &l->live_st, &l->upper_st);
 	if (!c)
 		return AIRLOCK_ERR_INTERNAL;

@@ -17,14 +17,15 @@ enum scan_live {
 
 /* A directory of the upper that is being walked, beside the live one. */
 struct scan_level {
+	bool entries_changed; /* some direct entry is reported */
 	enum scan_live live;
 	int live_fd; /* O_PATH; -EBADF when there is none, or when deeper levels needed the descriptor */
 	struct stat live_st, upper_st;
 	struct upper_dir marks;
-	bool original;	      /* mirrored: a copy of the live directory at this very path */
-	bool opaque;	      /* this directory or one above it hides the live tree's content */
-	bool unlocked;	      /* upper_st's mode must be put back */
-	unsigned differs;     /* of the directory itself, present on both sides */
+	bool original;	  /* mirrored: a copy of the live directory at this very path */
+	bool opaque;	  /* this directory or one above it hides the live tree's content */
+	bool unlocked;	  /* upper_st's mode must be put back */
+	unsigned differs; /* of the directory itself, present on both sides */
 };
 
 /* A file that the command only gave another name. */

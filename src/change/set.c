@@ -46,6 +46,9 @@ void change_set_free(struct change_set *set)
 		free(set->dirs[i].path);
 	free(set->v);
 	free(set->dirs);
+	for (size_t i = 0; i < set->n_idle; i++)
+		free(set->idle[i].path);
+	free(set->idle);
 	free(set->roots);
 	free(set->run);
 	free(set);
@@ -93,16 +96,27 @@ int change_set_take_root(struct change_set *set, char *path, char *upper, uint64
 	return 0;
 }
 
-int change_set_take_dir(struct change_set *set, size_t root, char *path, int64_t without_ns, int64_t with_ns)
+/* Takes the path of d, also on failure. */
+static int take_dir(struct change_dir **list, size_t *n, struct change_dir d)
 {
-	struct change_dir *v = path ? reallocarray(set->dirs, set->n_dirs + 1, sizeof *v) : NULL;
+	struct change_dir *v = d.path ? reallocarray(*list, *n + 1, sizeof *v) : NULL;
 	if (!v) {
-		free(path);
+		free(d.path);
 		return -ENOMEM;
 	}
-	set->dirs = v;
-	v[set->n_dirs++] = (struct change_dir){root, path, without_ns, with_ns};
+	*list = v;
+	v[(*n)++] = d;
 	return 0;
+}
+
+int change_set_take_dir(struct change_set *set, size_t root, char *path, int64_t without_ns, int64_t with_ns)
+{
+	return take_dir(&set->dirs, &set->n_dirs, (struct change_dir){root, path, without_ns, with_ns});
+}
+
+int change_set_take_idle(struct change_set *set, size_t root, char *path, int64_t without_ns, int64_t with_ns)
+{
+	return take_dir(&set->idle, &set->n_idle, (struct change_dir){root, path, without_ns, with_ns});
 }
 
 int change_set_add_root(struct change_set *set, const char *path, const char *upper, struct airlock_error *err)

@@ -122,3 +122,36 @@ airlock:   D  other'
 	assert_json held state
 	assert_states 'file=conflict new=held started=held'
 }
+
+@test "git's own bookkeeping is one line, and all of it with -v and in JSON" {
+	git init -q .
+	git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
+	run_airlock run -c 'git add file && git -c user.name=a -c user.email=a@b commit -qm second'
+	assert_status 0
+	assert_stderr_contains "git: index, 1 ref, 3 objects"
+	run_airlock changes last
+	assert_stdout_contains "git: index, 1 ref, 3 objects"
+	refute_stdout_contains ".git/objects"
+	run_airlock changes -v last
+	assert_stdout_contains ".git/refs/heads/"
+	assert_stdout_contains ".git/objects/"
+	run_airlock changes last --json
+	assert_stdout_contains ".git/index"
+}
+
+@test "a command that leaves everything as it was changes nothing: git status" {
+	git init -q .
+	run_airlock run --json -- git status
+	assert_status 0
+	assert_json none changes state
+}
+
+@test "undo lists ten paths at most, and what it does to each" {
+	"$AIRLOCK" run -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i >new$i; done; rm file'
+	run_airlock undo
+	assert_status 0
+	assert_stdout_contains "A  file"
+	assert_stdout_contains "D  new1"
+	assert_stdout_contains "… and 3 more: airlock changes "
+	assert_stdout_contains "undid 13 changes"
+}

@@ -161,7 +161,7 @@ def deciding_later(place):
     assert decide("undo", name)[0] == "applied" and (place.project / "d/four").exists()  # undoing an undo is redo
     text = call(place, "changes", name).stdout.decode()
     assert "A  two  (discarded)\n" in text and "A  one\n" in text, text
-    assert call(place, "undo", name, "one").stdout.decode() == f"A  one\nundid 1 change of run {name}\n"
+    assert call(place, "undo", name, "one").stdout.decode() == f"D  one\nundid 1 change of run {name}\n"
 
 
 @test

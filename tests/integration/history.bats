@@ -46,14 +46,33 @@ setup() {
 	assert_stdout ''
 }
 
-@test "log --project lists only its runs" {
+@test "log lists the runs of this project, --project those of another, --all those of all" {
 	"$AIRLOCK" run -c true
 	make_project "$HOME/other"
 	"$AIRLOCK" run -c 'exit 0'
 	run_airlock log --json --project "$HOME/project"
 	[ "$(json '[r["command"] for r in d["runs"]]')" = "['true']" ]
 	run_airlock log --json
+	[ "$(json '[r["command"] for r in d["runs"]]')" = "['exit 0']" ]
+	run_airlock log --json --all
 	[ "$(json 'len(d["runs"])')" = 2 ]
+	make_project "$HOME/third" # has no runs of its own
+	run_airlock log --json
+	[ "$(json 'len(d["runs"])')" = 2 ]
+	run_airlock log
+	assert_stderr_contains "runs of all projects"
+}
+
+@test "log and changes agree about a run of which some was discarded and some applied" {
+	"$AIRLOCK" run --hold -c 'echo 1 >one; echo 2 >two; echo 3 >three'
+	"$AIRLOCK" discard last one
+	run_airlock log
+	assert_stdout_contains "2 held, 1 discarded"
+	run_airlock changes last
+	assert_stdout_contains "2 held, 1 discarded"
+	"$AIRLOCK" apply last two
+	run_airlock log
+	assert_stdout_contains "1 applied, 1 held, 1 discarded"
 }
 
 @test "log without runs, and wrong numbers" {

@@ -247,7 +247,7 @@ add_project() {
 	mkdir -p "$STATE"
 	echo in the way >"$STATE/edited"
 	run_airlock run --json -c 'echo 2 >file; echo y >other'
-	assert_status 0
+	assert_status 125
 	[ "$(json 'd["changes"]["state"], d["error"]["code"]')" = "('held', 'invalid')" ]
 	[ "$(cat file)" = original ]
 	[ ! -e other ]
@@ -267,7 +267,7 @@ add_project() {
 	head -c 9000 /dev/urandom >"$STATE/airlock.db"
 	rm -f "$STATE"/airlock.db-*
 	run_airlock run --json -c 'echo 2 >file'
-	assert_status 0
+	assert_status 125
 	[ "$(json 'd["changes"]["state"], d["error"]["code"]')" = "('held', 'corrupt')" ]
 	[ "$(cat file)" = original ]
 	run_airlock discard last
