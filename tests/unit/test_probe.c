@@ -3,10 +3,14 @@
 
 #include "base/macros.h"
 #include "sys/probe.h"
+#include "sys/probe_child.h"
 #include "sys/probe_exec.h"
+#include "sys/raw_overlay.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/xattr.h>
 
@@ -117,6 +121,72 @@ static const char *try_deep_overlay(const char *dir)
 static void overlay_below_a_long_path(void **state)
 {
 	as_everyone(try_deep_overlay);
+}
+
+/* More directories than fit into fsconfig's 255 bytes by their whole names, and too many by any. */
+#define MANY 40
+#define TOO_MANY 100
+
+struct stack_arg {
+	struct probe_id_maps maps;
+	bool new_user;
+	const char *dir;
+	char names[TOO_MANY][8];
+};
+
+static int mount_many(const void *arg, struct probe_report *r)
+{
+	const struct stack_arg *a = arg;
+	char before[PATH_MAX] = "", after[PATH_MAX] = "", name[2] = "";
+	enum raw_overlay_step step;
+	int lower[TOO_MANY];
+	struct raw_overlay o = {.lower = lower, .n_lower = MANY, .upper = -1, .work = -1};
+	if (a->new_user && probe_write_id_maps(&a->maps, r) < 0)
+		return -1;
+	(void)raw_call1(__NR_chdir, a->dir);
+	/* Here, because an overlay takes no directories of another mount namespace. */
+	for (int i = 0; i < TOO_MANY; i++)
+		lower[i] = (int)raw_call4(__NR_openat, AT_FDCWD, a->names[i], O_PATH | O_CLOEXEC, 0);
+	(void)raw_call2(__NR_getcwd, before, sizeof before);
+	long root = raw_overlay_mount(&o, &step);
+	if (root < 0)
+		return probe_stop(r, "mounting many", root);
+	for (int i = 0; i < MANY; i++) {
+		name[0] = (char)('0' + i);
+		long rc = raw_call4(__NR_openat, root, name, O_RDONLY | O_CLOEXEC, 0);
+		if (rc < 0)
+			return probe_stop(r, "a layer is missing", rc);
+	}
+	(void)raw_call2(__NR_getcwd, after, sizeof after);
+	if (strcmp(before, after) != 0)
+		return probe_stop(r, "the working directory is another", -EIO);
+	o.n_lower = TOO_MANY;
+	root = raw_overlay_mount(&o, &step);
+	return root == -ENAMETOOLONG && step == RAW_OVERLAY_OPTION ? 0 : probe_stop(r, "too many were taken", -EIO);
+}
+
+static const char *try_many(const char *dir)
+{
+	struct stack_arg a = {.maps = probe_id_maps(), .new_user = !raw_may_mount(), .dir = dir};
+	struct probe_report r;
+	struct sys_probe overlay;
+	sys_probe_overlay(dir, NULL, &overlay);
+	if (!overlay.works)
+		return NULL; /* nor will this */
+	for (int i = 0; i < TOO_MANY; i++) {
+		char name[16];
+		(void)snprintf(a.names[i], sizeof a.names[i], "%d,:\\", i);
+		(void)snprintf(name, sizeof name, "%s/%c", a.names[i], '0' + i % MANY);
+		EXPECT(mkdir(in_dir(dir, a.names[i]), 0700) == 0 && put_file(in_dir(dir, name), "x", 0600) == 0);
+	}
+	probe_try(CLONE_NEWNS | (a.new_user ? CLONE_NEWUSER : 0), mount_many, &a, &r);
+	EXPECT(!r.step);
+	return NULL;
+}
+
+static void an_overlay_of_many_layers(void **state)
+{
+	as_everyone(try_many);
 }
 
 static const char *try_cgroup(const char *dir)
@@ -546,6 +616,7 @@ int main(void)
 		cmocka_unit_test(features_of_this_kernel_are_found),
 		cmocka_unit_test(overlay_leaves_nothing_behind),
 		cmocka_unit_test(overlay_below_a_long_path),
+		cmocka_unit_test(an_overlay_of_many_layers),
 		cmocka_unit_test(control_groups_are_left_as_they_were),
 		cmocka_unit_test(control_groups_are_found_in_proc),
 		cmocka_unit_test(probes_work_in_plain_programs),
