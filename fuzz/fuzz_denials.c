@@ -37,7 +37,7 @@ static void try_scene(const struct denial_scene *scene, const void *bytes, size_
 		denial_add_hint(&d.v[i], &out);
 		denial_add_tool_hint(&d.v[i], &out);
 	}
-	denials_print_json(&d, &j, NULL);
+	denials_print_json(&d, DENIAL_FOR_PERSON, &j, NULL);
 	buf_done(&out);
 	denials_done(&d);
 }
@@ -47,8 +47,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char profile[] = "moderate";
 	struct plan plan = {.profile = profile, .mounts = mounts, .n_mounts = sizeof mounts / sizeof *mounts};
 	struct plan_world world = {.type = type_of};
-	struct denial_scene scene = {
-		.plan = &plan, .world = &world, .network_source = "built-in", .profile_source = "profile moderate"};
+	struct denial_scene scene = {.plan = &plan,
+				     .world = &world,
+				     .home = "/home/u",
+				     .network_source = "built-in",
+				     .profile_source = "profile moderate"};
 	struct child_seen_head head = {.magic = CHILD_SEEN_MAGIC, .used = UINT32_MAX};
 	char *file = malloc(sizeof head + size);
 	if (!file)

@@ -283,18 +283,20 @@ static void look_at_new_name(struct look *l)
 /* Somebody inside may serve a loopback port, but none for which a capability is needed. */
 static int may_be_served(const unsigned char *a, size_t len)
 {
-	static const unsigned char loop6[16] = {[15] = 1}, mapped[13] = {[10] = 0xff, [11] = 0xff, [12] = 127};
+	static const unsigned char loop6[16] = {[15] = 1}, mapped[13] = {[10] = 0xff, [11] = 0xff, [12] = 127}, any[16];
 	unsigned port = (unsigned)a[2] << 8 | a[3];
 	int is_loop = 1;
-	if (a[0] == AF_INET_FAMILY)
-		is_loop = len >= 8 && a[4] == 127;
+	if (a[0] == AF_INET_FAMILY) /* 0.0.0.0 and :: are this machine for who connects to them */
+		is_loop = len >= 8 && (a[4] == 127 || !(a[4] | a[5] | a[6] | a[7]));
 	else {
-		int same = 1, same_mapped = 1;
-		for (size_t i = 0; i < sizeof loop6 && 8 + i < len; i++)
+		int same = 1, same_mapped = 1, same_any = 1;
+		for (size_t i = 0; i < sizeof loop6 && 8 + i < len; i++) {
 			same &= a[8 + i] == loop6[i];
+			same_any &= a[8 + i] == any[i];
+		}
 		for (size_t i = 0; i < sizeof mapped && 8 + i < len; i++)
 			same_mapped &= a[8 + i] == mapped[i];
-		is_loop = len >= 24 && (same || same_mapped);
+		is_loop = len >= 24 && (same || same_mapped || same_any);
 	}
 	return is_loop && (port == 0 || port >= 1024);
 }

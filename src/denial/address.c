@@ -71,12 +71,13 @@ bool denial_is_own_address(const void *address, size_t len)
 	in_port_t port = 0;
 	if (family_of(address, len) == AF_INET && len >= V4_BYTES) {
 		memcpy(&v4, address, V4_BYTES);
-		is_loopback = ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+		/* Linux connects 0.0.0.0 to itself, too. */
+		is_loopback = ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET || v4.sin_addr.s_addr == INADDR_ANY;
 		port = ntohs(v4.sin_port);
 	} else if (family_of(address, len) == AF_INET6 && len >= V6_BYTES) {
 		memcpy(&v6, address, V6_BYTES);
 		const uint8_t *b = v6.sin6_addr.s6_addr;
-		is_loopback = IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ||
+		is_loopback = IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr) ||
 			      (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && b[12] == IN_LOOPBACKNET);
 		port = ntohs(v6.sin6_port);
 	}

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "denial/mounts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const denial_devices[DENIAL_DEVICES] = {"/dev/null",   "/dev/zero",	   "/dev/full",
@@ -133,13 +134,39 @@ static struct denial_verdict decide_address(const struct denial_scene *scene, co
 	return (struct denial_verdict){DENIAL_NETWORK_OFF, scene->network_source, NULL};
 }
 
+/* Names are made and deleted in their directory, which must let it; content is the file's own. */
+static bool is_of_name(const struct denial_try *t)
+{
+	return t->flags & CHILD_SEEN_MISSING || t->op == CHILD_SEEN_DELETE || t->op == CHILD_SEEN_RENAME;
+}
+
+/* Would it have failed outside, too? The first process says so where it can see it (CHILD_SEEN_FOREIGN); read-only overlays
+ * answer it before their permissions do, so the host is asked as well. Modes, owners and times are the owner's to change,
+ * which permission to write says nothing about. */
+static bool fails_outside(const struct denial_scene *scene, const struct denial_try *t)
+{
+	if (t->flags & CHILD_SEEN_FOREIGN)
+		return true;
+	if (!scene->may_write || is_metadata(t->op))
+		return false;
+	char *path = is_of_name(t) ? path_dirname(t->path) : strdup(t->path);
+	while (path && path[1] && scene->world->type(path, scene->world->data) == PLAN_MISSING) {
+		char *up = path_dirname(path);
+		free(path);
+		path = up;
+	}
+	bool fails = path && !scene->may_write(path);
+	free(path);
+	return fails;
+}
+
 struct denial_verdict denial_decide(const struct denial_scene *scene, const struct denial_try *t)
 {
 	if (t->flags & CHILD_SEEN_ADDRESS)
 		return decide_address(scene, t);
 	const struct plan_mount *cover = cover_of(scene, t->path);
 	struct denial_verdict v = left_out(scene, t->path, cover);
-	if (v.rule != DENIAL_NONE && !(scene->in_place && t->flags & CHILD_SEEN_MISSING))
-		return v;
-	return scene->in_place ? decide_in_place(scene, t, cover) : decide_mounted(scene, t, cover);
+	if (v.rule == DENIAL_NONE || (scene->in_place && t->flags & CHILD_SEEN_MISSING))
+		v = scene->in_place ? decide_in_place(scene, t, cover) : decide_mounted(scene, t, cover);
+	return v.rule == DENIAL_READ_ONLY && fails_outside(scene, t) ? not_refused : v;
 }

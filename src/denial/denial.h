@@ -21,6 +21,10 @@
 struct denial_scene {
 	const struct plan *plan;
 	const struct plan_world *world; /* whether something that is not visible is there at all; not for regions */
+	/* May the user of this run write to this file, or make and delete names in this directory, outside the sandbox? It
+	 * is asked about things that exist. NULL: yes. Not for regions. */
+	bool (*may_write)(const char *path);
+	const char *home;	    /* never offered as a whole; NULL: there is none */
 	bool in_place;		    /* rules on the host's own view instead of mounts: what no rule grants is refused */
 	bool workspace;		    /* a directory is the root inside */
 	bool network_refused;	    /* the profile does not even let a run ask for the network */
@@ -56,9 +60,9 @@ struct denial {
 	char *path;    /* or NULL */
 	char *address; /* "192.0.2.1:443", "[2001:db8::1]:53", "@name", or NULL */
 	char *source, *region;
-	char *option; /* "allow-write", "ro", "network" …, or NULL: nothing would allow it */
-	char *value;  /* what the option takes, or NULL */
-	bool foreign; /* and its owner would have to let it, too */
+	char *option;	 /* "allow-write", "ro", "network" …, or NULL: nothing would allow it */
+	char *value;	 /* what the option takes, or NULL */
+	bool is_to_make; /* the directory in value does not exist: somebody has to make it first */
 	uint64_t count;
 };
 
@@ -80,11 +84,14 @@ const char *denial_rule_name(enum denial_rule rule); /* "hidden", "read-only" �
 void denial_add_what(const struct denial *d, struct buf *out);
 /* "--allow-write /etc"; nothing when nothing would allow it. */
 void denial_add_hint(const struct denial *d, struct buf *out);
-/* The same as an argument of the tool run_command, or what a person has to do. */
+/* The same for a model: an argument of the tool run_command, about which a person is asked. It never names an option of
+ * airlock. */
 void denial_add_tool_hint(const struct denial *d, struct buf *out);
 
+enum denial_reader { DENIAL_FOR_PERSON, DENIAL_FOR_AGENT /* without hints: they say how to open the sandbox */ };
+
 struct json;
-void denials_print_json(const struct denials *d, struct json *j, const char *key);
+void denials_print_json(const struct denials *d, enum denial_reader reader, struct json *j, const char *key);
 
 /* A struct sockaddr as text. False when it is none of the families that are noted. */
 bool denial_add_address(const void *address, size_t len, struct buf *out);

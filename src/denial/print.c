@@ -66,8 +66,8 @@ void denial_add_hint(const struct denial *d, struct buf *out)
 	}
 	if (d->rule == DENIAL_NETWORK_OFF && strcmp(d->option, "profile") == 0)
 		buf_adds(out, " --network");
-	if (d->foreign)
-		buf_adds(out, ", and its owner's permission");
+	if (d->is_to_make)
+		buf_adds(out, ", once that directory exists");
 }
 
 void denial_add_tool_hint(const struct denial *d, struct buf *out)
@@ -82,15 +82,13 @@ void denial_add_tool_hint(const struct denial *d, struct buf *out)
 		buf_adds(out, "\"allow_write\": [\"");
 		buf_adds(out, d->value);
 		buf_adds(out, "\"]");
-		if (d->foreign)
-			buf_adds(out, ", and its owner's permission");
-	} else {
-		buf_adds(out, "a person starts airlock with ");
-		denial_add_hint(d, out);
-	}
+		if (d->is_to_make)
+			buf_adds(out, ", once that directory exists");
+	} else
+		buf_adds(out, "only a person can");
 }
 
-static void print_one(const struct denial *d, struct json *j)
+static void print_one(const struct denial *d, enum denial_reader reader, struct json *j)
 {
 	_cleanup_buf_ struct buf hint = BUF_INIT, text = BUF_INIT;
 	denial_add_hint(d, &hint);
@@ -108,15 +106,15 @@ static void print_one(const struct denial *d, struct json *j)
 	else
 		json_null(j, "region");
 	json_string(j, "text", buf_str(&text));
-	json_string(j, "hint", d->option ? buf_str(&hint) : NULL);
+	json_string(j, "hint", d->option && reader == DENIAL_FOR_PERSON ? buf_str(&hint) : NULL);
 	json_int(j, "count", (int64_t)AL_MIN(d->count, (uint64_t)INT64_MAX));
 	json_close(j);
 }
 
-void denials_print_json(const struct denials *d, struct json *j, const char *key)
+void denials_print_json(const struct denials *d, enum denial_reader reader, struct json *j, const char *key)
 {
 	json_open_array(j, key);
 	for (size_t i = 0; i < d->n; i++)
-		print_one(&d->v[i], j);
+		print_one(&d->v[i], reader, j);
 	json_close(j);
 }

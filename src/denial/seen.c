@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "denial/advice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,56 +25,6 @@ void denials_done(struct denials *d)
 		free_denial(&d->v[i]);
 	free(d->v);
 	*d = (struct denials){0};
-}
-
-/* ── What would allow it ── */
-
-static bool is_ours(const char *source)
-{
-	return strncmp(source, "airlock's own", strlen("airlock's own")) == 0;
-}
-
-static bool is_asked_hidden(const char *source)
-{
-	return strcmp(source, "--hide") == 0 || strcmp(source, "AIRLOCK_HIDE") == 0;
-}
-
-/* Directories are made writable, not files; the root is not offered. */
-static char *writable_place(const struct denial_scene *scene, const char *path)
-{
-	if (scene->world->type(path, scene->world->data) == PLAN_DIRECTORY)
-		return strdup(path);
-	char *dir = path_dirname(path);
-	while (dir && dir[1] && scene->world->type(dir, scene->world->data) != PLAN_DIRECTORY) {
-		char *up = path_dirname(dir);
-		free(dir);
-		dir = up;
-	}
-	return dir;
-}
-
-static int advise(const struct denial_scene *scene, const struct denial_verdict *v, struct denial *d)
-{
-	const char *option = NULL;
-	char *value = NULL;
-	if (v->rule == DENIAL_NETWORK_OFF) {
-		option = scene->network_refused ? "profile" : "network";
-		value = scene->network_refused ? strdup("moderate") : NULL;
-	} else if (v->rule == DENIAL_READ_ONLY) {
-		option = scene->workspace ? NULL : "allow-write";
-		value = option ? writable_place(scene, d->path) : NULL;
-		if (value && !value[1])
-			option = NULL;
-	} else if (is_asked_hidden(v->source)) {
-		option = "hide";
-		value = v->region ? strdup(v->region) : NULL;
-	} else if (!is_ours(v->source)) {
-		option = scene->workspace ? "bind-ro" : "ro";
-		value = strdup(d->path);
-	}
-	d->option = option ? strdup(option) : NULL;
-	d->value = value;
-	return option && !d->option ? -ENOMEM : 0;
 }
 
 /* ── One record ── */
@@ -118,11 +69,10 @@ static int add_refused(const struct denial_scene *scene, const struct denial_try
 			     .address = t->address ? buf_take(&address) : NULL,
 			     .source = strdup(v.source),
 			     .region = v.region ? strdup(v.region) : NULL,
-			     .foreign = v.rule == DENIAL_READ_ONLY && t->flags & CHILD_SEEN_FOREIGN,
 			     .count = count};
 	if ((t->path && !d->path) || (t->address && !d->address) || !d->source || (v.region && !d->region))
 		return -ENOMEM;
-	return advise(scene, &v, d);
+	return advice_find(scene, &v, d);
 }
 
 static int read_record(const struct denial_scene *scene, const struct child_seen *r, const char *text,
@@ -169,6 +119,7 @@ int denials_read(const struct denial_scene *scene, const void *bytes, size_t len
 		denials_done(&list);
 		return base_oom(err);
 	}
+	advice_join(scene, &list);
 	*ret = list;
 	return 0;
 }

@@ -6,7 +6,11 @@
 #include "session/settings.h"
 #include "session/world.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* More than a person, or a model, reads. All of them are in the JSON. */
 #define LINES_MAX 10
@@ -96,6 +100,14 @@ static void explain_absence(struct airlock_run *run, const char *why)
 		strs_addf(&run->layers.notes, "what was refused could not be observed: %s", why);
 }
 
+/* As the kernel would decide for us outside. Reasons that have nothing to do with permission are no answer. */
+static bool may_write(const char *path)
+{
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	return errno != EACCES && errno != EROFS && errno != EPERM;
+}
+
 void denials_settle(struct airlock_run *run)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
@@ -111,6 +123,9 @@ void denials_settle(struct airlock_run *run)
 	struct plan_world view = world_view(&world);
 	struct denial_scene scene = run->scene;
 	scene.world = &view;
+	_cleanup_free_ char *home = realpath(run->job->host.home, NULL);
+	scene.home = home;
+	scene.may_write = run->scene.workspace ? NULL : may_write;
 	if (denials_read(&scene, r->seen.data, r->seen.len, &run->denials, &err) < 0) {
 		explain_absence(run, err.message);
 		return;
@@ -129,12 +144,12 @@ void denials_release(struct airlock_run *run)
 }
 
 /* Null: not looked at. Empty: nothing was refused. */
-void denials_add_json(const struct airlock_run *run, struct json *j)
+void denials_add_json(const struct airlock_run *run, enum denial_reader reader, struct json *j)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
 	bool bare = run->job->backend == &backend_passthrough;
 	if (run->job->explain && (bare || (r->observed && !run->denials_note)))
-		denials_print_json(&run->denials, j, "denials");
+		denials_print_json(&run->denials, reader, j, "denials");
 	else
 		json_null(j, "denials");
 	if (run->denials_note)

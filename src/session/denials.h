@@ -17,5 +17,5 @@ void denials_release(struct airlock_run *run);
 
 /* The member "denials" of the result, and for a model's eyes one line each. */
 struct json;
-void denials_add_json(const struct airlock_run *run, struct json *j);
+void denials_add_json(const struct airlock_run *run, enum denial_reader reader, struct json *j);
 void denials_add_text(const struct airlock_run *run, struct buf *out);

@@ -124,7 +124,7 @@ static void add_notes(const struct airlock_run *run, struct json *j)
 }
 
 /* What is to be said about it beside its output and changes. */
-static void add_facts(const struct airlock_run *run, struct json *j)
+static void add_facts(const struct airlock_run *run, enum denial_reader reader, struct json *j)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
 	json_int(j, "stdout_bytes", (int64_t)r->out->total);
@@ -133,7 +133,7 @@ static void add_facts(const struct airlock_run *run, struct json *j)
 	json_path(j, "working_dir", run->job->plan->cwd);
 	add_isolation(j, run->job, r);
 	add_usage(run, j, r);
-	denials_add_json(run, j);
+	denials_add_json(run, reader, j);
 	add_notes(run, j);
 	json_error(j, "error", airlock_run_error(run));
 }
@@ -141,7 +141,7 @@ static void add_facts(const struct airlock_run *run, struct json *j)
 void result_add_summary(const struct airlock_run *run, struct json *j)
 {
 	add_ending(run, j);
-	add_facts(run, j);
+	add_facts(run, DENIAL_FOR_PERSON, j);
 }
 
 static void write_result(const struct airlock_run *run, struct json *j)
@@ -151,7 +151,8 @@ static void write_result(const struct airlock_run *run, struct json *j)
 	add_ending(run, j);
 	add_output(j, "stdout", r->out);
 	add_output(j, "stderr", r->err);
-	add_facts(run, j);
+	/* The record, which `airlock show` prints, always has the hints. */
+	add_facts(run, run->job->origin.kind == ORIGIN_AGENT ? DENIAL_FOR_AGENT : DENIAL_FOR_PERSON, j);
 	add_changes(j, layers_state(&run->layers), run->layers.set);
 	json_close(j);
 }

@@ -11,6 +11,7 @@ setup() {
 	PROJECT=$(realpath "$PROJECT")
 	mkdir -p "$HOME/.ssh"
 	echo key >"$HOME/.ssh/id_ed25519"
+	mkdir -p "$HOME/there-is"
 }
 
 # denials: one line each, "OP WHAT: RULE, SOURCE, COUNT"
@@ -125,6 +126,58 @@ nothing_refused() {
 	assert_json '[]' denials
 	refute_stderr_contains denial
 }
+# As root everything of this could be written outside, so it is refused inside.
+fails_outside_too() {
+	[ "$(id -u)" -ne 0 ] || return 0
+	observed -c 'echo x >/etc/hosts; mkdir /usr/share/__pycache__; rm /etc/passwd; mkdir ~/control; true'
+	assert_denials "mkdir $HOME/control: read-only, built-in: moderate, 1"
+}
+@test "what the user could not do outside either is not said" {
+	each_backend fails_outside_too
+}
+
+hints_for_writes() {
+	mkdir -p "$HOME/.tool/deep" "$HOME/work/a" "$HOME/work/b"
+	observed -c 'echo x >~/.tool/deep/x; mkdir ~/.made; echo x >~/work/a/x; echo x >~/work/b/x; echo x >~/plain; mkdir ~/.ssh/d; true'
+	assert_json "--allow-write $HOME/.tool" denials 0 hint
+	assert_json "--allow-write $HOME/.made, once that directory exists" denials 1 hint
+	assert_json "--allow-write $HOME/work" denials 2 hint
+	assert_json "--allow-write $HOME/work" denials 3 hint
+	assert_json null denials 4 hint
+	assert_json "--allow-write $HOME/.ssh" denials 5 hint
+	observed --yes --changes discard --allow-write "$HOME/.ssh" --allow-write "$HOME/work" -c 'mkdir ~/.ssh/d && echo x >~/work/a/x'
+	assert_status 0
+	assert_json '[]' denials
+}
+@test "hints name the directory that helps, never the home, and writing is not allowed by --ro" {
+	each_backend hints_for_writes
+}
+
+serving() {
+	run_python --json --explain-denials <<-'END'
+		import socket
+		everywhere = socket.create_server(("0.0.0.0", 0))
+		attempt("itself", socket.socket().connect, ("0.0.0.0", everywhere.getsockname()[1]))
+		attempt("no address of ours", socket.socket().bind, ("192.0.2.1", 8080))
+		attempt("control", socket.socket().connect, ("192.0.2.1", 8080))
+	END
+	[[ $stdout == *'itself: done'* ]] || fail "its own server"
+	assert_denials "connect 192.0.2.1:8080: network off, built-in: moderate, 1"
+}
+@test "to serve an address is not to connect to it" {
+	each_backend serving
+}
+
+an_agent() {
+	AIRLOCK_AGENT=1 observed -c 'cat ~/.ssh/id_ed25519; true'
+	assert_json null denials 0 hint
+	run_airlock show last --json
+	assert_json "--ro $HOME/.ssh/id_ed25519" denials 0 hint
+}
+@test "an agent's result has no hint, the record of its run has" {
+	an_agent
+}
+
 @test "nothing is said when nothing was refused, or nothing is there" {
 	each_backend nothing_refused
 }
@@ -227,10 +280,10 @@ attempt("long", os.open, "x" * 5000, 0)
 many() {
 	run_python --json --explain-denials <<-'END'
 		for i in range(1000):
-		    attempt("w", write, "/etc/same", b"", os.O_CREAT)
+		    attempt("w", write, os.path.expanduser("~/there-is/same"), b"", os.O_CREAT)
 		for i in range(400):
-		    attempt("d", os.mkdir, f"/etc/distinct{i}")
-		attempt("last", os.mkdir, "/usr/last")
+		    attempt("d", os.mkdir, os.path.expanduser(f"~/there-is/distinct{i}"))
+		attempt("last", os.mkdir, os.path.expanduser("~/last"))
 	END
 	assert_status 0
 	assert_json 1000 denials 0 count
@@ -239,7 +292,7 @@ many() {
 }
 @test "a thousand times the same is one, and there is a bound to all" {
 	each_backend many
-	run_airlock run --explain-denials -c 'for i in $(seq 300); do echo >/etc/x$i; done 2>/dev/null; true'
+	run_airlock run --explain-denials -c 'for i in $(seq 300); do echo >~/there-is/x$i; done 2>/dev/null; true'
 	[ "$(grep -c 'blocked: write' "$RAW_STDERR")" -eq 10 ] || fail "expected ten lines"
 	assert_stderr_contains 'more: airlock show '
 	assert_stderr_contains 'more calls may have been refused'
@@ -249,12 +302,13 @@ threads() {
 	run_python --json --explain-denials <<-'END'
 		import threading, ctypes
 		# The path changes under the reader: what is noted is one or the other, and the kernel decides by what it reads.
-		path = ctypes.create_string_buffer(b"/etc/one")
+		path = ctypes.create_string_buffer(os.path.expanduser("~/there-is/one").encode())
+		one, two = path.value, path.value.replace(b"one", b"two")
 		stop = False
 		def swap():
 		    while not stop:
-		        path.value = b"/etc/two"
-		        path.value = b"/etc/one"
+		        path.value = two
+		        path.value = one
 		def work():
 		    for i in range(200):
 		        libc.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -269,7 +323,7 @@ threads() {
 	END
 	assert_status 0
 	[ "$(denials | awk '{ n += $NF } END { print n }')" -eq 800 ] || fail "expected 800"
-	if denials | grep -qv '^write /etc/'; then fail "expected nothing else"; fi
+	if denials | grep -qv "^write $HOME/there-is/"; then fail "expected nothing else"; fi
 }
 @test "threads that race" {
 	each_backend threads
@@ -289,18 +343,18 @@ killed() {
 }
 
 timed_out() {
-	observed --timeout 3s -c '{ echo >/etc/x; } 2>/dev/null; while :; do :; done'
+	observed --timeout 3s -c '{ echo >~/there-is/x; } 2>/dev/null; while :; do :; done'
 	assert_status 124
 	assert_json timeout status
-	assert_json /etc/x denials 0 path
+	assert_json "$HOME/there-is/x" denials 0 path
 }
 @test "a time-out ends it, and what was refused is told" {
 	each_backend timed_out
 }
 
 @test "hostile names are shown inert" {
-	run_airlock run --explain-denials -c '{ echo >"/etc/$(printf "\033[2Jx\nairlock: y")"; } 2>/dev/null; true'
-	assert_stderr_contains 'blocked: write to /etc/'
+	run_airlock run --explain-denials -c '{ echo >"$HOME/there-is/$(printf "\033[2Jx\nairlock: y")"; } 2>/dev/null; true'
+	assert_stderr_contains "blocked: write to $HOME/there-is/"
 	if grep -q $'\033' "$RAW_STDERR"; then fail "expected no escape"; fi
 	[ "$(wc -l <"$RAW_STDERR")" -eq 1 ] || fail "expected one line"
 }

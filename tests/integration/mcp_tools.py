@@ -4,6 +4,7 @@
 
     mcp_tools.py BUILD
 """
+import json
 import sys
 import time
 from pathlib import Path
@@ -327,7 +328,7 @@ def what_was_blocked_is_explained(place):
             assert text_of(result) == (
                 "No output received from command\n"
                 f"Blocked by the sandbox: open {home}/.ssh/id (hidden: built-in: moderate); "
-                f"to allow: a person starts airlock with --ro {home}/.ssh/id\n"
+                "to allow: only a person can\n"
                 f"Blocked by the sandbox: write to {home}/other/new (read-only: built-in: moderate); "
                 f"to allow: \"allow_write\": [\"{home}/other\"]\n"
                 "Blocked by the sandbox: connect to 192.0.2.1:443 (network off: built-in: moderate); "
@@ -335,6 +336,11 @@ def what_was_blocked_is_explained(place):
             denials = result["structuredContent"]["denials"]
             assert [(d["op"], d["rule"], d["count"]) for d in denials] == [
                 ("open", "hidden", 1), ("write", "read-only", 1), ("connect", "network off", 1)], denials
+            # What would open the sandbox is told to the person, not to the model.
+            assert [d["hint"] for d in denials] == [None] * 3 and "--" not in json.dumps(denials), denials
+            shown = json.loads(place.airlock("show", result["structuredContent"]["run"], "--json").stdout)
+            assert [d["hint"] for d in shown["denials"]] == [
+                f"--ro {home}/.ssh/id", f"--allow-write {home}/other", "--network"], shown["denials"]
         assert client.run("cat ../nothing; true")["structuredContent"]["denials"] == []
 
 

@@ -40,6 +40,7 @@ static struct stage *begin(const struct setting *s)
 	st->world = (struct plan_world)WORLD(s->fs);
 	st->scene = (struct denial_scene){.plan = st->plan,
 					  .world = &st->world,
+					  .home = s->home,
 					  .network_source = "built-in: moderate",
 					  .profile_source = "profile strict"};
 	return st;
@@ -210,6 +211,10 @@ static void addresses_are_out_of_reach_without_the_network(void **state)
 	expect_address(st, &b, v6(&b, "::1", 8080), false, "[::1]:8080");
 	expect_address(st, &b, v6(&b, "::ffff:127.0.0.1", 8080), false, "[::ffff:127.0.0.1]:8080");
 	expect_address(st, &a, v4(&a, "127.0.0.53", 53), true, "127.0.0.53:53");
+	/* Linux connects these to the machine itself. */
+	expect_address(st, &a, v4(&a, "0.0.0.0", 8080), false, "0.0.0.0:8080");
+	expect_address(st, &b, v6(&b, "::", 8080), false, "[::]:8080");
+	expect_address(st, &a, v4(&a, "0.0.0.0", 53), true, "0.0.0.0:53");
 	expect_address(st, &u, offsetof(struct sockaddr_un, sun_path) + 4, true, "@bus");
 	st->plan->network = true;
 	expect_address(st, &a, v4(&a, "192.0.2.1", 443), false, "192.0.2.1:443");
@@ -246,18 +251,18 @@ static void the_list_has_what_was_refused_and_the_way_out(void **state)
 	struct sockaddr_in a;
 	struct buf out = BUF_INIT;
 	struct json j = json_begin(&out, false);
-	seen(&s, CHILD_SEEN_WRITE, CHILD_SEEN_FOREIGN, "/etc/hosts", 10, 1000);
+	seen(&s, CHILD_SEEN_WRITE, 0, "/etc/hosts", 10, 1000);
 	seen(&s, CHILD_SEEN_OPEN, LOOKED, "/usr/bin", 8, 3);
 	seen(&s, CHILD_SEEN_OPEN, MISSING, "/home/u/.ssh/id", 15, 2);
 	seen(&s, CHILD_SEEN_CONNECT, CHILD_SEEN_ADDRESS, &a, v4(&a, "192.0.2.1", 443), 1);
 	seen(&s, CHILD_SEEN_OPEN, LOOKED, "/usr/lib/x", 10, 1);
 	assert_int_equal(denials_read(&st->scene, &s, s.head.used, &d, NULL), 0);
-	denials_print_json(&d, &j, NULL);
+	denials_print_json(&d, DENIAL_FOR_PERSON, &j, NULL);
 	assert_string_equal(
 		buf_str(&out),
 		"[{\"op\":\"write\",\"path\":\"/etc/hosts\",\"rule\":\"read-only\",\"source\":\"built-in: moderate\","
 		"\"region\":\"/\",\"text\":\"write to /etc/hosts (read-only: built-in: moderate), 1000 times\","
-		"\"hint\":\"--allow-write /etc, and its owner's permission\",\"count\":1000},"
+		"\"hint\":\"--allow-write /etc\",\"count\":1000},"
 		"{\"op\":\"open\",\"path\":\"/home/u/.ssh/id\",\"rule\":\"hidden\",\"source\":\"built-in: moderate\","
 		"\"region\":\"/home/u/.ssh\",\"text\":\"open /home/u/.ssh/id (hidden: built-in: moderate), 2 times\","
 		"\"hint\":\"--ro /home/u/.ssh/id\",\"count\":2},"
@@ -289,6 +294,124 @@ static void our_own_state_has_no_way_out(void **state)
 	assert_int_equal(d.n, 1);
 	assert_string_equal(d.v[0].source, "airlock's own state");
 	assert_null(d.v[0].option);
+	denials_done(&d);
+	end(st);
+}
+
+/* ── What would allow it ── */
+
+static void expect_hint(const struct stage *st, enum child_seen_op op, unsigned flags, const char *path,
+			const char *wanted)
+{
+	struct seen s = {0};
+	struct denials d;
+	struct buf out = BUF_INIT;
+	seen(&s, op, flags, path, strlen(path), 1);
+	assert_int_equal(denials_read(&st->scene, &s, s.head.used, &d, NULL), 0);
+	assert_int_equal(d.n, 1);
+	denial_add_hint(&d.v[0], &out);
+	assert_string_equal(buf_str(&out), wanted);
+	buf_done(&out);
+	denials_done(&d);
+}
+
+static struct stage *begin_at_home(struct made_up fs[static AL_ARRAY_LEN(ordinary) + 5])
+{
+	static struct setting s;
+	const struct made_up more[] = {{"/home/u/.npm", PLAN_DIRECTORY, NULL},
+				       {"/home/u/.npm/tmp", PLAN_DIRECTORY, NULL},
+				       {"/home/u/work", PLAN_DIRECTORY, NULL},
+				       {"/home/u/work/a", PLAN_DIRECTORY, NULL},
+				       {"/home/u/work/b", PLAN_DIRECTORY, NULL}};
+	memcpy(fs, more, sizeof more);
+	memcpy(fs + AL_ARRAY_LEN(more), ordinary, sizeof ordinary);
+	s = moderate;
+	s.fs = fs;
+	return begin(&s);
+}
+
+static void hints_go_to_the_directory_that_helps_and_never_to_the_home(void **state)
+{
+	struct made_up fs[AL_ARRAY_LEN(ordinary) + 5];
+	struct stage *st = begin_at_home(fs);
+	expect_hint(st, CHILD_SEEN_WRITE, MAKES, "/home/u/.npm/tmp/x", "--allow-write /home/u/.npm");
+	expect_hint(st, CHILD_SEEN_WRITE, MAKES, "/home/u/work/a/x", "--allow-write /home/u/work/a");
+	expect_hint(st, CHILD_SEEN_MKDIR, MAKES, "/home/u/.yarn",
+		    "--allow-write /home/u/.yarn, once that directory exists");
+	expect_hint(st, CHILD_SEEN_MKDIR, MAKES, "/home/u/.cache/pip/http",
+		    "--allow-write /home/u/.cache/pip, once that directory exists");
+	expect_hint(st, CHILD_SEEN_MKDIR, MAKES, "/home/u/.cache", "");
+	expect_hint(st, CHILD_SEEN_WRITE, MAKES, "/home/u/.config/x", "");
+	expect_hint(st, CHILD_SEEN_WRITE, MAKES, "/home/u/new", "");
+	expect_hint(st, CHILD_SEEN_WRITE, 0, "/home/u/.bashrc", "");
+	expect_hint(st, CHILD_SEEN_MKDIR, MAKES, "/home/x", "");
+	end(st);
+}
+
+static void a_write_that_was_refused_is_not_allowed_by_reading(void **state)
+{
+	struct made_up fs[AL_ARRAY_LEN(ordinary) + 5];
+	struct stage *st = begin_at_home(fs);
+	expect_hint(st, CHILD_SEEN_MKDIR, MISSING, "/home/u/.ssh/d", "--allow-write /home/u/.ssh");
+	expect_hint(st, CHILD_SEEN_OPEN, MISSING, "/home/u/.ssh/d", "--ro /home/u/.ssh/d");
+	end(st);
+}
+
+static void refusals_in_one_tree_have_one_hint(void **state)
+{
+	struct made_up fs[AL_ARRAY_LEN(ordinary) + 5];
+	struct stage *st = begin_at_home(fs);
+	struct seen s = {0};
+	struct denials d;
+	seen(&s, CHILD_SEEN_WRITE, MAKES, "/home/u/work/a/x", 16, 1);
+	seen(&s, CHILD_SEEN_WRITE, MAKES, "/home/u/work/b/x", 16, 1);
+	seen(&s, CHILD_SEEN_WRITE, 0, "/etc/hosts", 10, 1);
+	seen(&s, CHILD_SEEN_WRITE, 0, "/usr/bin/x", 10, 1);
+	assert_int_equal(denials_read(&st->scene, &s, s.head.used, &d, NULL), 0);
+	assert_int_equal(d.n, 4);
+	assert_string_equal(d.v[0].value, "/home/u/work");
+	assert_string_equal(d.v[1].value, "/home/u/work");
+	assert_string_equal(d.v[2].value, "/etc");
+	assert_string_equal(d.v[3].value, "/usr/bin");
+	denials_done(&d);
+	end(st);
+}
+
+static bool may_write_at_home(const char *path)
+{
+	return strncmp(path, "/home/u", 7) == 0;
+}
+
+static void what_fails_outside_as_well_is_not_refused(void **state)
+{
+	struct stage *st = begin(&moderate);
+	expect(st, CHILD_SEEN_WRITE, CHILD_SEEN_FOREIGN, "/etc/hosts", "");
+	st->scene.may_write = may_write_at_home;
+	expect(st, CHILD_SEEN_WRITE, 0, "/etc/hosts", "");
+	expect(st, CHILD_SEEN_MKDIR, MAKES, "/usr/bin/__pycache__", "");
+	expect(st, CHILD_SEEN_DELETE, 0, "/etc/hosts", "");
+	expect(st, CHILD_SEEN_WRITE, 0, "/home/u/.bashrc", "read-only: built-in: moderate");
+	expect(st, CHILD_SEEN_MKDIR, MAKES, "/home/u/new", "read-only: built-in: moderate");
+	expect(st, CHILD_SEEN_OPEN, MISSING, "/home/u/.ssh/id", "hidden: built-in: moderate");
+	end(st);
+}
+
+static void agents_are_given_no_option(void **state)
+{
+	struct stage *st = begin(&moderate);
+	struct seen s = {0};
+	struct denials d;
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	seen(&s, CHILD_SEEN_OPEN, MISSING, "/home/u/.ssh/id", 15, 1);
+	assert_int_equal(denials_read(&st->scene, &s, s.head.used, &d, NULL), 0);
+	denials_print_json(&d, DENIAL_FOR_AGENT, &j, NULL);
+	assert_non_null(strstr(buf_str(&out), "\"hint\":null"));
+	assert_null(strstr(buf_str(&out), "--ro"));
+	buf_reset(&out);
+	denial_add_tool_hint(&d.v[0], &out);
+	assert_string_equal(buf_str(&out), "only a person can");
+	buf_done(&out);
 	denials_done(&d);
 	end(st);
 }
@@ -395,6 +518,11 @@ int main(void)
 		cmocka_unit_test(addresses_are_out_of_reach_without_the_network),
 		cmocka_unit_test(the_list_has_what_was_refused_and_the_way_out),
 		cmocka_unit_test(our_own_state_has_no_way_out),
+		cmocka_unit_test(hints_go_to_the_directory_that_helps_and_never_to_the_home),
+		cmocka_unit_test(a_write_that_was_refused_is_not_allowed_by_reading),
+		cmocka_unit_test(refusals_in_one_tree_have_one_hint),
+		cmocka_unit_test(what_fails_outside_as_well_is_not_refused),
+		cmocka_unit_test(agents_are_given_no_option),
 		cmocka_unit_test(damaged_records_end_the_list),
 		cmocka_unit_test(regions_leave_nothing_refused_out),
 		cmocka_unit_test(the_regions_of_a_plan),

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What would allow something that was refused: an option, and for paths the directory it should be given.
+ *
+ * A write is allowed by making a directory writable. The nearest directory that exists is the first choice, but often not
+ * the one that helps: a program that fails at ~/.npm/_cacache/tmp/x writes elsewhere in ~/.npm next. So in the home the
+ * directory of the program is offered (~/.npm, ~/.cache/pip), and several refusals in one tree are offered the directory
+ * they have in common. The home itself, what is above it and the directories of all programs (~/.config) are never offered:
+ * whoever follows such a hint has no sandbox any more. */
+#include "denial/advice.h"
+
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Directories of the home in which every program has its own. */
+static const char *const shared_dirs[] = {".config", ".local", ".local/share", ".local/state", ".cache"};
+
+static bool is_ours(const char *source)
+{
+	return strncmp(source, "airlock's own", strlen("airlock's own")) == 0;
+}
+
+static bool is_asked_hidden(const char *source)
+{
+	return strcmp(source, "--hide") == 0 || strcmp(source, "AIRLOCK_HIDE") == 0;
+}
+
+static bool is_write(enum child_seen_op op)
+{
+	return op != CHILD_SEEN_OPEN && op != CHILD_SEEN_CHDIR && op != CHILD_SEEN_CONNECT && op != CHILD_SEEN_SEND;
+}
+
+static bool is_directory(const struct denial_scene *scene, const char *path)
+{
+	return scene->world->type(path, scene->world->data) == PLAN_DIRECTORY;
+}
+
+/* ── Which directory ── */
+
+/* The part of a path below the home, or NULL when it is not below it. */
+static const char *below_home(const struct denial_scene *scene, const char *path)
+{
+	if (!scene->home || !path_is_beneath(path, scene->home) || strcmp(path, scene->home) == 0)
+		return NULL;
+	const char *rest = path + strlen(scene->home);
+	return *rest == '/' ? rest + 1 : rest;
+}
+
+static bool is_shared_dir(const char *below, size_t len)
+{
+	for (size_t i = 0; i < AL_ARRAY_LEN(shared_dirs); i++)
+		if (strlen(shared_dirs[i]) == len && memcmp(shared_dirs[i], below, len) == 0)
+			return true;
+	return false;
+}
+
+/* True for directories that are too much to offer. */
+static bool is_too_wide(const struct denial_scene *scene, const char *dir)
+{
+	const char *below = below_home(scene, dir);
+	if (below)
+		return is_shared_dir(below, strlen(below));
+	return !dir[1] || (scene->home && path_is_beneath(scene->home, dir));
+}
+
+/* Of "/home/u/.cache/pip/http/x" the length of "/home/u/.cache/pip"; 0 for paths outside the home, and where the home or a
+ * shared directory has the file itself. */
+static size_t length_of_anchor(const struct denial_scene *scene, const char *path)
+{
+	const char *below = below_home(scene, path);
+	for (const char *end = below ? strchr(below, '/') : NULL; end; end = strchr(end + 1, '/'))
+		if (!is_shared_dir(below, (size_t)(end - below)))
+			return (size_t)(end - path);
+	return 0;
+}
+
+static char *nearest_directory(const struct denial_scene *scene, const char *path)
+{
+	char *dir = is_directory(scene, path) ? strdup(path) : path_dirname(path);
+	while (dir && dir[1] && !is_directory(scene, dir)) {
+		char *up = path_dirname(dir);
+		free(dir);
+		dir = up;
+	}
+	return dir;
+}
+
+/* The directory to make writable; NULL when there is none to offer. Sets is_to_make when it does not exist. */
+static char *writable_place(const struct denial_scene *scene, struct denial *d)
+{
+	char *near = nearest_directory(scene, d->path);
+	size_t anchor = length_of_anchor(scene, d->path);
+	const char *below = below_home(scene, d->path);
+	bool is_program_dir = anchor && below[0] == '.' && d->rule == DENIAL_READ_ONLY;
+	if (!near || (!is_too_wide(scene, near) && !is_program_dir))
+		return near;
+	char *place = NULL;
+	if (anchor)
+		place = strndup(d->path, anchor);
+	else if (d->op == CHILD_SEEN_MKDIR && below) /* the directory that it wanted to make */
+		place = strdup(d->path);
+	free(near);
+	if (!place || is_too_wide(scene, place)) {
+		free(place);
+		return NULL;
+	}
+	d->is_to_make = !is_directory(scene, place);
+	return place;
+}
+
+/* ── Which option ── */
+
+int advice_find(const struct denial_scene *scene, const struct denial_verdict *v, struct denial *d)
+{
+	const char *option = NULL;
+	char *value = NULL;
+	if (v->rule == DENIAL_NETWORK_OFF) {
+		option = scene->network_refused ? "profile" : "network";
+		value = scene->network_refused ? strdup("moderate") : NULL;
+	} else if (is_asked_hidden(v->source)) {
+		option = "hide";
+		value = v->region ? strdup(v->region) : NULL;
+	} else if (v->rule == DENIAL_READ_ONLY || (is_write(d->op) && !is_ours(v->source))) {
+		value = scene->workspace ? NULL : writable_place(scene, d);
+		option = value ? "allow-write" : NULL;
+	} else if (!is_ours(v->source)) {
+		option = scene->workspace ? "bind-ro" : "ro";
+		value = strdup(d->path);
+	}
+	d->option = option ? strdup(option) : NULL;
+	d->value = value;
+	return option && !d->option ? -ENOMEM : 0;
+}
+
+/* ── Several in one tree ── */
+
+static bool is_about_directory(const struct denial *d)
+{
+	return d->option && d->value && !d->is_to_make && strcmp(d->option, "allow-write") == 0;
+}
+
+/* The length of the deepest directory that both are in, or that one of them is. */
+static size_t common_length(const char *a, const char *b)
+{
+	size_t i = 0, last = 0;
+	for (; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '/')
+			last = i;
+	if ((!a[i] && (!b[i] || b[i] == '/')) || (!b[i] && a[i] == '/'))
+		return i;
+	return last;
+}
+
+/* Only below one directory of the home: what two refusals elsewhere have in common may be half of the system. */
+void advice_join(const struct denial_scene *scene, struct denials *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		for (size_t k = 0; k < list->n; k++) {
+			struct denial *a = &list->v[i], *b = &list->v[k];
+			if (i == k || !is_about_directory(a) || !is_about_directory(b))
+				continue;
+			size_t anchor = length_of_anchor(scene, a->path), n = common_length(a->value, b->value);
+			if (anchor && n >= anchor && n < strlen(a->value))
+				a->value[n] = '\0';
+		}
+}
