@@ -29,6 +29,7 @@ case $backend in
 landlock) works=$(row Landlock) ;;
 *) works=$(row "$backend") ;;
 esac
+[ -n "$works" ] || end "BROKEN: doctor has no row for $backend: $(head -n 1 "$work/said")"
 "$airlock" run --json -p . --backend "$backend" -c 'rm -r d; echo more >>file; echo x >new' >"$work/out" 2>"$work/said"
 status=$?
 capture=$(sed -n 's/.*"capture": "\([a-z]*\)".*/\1/p' "$work/out")
