@@ -163,7 +163,7 @@ static void report_all(const char *run, const struct change_list *list, const ch
 
 /* ── when to ask ── */
 
-/* The mode may come from any file or option, so it is asked of the configuration. Its values are told as TOML. */
+/* The mode may come from any file or option, so it is asked of the configuration. */
 static bool has_mode_ask(const char *config, const char *profile)
 {
 	char key[256];
@@ -174,7 +174,7 @@ static bool has_mode_ask(const char *config, const char *profile)
 		char *name = json_read_string(json_read_member(v, "key")),
 		     *value = json_read_string(json_read_member(v, "value"));
 		const char *ignored = json_read_member(v, "ignored");
-		found = name && value && strcmp(name, key) == 0 && strcmp(value, "\"ask\"") == 0 &&
+		found = name && value && strcmp(name, key) == 0 && strcmp(value, "ask") == 0 &&
 			!(ignored && *ignored == 't');
 		free(name);
 		free(value);

@@ -6,6 +6,7 @@
 #include "config/merge.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #define DEFAULT_MAX_OUTPUT (INT64_C(100) << 10)
 #define DAY_MS ((int64_t)24 * 60 * 60 * 1000)
@@ -178,14 +179,34 @@ int config_load(const struct config_inputs *in, struct config **ret, struct airl
 	return rc;
 }
 
-/* Relative paths are let through: the file may be a project's. */
-int config_check_file(const char *path, const char *home, struct airlock_error *err)
+/* What is wrong in another file is no fault of the one that is checked: it is then taken as empty. */
+static void open_other(struct merge *m, size_t i, const char *path, const char *checked)
 {
-	const struct config_inputs in = {.home = home};
-	_cleanup_(merge_done) struct merge m = {.in = &in, .alone = true};
-	struct config_file *f = &m.files[MERGE_USER];
-	f->home = home;
+	struct config_file *f = &m->files[i];
+	struct stat a, b;
+	bool is_same = path && stat(path, &a) == 0 && stat(checked, &b) == 0 && a.st_dev == b.st_dev &&
+		       a.st_ino == b.st_ino;
+	if (!path || is_same)
+		return;
+	f->home = m->in->home;
+	if (open_file(f, path, CONFIG_FILE_OURS, false, NULL) < 0) {
+		config_file_done(f);
+		*f = (struct config_file){0};
+	}
+}
+
+/* Relative paths are let through: the file may be a project's. */
+int config_check_file(const char *path, const struct config_inputs *others, struct airlock_error *err)
+{
+	_cleanup_(merge_done) struct merge m = {.in = others};
+	struct config_file *f = &m.files[MERGE_PROJECT];
+	m.only = f;
+	f->home = others->home;
 	f->base = strcmp(path_basename(path), CONFIG_PROJECT_FILE) == 0 ? "/" : NULL;
 	int rc = open_file(f, path, CONFIG_FILE_ANY, true, err);
-	return rc < 0 ? rc : merge_check_profiles(&m, err);
+	if (rc < 0)
+		return rc;
+	open_other(&m, MERGE_SYSTEM, others->system_file, path);
+	open_other(&m, MERGE_USER, others->user_file, path);
+	return merge_check_profiles(&m, err);
 }

@@ -77,8 +77,9 @@ struct config {
 int config_load(const struct config_inputs *in, struct config **ret, struct airlock_error *err);
 void config_free(struct config *c);
 
-/* Is this one file right? Syntax, keys, types, values; the error says where. */
-int config_check_file(const char *path, const char *home, struct airlock_error *err);
+/* Is this one file right? Syntax, keys, types, values; the error says where. Of others only home, system_file and user_file
+ * count: the profiles that these files have may be named in this one. */
+int config_check_file(const char *path, const struct config_inputs *others, struct airlock_error *err);
 
 /* Trust by content: remembers the hash of DIR/.airlock.toml; an edit needs trust again. */
 int config_trust(const char *trust_dir, const char *project_dir, struct airlock_error *err);

@@ -49,19 +49,9 @@ void merge_add_known_profiles(const struct merge *m, const char *name, struct bu
 			buf_printf(out, "%s%s", i ? ", " : "; there are ", names.v[i]);
 }
 
-/* A file looked at by itself may name profiles of other files; only an evident slip can be told. */
-static bool may_be_elsewhere(const struct merge *m, const char *name)
-{
-	_cleanup_strs_ struct strs names = STRS_INIT;
-	collect_names(m, &names);
-	return m->alone && !names.failed && !text_nearest(name, (const char *const *)names.v);
-}
-
 static int unknown_profile(const struct merge *m, const struct config_file *f, const struct toml_value *v,
 			   struct airlock_error *err)
 {
-	if (may_be_elsewhere(m, v->u.string.s))
-		return 0;
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	buf_printf(&text, "unknown profile \"%s\"", v->u.string.s);
 	merge_add_known_profiles(m, v->u.string.s, &text);
@@ -123,6 +113,8 @@ static int check_default_profiles(const struct merge *m, struct airlock_error *e
 	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
 		const struct config_file *f = &m->files[i];
 		const struct toml_entry *e = config_entry(config_file_table(f, "sandbox"), "default_profile");
+		if (m->only && m->only != f)
+			continue;
 		if (e && !f->untrusted && !merge_has_profile(m, e->value->u.string.s))
 			rc = unknown_profile(m, f, e->value, err);
 	}
@@ -137,6 +129,8 @@ int merge_check_profiles(const struct merge *m, struct airlock_error *err)
 	int rc = names.failed ? base_oom(err) : check_default_profiles(m, err);
 	for (size_t i = 0; rc >= 0 && i < names.n; i++) {
 		_cleanup_strs_ struct strs chain = STRS_INIT;
+		if (m->only && !config_file_profile(m->only, names.v[i]))
+			continue;
 		rc = chain_of(m, names.v[i], &chain, err);
 	}
 	return rc;

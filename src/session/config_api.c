@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "config/toml.h"
 #include "fs/fs.h"
 
 #include <string.h>
@@ -105,6 +106,48 @@ static void values_text(const struct config *config, struct buf *out)
 	}
 }
 
+static void add_toml(struct json *j, const char *key, const struct toml_value *v)
+{
+	switch (v->type) {
+	case TOML_INTEGER:
+		json_int(j, key, v->u.integer);
+		break;
+	case TOML_BOOLEAN:
+		json_bool(j, key, v->u.boolean);
+		break;
+	case TOML_ARRAY:
+		json_open_array(j, key);
+		for (size_t i = 0; i < v->u.array.n; i++)
+			add_toml(j, NULL, v->u.array.items[i]);
+		json_close(j);
+		break;
+	case TOML_TABLE:
+		json_open_object(j, key);
+		for (size_t i = 0; i < v->u.table.n; i++)
+			add_toml(j, v->u.table.entries[i].key, v->u.table.entries[i].value);
+		json_close(j);
+		break;
+	default: /* no key of ours takes a float or a date */
+		json_stringn(j, key, v->u.string.s, v->u.string.len);
+	}
+}
+
+/* Values are kept as TOML text, which people are shown. Text that is no TOML (a path that is not UTF-8) stays text. */
+static void add_json_value(struct json *j, const char *toml)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct toml_doc *doc = NULL;
+	const struct toml_limits limits = {.max_bytes = SIZE_MAX, .max_values = SIZE_MAX};
+	buf_printf(&text, "v = %s\n", toml);
+	bool is_toml = !text.failed && toml_parse(buf_str(&text), text.len, "value", &limits, &doc, NULL) >= 0;
+	const struct toml_value *v = is_toml ? toml_get(toml_root(doc), "v") : NULL;
+	if (v && v->type != TOML_FLOAT)
+		add_toml(j, "value", v);
+	else
+		json_string(j, "value", toml);
+	toml_free(doc);
+}
+
 static void values_json(const struct config *config, struct buf *out)
 {
 	struct json j = json_begin(out, true);
@@ -114,7 +157,7 @@ static void values_json(const struct config *config, struct buf *out)
 		const struct config_value *v = &config->values[i];
 		json_open_object(&j, NULL);
 		json_string(&j, "key", v->key);
-		json_string(&j, "value", v->value);
+		add_json_value(&j, v->value);
 		json_string(&j, "source", v->source);
 		json_bool(&j, "ignored", v->ignored);
 		json_close(&j);
@@ -148,8 +191,10 @@ int airlock_config_check(const struct airlock_settings *s, const char *file, str
 	int rc = host_init(s, &host, err);
 	if (rc < 0)
 		return rc;
+	const struct config_inputs others = {
+		.home = host.home, .system_file = host.system_file, .user_file = host.user_file};
 	_cleanup_free_ char *path = path_normalize(host.cwd, file);
-	rc = path ? config_check_file(path, host.home, err) : base_oom(err);
+	rc = path ? config_check_file(path, &others, err) : base_oom(err);
 	host_done(&host);
 	return rc;
 }
@@ -190,10 +235,11 @@ int airlock_config_paths(const struct airlock_settings *s, char **ret_text, stru
 }
 
 /* Trust in a file that every run would refuse helps nobody. */
-static int check_project_file(const char *project, const char *home, struct airlock_error *err)
+static int check_project_file(const struct context *c, const char *project, struct airlock_error *err)
 {
+	const struct config_inputs others = inputs(c);
 	_cleanup_free_ char *path = path_join(project, PROJECT_FILE);
-	return path ? config_check_file(path, home, err) : base_oom(err);
+	return path ? config_check_file(path, &others, err) : base_oom(err);
 }
 
 int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err)
@@ -205,7 +251,7 @@ int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_
 	if (rc == 0)
 		rc = project_detect_known(wanted, c.host.cwd, c.host.home, c.host.state_dir, &found, err);
 	if (rc == 0)
-		rc = check_project_file(found, c.host.home, err);
+		rc = check_project_file(&c, found, err);
 	if (rc == 0)
 		rc = config_trust(c.host.trust_dir, found, err);
 	context_done(&c);

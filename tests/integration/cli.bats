@@ -19,7 +19,7 @@ in_force() {
 import json, sys
 for v in json.load(open(sys.argv[1]))["values"]:
     if v["key"].split(".")[-1] == sys.argv[2]:
-        print(v["value"], v["source"])' "$RAW_STDOUT" "$1" | tail -n 1
+        print(json.dumps(v["value"]), v["source"])' "$RAW_STDOUT" "$1" | tail -n 1
 }
 
 assert_in_force() {

@@ -21,7 +21,7 @@ assert_value() {
 	found=$(python3 - "$RAW_STDOUT" "$1" <<'EOF_PYTHON'
 import json, sys
 rows = [row for row in json.load(open(sys.argv[1]))["values"] if row["key"] == sys.argv[2] and not row.get("ignored")]
-print("; ".join(f"{row['value']} {row['source']}" for row in rows))
+print("; ".join(f"{json.dumps(row['value'], ensure_ascii=False)} {row['source']}" for row in rows))
 EOF_PYTHON
 )
 	[ "$found" = "$2 $3" ] || fail "expected $1: $2 $3" "found: $found"
@@ -420,4 +420,31 @@ wrong_project_file() {
 	assert_status 125
 	refute_stderr_contains $'\e'
 	if grep -q '^airlock: all is well' "$RAW_STDERR"; then fail "it could speak for airlock"; fi
+}
+
+@test "config show --json has JSON values" {
+	write_config '[sandbox]' 'explain_denials = true' 'default_profile = "permissive"' '[capture]' 'copy_files = 100000' '[gate]' 'hold = ["a b", "c"]'
+	run_airlock config show --json
+	assert_status 0
+	python3 -c '
+import json, sys
+values = {v["key"]: v["value"] for v in json.load(open(sys.argv[1]))["values"]}
+assert values["sandbox.explain_denials"] is True, values
+assert values["sandbox.default_profile"] == "permissive", values
+assert values["capture.copy_files"] == 100000, values
+assert values["gate.hold"] == ["a b", "c"], values
+assert isinstance(values["profiles.permissive.blocked_paths"], list), values' "$RAW_STDOUT" || fail "expected JSON values"
+}
+
+@test "config check: a profile that extends one that no file has" {
+	printf '%s\n' '[profiles.mine]' 'extends = "company"' >own.toml
+	run_airlock config check own.toml
+	assert_status 125
+	assert_stderr_contains 'own.toml:2:11: unknown profile "company"'
+	write_config '[profiles.company]'
+	run_airlock config check own.toml
+	assert_status 0
+	printf '%s\n' '[profiles.mine]' 'extends = "mine"' >own.toml
+	run_airlock config check own.toml
+	assert_status 125
 }

@@ -58,6 +58,12 @@ static const struct {
 	{"", "sandbox.backend", "\"auto\"", "built-in"},
 };
 
+static int check_file(const struct world *w, const char *path, struct airlock_error *err)
+{
+	const struct config_inputs others = {.home = w->home, .system_file = w->system, .user_file = w->user};
+	return config_check_file(path, &others, err);
+}
+
 static void every_key_is_read(void **state)
 {
 	struct world *w = *state;
@@ -69,7 +75,7 @@ static void every_key_is_read(void **state)
 		load_well(w);
 		const struct config_value *v = find_value(w, right[i].key, false);
 		assert_value(w, right[i].key, right[i].value ? right[i].value : v->value, right[i].source);
-		assert_int_equal(config_check_file(w->user, w->home, NULL), 0);
+		assert_int_equal(check_file(w, w->user, NULL), 0);
 	}
 }
 
@@ -204,7 +210,7 @@ static void mistakes_are_named_with_their_place(void **state)
 			assert_fault(w, w->user, wrong[i].message);
 		/* The same in the other places, and when only checked. */
 		struct airlock_error err = {0};
-		assert_int_equal(config_check_file(w->user, w->home, &err), AIRLOCK_ERR_INVALID);
+		assert_int_equal(check_file(w, w->user, &err), AIRLOCK_ERR_INVALID);
 		assert_string_equal(err.message, w->err.message);
 		assert_int_equal(rename(w->user, w->system), 0);
 		assert_int_equal(load(w), AIRLOCK_ERR_INVALID);
@@ -229,13 +235,20 @@ static void profiles_of_other_files_are_no_mistake(void **state)
 {
 	struct world *w = *state;
 	write_file(w->user, "[profiles.mine]\nextends = \"company\"\n[sandbox]\ndefault_profile = \"team\"");
-	assert_int_equal(config_check_file(w->user, w->home, NULL), 0);
+	assert_int_equal(check_file(w, w->user, NULL), AIRLOCK_ERR_INVALID);
 	assert_int_equal(load(w), AIRLOCK_ERR_INVALID);
 	assert_fault(w, w->user, "4:19: unknown profile \"team\"; there are strict, moderate, permissive, mine");
 	write_file(w->system, "[profiles.company]\n[profiles.team]");
 	load_well(w);
+	assert_int_equal(check_file(w, w->user, NULL), 0);
+	/* Mistakes in the other files are theirs, but a file that cannot be read has no profiles. */
+	write_file(w->system, "[profiles.company]\n[profiles.team]\n[profiles.x]\nextends = \"nobody\"");
+	assert_int_equal(check_file(w, w->user, NULL), 0);
+	write_file(w->system, "[profiles.company]\n[profiles.team]\n[[[");
+	assert_int_equal(check_file(w, w->user, NULL), AIRLOCK_ERR_INVALID);
+	write_file(w->system, "[profiles.company]\n[profiles.team]");
 	write_file(w->project_file, "[profiles.moderate]\nblocked_paths = [\"secret\"]");
-	assert_int_equal(config_check_file(w->project_file, w->home, NULL), 0);
+	assert_int_equal(check_file(w, w->project_file, NULL), 0);
 }
 
 static void a_chain_has_an_end(void **state)
@@ -306,7 +319,7 @@ static void missing_files_are_fine_unless_named(void **state)
 	w->user_file_required = true;
 	assert_int_equal(load(w), AIRLOCK_ERR_NOT_FOUND);
 	assert_string_equal(w->err.subject, w->user);
-	assert_int_equal(config_check_file(w->user, w->home, NULL), AIRLOCK_ERR_NOT_FOUND);
+	assert_int_equal(check_file(w, w->user, NULL), AIRLOCK_ERR_NOT_FOUND);
 	const struct config_inputs none = {.home = w->home, .cwd = w->home};
 	assert_int_equal(config_load(&none, &w->c, &w->err), 0);
 }
@@ -342,7 +355,7 @@ static void files_others_can_write_are_refused(void **state)
 		assert_non_null(strstr(w->err.message, "can be written by everybody"));
 		assert_string_equal(w->err.subject, places[i]);
 		assert_true(w->err.hint[0]);
-		assert_int_equal(config_check_file(places[i], w->home, NULL), 0);
+		assert_int_equal(check_file(w, places[i], NULL), 0);
 		unlink(places[i]);
 	}
 	/* A project's file is trusted by what it says, not by who may write it. */
@@ -402,7 +415,7 @@ static void a_long_path_leaves_room_for_the_fault(void **state)
 	}
 	strcat(path, "/c.toml");
 	write_file(path, "[sandbox]\nenable = true");
-	assert_int_equal(config_check_file(path, w->home, &w->err), AIRLOCK_ERR_INVALID);
+	assert_int_equal(check_file(w, path, &w->err), AIRLOCK_ERR_INVALID);
 	assert_non_null(strstr(w->err.message, "/c.toml:2:1: unknown key \"enable\""));
 	assert_non_null(strstr(w->err.message, "did you mean \"enabled\"?"));
 }
