@@ -152,8 +152,11 @@ static int make_settings(struct invocation *inv, struct airlock_error *err)
 }
 
 /* A run exits as the table of codes says, everything else with 1, 2, 3 or 125. */
-static int exit_status(const struct command *c, int code)
+static int exit_status(const struct command *c, const struct airlock_error *err)
 {
+	int code = err->code;
+	if (c->is_run && code == AIRLOCK_ERR_NOT_FOUND && strcmp(err->op, "exec") == 0)
+		return 127; /* the program, as a shell says it */
 	if (c->is_run || code == AIRLOCK_ERR_USAGE || code == AIRLOCK_ERR_CONFLICT)
 		return airlock_code_exit_status(code);
 	return code == AIRLOCK_ERR_NOT_FOUND ? 1 : 125;
@@ -169,7 +172,7 @@ int invoke_report(const struct command *c, bool json, const struct airlock_error
 	else
 		output_error(err);
 	airlock_free(text);
-	return exit_status(c, err->code);
+	return exit_status(c, err);
 }
 
 static int invoke_parsed(struct invocation *inv, struct airlock_error *err)

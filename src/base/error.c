@@ -50,6 +50,14 @@ int airlock_code_exit_status(int code)
 	return find(code)->exit_status;
 }
 
+int base_exit_status(const struct airlock_error *err)
+{
+	/* What shells say of a program that is not there; every other thing that is missing has the code's own status. */
+	if (err->code == AIRLOCK_ERR_NOT_FOUND && strcmp(err->op, "exec") == 0)
+		return 127;
+	return airlock_code_exit_status(err->code);
+}
+
 int airlock_code_jsonrpc(int code)
 {
 	return find(code)->jsonrpc;

@@ -184,8 +184,8 @@ static void open_other(struct merge *m, size_t i, const char *path, const char *
 {
 	struct config_file *f = &m->files[i];
 	struct stat a, b;
-	bool is_same = path && stat(path, &a) == 0 && stat(checked, &b) == 0 && a.st_dev == b.st_dev &&
-		       a.st_ino == b.st_ino;
+	bool is_same =
+		path && stat(path, &a) == 0 && stat(checked, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 	if (!path || is_same)
 		return;
 	f->home = m->in->home;

@@ -32,7 +32,8 @@ struct merge {
 	char *replaced_profile; /* the profile an untrusted project's stricter choice replaced, or NULL */
 	size_t cap_values;
 	bool without_row[SCHEMA_MAX_KEYS]; /* a list that is too long to be shown, by schema_index */
-	const struct config_file *only; /* check the profiles of this file; the others say which names there are; NULL: all */
+	const struct config_file
+		*only; /* check the profiles of this file; the others say which names there are; NULL: all */
 };
 
 int merge_sandbox(struct merge *m, struct airlock_error *err);

@@ -85,9 +85,16 @@ static bool was_answered(struct airlock_job *job)
 	return job->was_answered;
 }
 
+/* Nobody should be asked about a program that cannot be started. */
+static int no_program(const struct airlock_job *job, struct airlock_error *err)
+{
+	const char *program = job->plan->argv.v[0];
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "exec", program, "%s: command not found", program);
+}
+
 const struct airlock_question *airlock_job_question(struct airlock_job *job)
 {
-	if (job->question.n_reasons == 0 || job->yes || was_answered(job))
+	if (job->question.n_reasons == 0 || job->yes || was_answered(job) || !job_may_have_program(job))
 		return NULL;
 	job->shown = permission_show(&job->question);
 	return &job->shown;
@@ -111,8 +118,11 @@ static int check_earlier_answer(const struct airlock_job *job, struct airlock_er
 int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err)
 {
 	const struct airlock_question *shown = airlock_job_question(job);
+	if (!shown && job->was_answered)
+		return check_earlier_answer(job, err);
+	/* Nothing was granted, so nothing runs: the program might exist by now. */
 	if (!shown)
-		return job->was_answered ? check_earlier_answer(job, err) : 0;
+		return job->question.n_reasons == 0 || job->yes ? 0 : no_program(job, err);
 	/* A callback asks on a terminal, on which the agent could type the answer itself. */
 	bool is_agent = job->origin.kind == ORIGIN_AGENT;
 	const bool optional = job->question.is_optional;

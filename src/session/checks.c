@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "fs/fs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -168,6 +169,57 @@ int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writab
 		}
 	}
 	return rc;
+}
+
+/* ── The program ── */
+
+/* Places that hold other files inside than on the host, so that a look from here says nothing. */
+static bool is_private(const struct airlock_job *job, const char *path)
+{
+	static const char *const places[] = {"/proc", "/dev", "/tmp", "/var/tmp", "/run"};
+	_cleanup_free_ char *playground = path_join(job->host.home, "playground");
+	if (path_is_beneath(path, job->project->dir))
+		return false;
+	for (size_t i = 0; i < AL_ARRAY_LEN(places); i++)
+		if (path_is_beneath(path, places[i]))
+			return true;
+	return !playground || path_is_beneath(path, playground);
+}
+
+static bool may_exist(const struct airlock_job *job, const char *dir, const char *name)
+{
+	struct stat st;
+	_cleanup_free_ char *path = path_normalize(dir, name);
+	if (!path || lstat(path, &st) == 0)
+		return true;
+	return is_private(job, path) || (errno != ENOENT && errno != ENOTDIR);
+}
+
+static const char *path_inside(const struct airlock_job *job)
+{
+	for (size_t i = 0; i < job->plan->envp.n; i++)
+		if (strncmp(job->plan->envp.v[i], "PATH=", 5) == 0)
+			return job->plan->envp.v[i] + 5;
+	return NULL;
+}
+
+bool job_may_have_program(const struct airlock_job *job)
+{
+	const char *program = job->plan && job->plan->argv.n ? job->plan->argv.v[0] : NULL;
+	const char *path = program ? path_inside(job) : NULL;
+	if (!program || !*program || job->workspace.dir || !path)
+		return true;
+	if (strchr(program, '/'))
+		return may_exist(job, job->plan->cwd, program);
+	while (path) {
+		const char *end = strchrnul(path, ':');
+		_cleanup_free_ char *part = strndup(path, (size_t)(end - path));
+		_cleanup_free_ char *dir = part ? path_normalize(job->plan->cwd, *part ? part : ".") : NULL;
+		if (!dir || may_exist(job, dir, program))
+			return true;
+		path = *end ? end + 1 : NULL;
+	}
+	return false;
 }
 
 /* ── Working directory ── */

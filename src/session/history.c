@@ -93,7 +93,7 @@ static void add_no_process(struct json *j, const struct airlock_run *run, const 
 {
 	json_string(j, "run", run->id);
 	json_string(j, "status", why ? "error" : "exited");
-	json_int(j, "exit_code", why ? airlock_code_exit_status(why->code) : 0);
+	json_int(j, "exit_code", why ? base_exit_status(why) : 0);
 	json_null(j, "signal");
 	json_ms(j, "duration_ms", why ? 0 : (store_now() - run->started_ns) / 1000);
 	json_int(j, "stdout_bytes", 0);
@@ -303,7 +303,7 @@ void history_refused(struct airlock_run *run, const struct airlock_error *why)
 		return;
 	_cleanup_free_ char *detail = make_detail(run, why);
 	if (detail)
-		record(run, "error", airlock_code_exit_status(why->code), detail);
+		record(run, "error", base_exit_status(why), detail);
 }
 
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,

@@ -67,6 +67,8 @@ int job_check_workspace_dir(const struct airlock_job *job, struct airlock_error 
 int job_plan_workspace(struct airlock_job *job, const struct plan_inputs *common, struct airlock_error *err);
 /* job.c, in the order they are taken. */
 int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, struct airlock_error *err);
+/* False only where the program certainly cannot be started: neither its path nor PATH leads to a file. */
+bool job_may_have_program(const struct airlock_job *job);
 int job_find_working_dir(const struct airlock_job *job, const char *wanted, char **ret, struct airlock_error *err);
 int job_check_working_dir(const struct airlock_job *job, const char *shown, struct airlock_error *err);
 int job_no_working_dir(const char *path, bool exists, struct airlock_error *err);

@@ -210,7 +210,7 @@ char *airlock_failure_json(const struct airlock_error *err)
 	json_open_object(&j, NULL);
 	json_null(&j, "run");
 	json_string(&j, "status", "error");
-	json_int(&j, "exit_code", airlock_code_exit_status(err->code));
+	json_int(&j, "exit_code", base_exit_status(err));
 	json_null(&j, "signal");
 	json_ms(&j, "duration_ms", 0);
 	json_string(&j, "stdout", "");

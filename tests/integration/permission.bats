@@ -338,3 +338,24 @@ json_question() {
 		assert json.load(open("result"))["isolation"]["network"] == "allowed"
 	EOF_PYTHON
 }
+
+@test "nobody is asked about a program that does not exist" {
+	local program
+	for program in /no/such/program no-such-program ./no-such-program; do
+		run_airlock run --network -- "$program"
+		assert_status 127
+		assert_stderr "airlock: $program: command not found"
+		run_airlock run --json --network -- "$program"
+		assert_status 127
+		assert_json 127 exit_code
+		assert_json not_found error code
+	done
+	# What may exist inside only, and what exists, is asked about.
+	for program in /tmp/made-inside true ./script; do
+		printf '#!/bin/sh\n' >script
+		chmod +x script
+		run_airlock run --network -- "$program"
+		assert_status 125
+		assert_stderr_contains 'permission is needed (network)'
+	done
+}
