@@ -47,7 +47,7 @@ struct agent {
 	int version;	     /* of its configuration format; 0: it does not say */
 	/* Its hooks are not known to be lines for a shell; "failClosed" in the entry does what "|| exit 2" does elsewhere. */
 	bool is_no_shell_line;
-	/* What a person has to do before the hook counts, or NULL. Until then it is not active, and must not be called so. */
+	/* The step a person must take before the agent runs the hook, or NULL. Until then setup must not call the hook active. */
 	const char *until_active;
 };
 

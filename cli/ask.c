@@ -247,7 +247,7 @@ static const struct key about_command[] = {{{'s', "allow for this session"}, AIR
 					   {{'e', "deny for this session"}, AIRLOCK_DENY_SESSION},
 					   {{'v', "deny always"}, AIRLOCK_DENY_ALWAYS},
 					   {{0, NULL}, AIRLOCK_DENY}};
-/* Whoever types [D] has decided and is not asked about these links again; Enter and Ctrl-C only put it off. */
+/* [D] is a decision and is remembered: the person is not asked about these links again. Enter and Ctrl-C are not remembered. */
 static const struct key about_links[] = {{{'w', "allow always"}, AIRLOCK_ALLOW_ALWAYS},
 					 {{'d', "deny (airlock project link allows it later)"}, AIRLOCK_DENY_ALWAYS},
 					 {{0, NULL}, AIRLOCK_DENY}};

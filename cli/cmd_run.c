@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-/* What nobody asked for or against: a person at a terminal sees colours and progress bars as without airlock. Programs that read
- * the result, from a pipe or as JSON, get two clean streams. */
+/* The default where neither --pty nor --no-pty is given. A person at a terminal sees colours and progress bars as without
+ * airlock. A program that reads the output from a pipe or as JSON gets two clean streams. */
 static bool is_at_terminal(const struct invocation *inv)
 {
 	return !inv->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);

@@ -8,7 +8,7 @@
 
 #define SUMMARY_MAX 160
 
-/* What is counted, in the order in which it is told. */
+/* The parts that are counted, in the order of the line. */
 enum part { INDEX, HEAD, REFS, OBJECTS, LOGS, OTHER, N_PARTS };
 
 static bool starts(const char *s, size_t len, const char *with)

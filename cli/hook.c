@@ -76,7 +76,7 @@ static bool is_beneath(const char *path, const char *dir)
 	return path && strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-/* Of several roots, all of which a person has opened, the one that the command starts in; else the first. */
+/* A person may have opened several roots: take the one that the command starts in, else the first. */
 static const char *choose_root(const struct hook_call *c, json_t *roots)
 {
 	const char *dir = json_string_value(json_object_get(c->input, "working_directory"));

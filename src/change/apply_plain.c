@@ -329,7 +329,7 @@ static int can_exchange(int dir)
 	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -errno;
 }
 
-/* Of use only where both names show that they are one file. */
+/* Hard links help only where both names report the same inode. */
 static bool can_link(int dir)
 {
 	struct change_stat a, c;

@@ -238,7 +238,7 @@ static const char *judge_directory(struct check *k, const struct change *c, cons
 	return c->after.type != CHANGE_DIRECTORY && has_unknown_entry(k, path) ? filled : NULL;
 }
 
-/* What is staged in git's index is as it was; git wrote it anew only to remember times of files. */
+/* True if git rewrote its index only to remember file times: the staged entries are the same. */
 static bool is_same_index(struct check *k, const struct change *c, const char *path, const struct change_stat *live)
 {
 	if (!c->index_mark || live->type != CHANGE_FILE || c->before.type != CHANGE_FILE ||

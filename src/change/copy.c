@@ -279,7 +279,7 @@ static int enter(struct copying *c, const struct stat *st)
 	return rc;
 }
 
-/* What we may not read the command could not read either: it is not in the mirror, and the scan does not miss it. */
+/* Leave out what we may not read: the command could not read it either, and the scan knows that it is left out. */
 static void leave_out(struct copying *c, const char *path)
 {
 	struct copy_origins *o = c->origins;

@@ -154,7 +154,7 @@ struct level {
 
 static int compare_level(struct look *l, const struct level *level, struct buf *path, int depth);
 
-/* What the parents have under this name. True when one of them has the very same. */
+/* Looks the name up in the parents' trees. True if one of them has the same object there. */
 static bool find_in_parents(const struct listing *parents, size_t n, const struct git_entry *e, struct level *below,
 			    struct git_oid *ret_blob, bool *ret_has_blob)
 {
@@ -292,7 +292,7 @@ static size_t limit_of(const char *rest)
 	return strcmp(rest, "packed-refs") == 0 ? MAX_PACKED_REFS : GATE_MAX_CONTENT;
 }
 
-/* What a changed reference names now and did not name before. */
+/* The objects that a changed reference names now and did not name before. */
 static int find_tips(struct gate_repo *repo, const char *rest, struct oids *ret)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;

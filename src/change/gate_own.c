@@ -33,7 +33,7 @@ static bool was_seen(const struct candidates *l, const struct git_oid *oid)
 	return false;
 }
 
-/* What cannot be read is nobody's own. */
+/* An object that cannot be read does not count as the person's own. */
 static int add_candidate(struct candidates *l, struct git_oid oid)
 {
 	if (was_seen(l, &oid))

@@ -14,7 +14,8 @@ static enum change_type entry_of(struct gate *g, size_t root, const char *path, 
 	return after ? gate_type_after(g, root, path) : gate_type_before(g, root, path);
 }
 
-/* Of a new directory, or one that has it already: put into any other it would only be there to excuse what follows. */
+/* pyvenv.cfg counts in a new directory, or where it was before. A run could add it to any other directory only to have the files
+ * there judged more mildly. */
 static bool makes_venv(struct gate *g, size_t root, const char *path)
 {
 	const char *slash = strrchr(path, '/');

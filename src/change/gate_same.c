@@ -34,7 +34,7 @@ static bool is_more_executable(uint32_t before, uint32_t after)
 	return (after & 0111) && !(before & 0111);
 }
 
-/* What follows the last dot of the last component, with the dot; "" without one. */
+/* The file extension with its dot; "" without one. */
 static const char *suffix_of(const char *path)
 {
 	const char *dot = strrchr(path_basename(path), '.');

@@ -86,7 +86,7 @@ enum scan_live scan_look_live(struct scan *s, const char *name, struct stat *ret
 
 /* ── mirror.c ── */
 
-/* Nobody has touched the copy since it was made. */
+/* True if the copy is as it was made. */
 bool mirror_is_untouched(const struct change_set *set, const struct stat *copy);
 /* The directory at path is the copy of what was at path. live: NULL when nothing is there now. */
 bool mirror_is_original(const struct change_set *set, size_t root, const char *path, const struct stat *copy,

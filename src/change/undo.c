@@ -24,7 +24,7 @@ static bool is_as_applied(const struct apply_tx *tx, const struct change_stat *l
 	return is_as_recorded(live, after) || returns_is_same(tx->known, after, live);
 }
 
-/* What is staged in git's index is what was applied; git wrote it anew only to remember times of files. */
+/* True if git rewrote the applied index only to remember file times: the staged entries are the same. */
 static bool is_same_index(const struct apply_tx *tx, const struct change *c, const struct change_stat *live)
 {
 	const char *name;

@@ -222,7 +222,7 @@ static int is_empty(const char *dir)
 	return more == 0;
 }
 
-/* What has nothing in it is shown as something that never will have: that takes a fifth of the time of an overlay. */
+/* An empty directory is shown as a read-only empty one: binding that takes a fifth of the time of an overlay. */
 static long show_empty(void)
 {
 	long tree = raw_call3(__NR_open_tree, open_empty(), "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);

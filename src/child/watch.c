@@ -145,7 +145,7 @@ static int64_t machine_shared(void)
 	return kb < 0 ? -1 : kb * 1024;
 }
 
-/* What a process has of its own; its shared memory is added to `shared`. */
+/* The private memory of a process; its shared memory is added to `shared`. */
 static int64_t exact_memory(int thread, struct watch_shared *shared)
 {
 	char path[WATCH_PATH], buf[2048];

@@ -10,7 +10,7 @@ struct watch_totals {
 	int64_t memory;	   /* bytes of anonymous and shared memory */
 };
 
-/* What is remembered from one look to the next. */
+/* State kept between two looks. */
 struct watch_history {
 	int64_t machine_shared; /* shared memory of the whole machine at the last look; -1: cannot be read */
 	int64_t own_shared;	/* the sandbox has no more than that, as far as looks can tell */

@@ -96,5 +96,5 @@ int git_inflate(struct git_objects *o, const struct git_stream *from, size_t siz
 /* Unpacks as long as there is room for it in out of limit bytes. Returns 1 when the stream ended there. */
 int git_inflate_some(const struct git_stream *from, size_t limit, struct buf *out);
 
-/* What delta makes of base. 0, -EBADMSG, -EFBIG, -ENOMEM. */
+/* Applies delta to base. 0, -EBADMSG, -EFBIG, -ENOMEM. */
 int git_delta_apply(const struct buf *base, const struct buf *delta, struct buf *out);

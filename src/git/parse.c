@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is in commits, tags and trees, as git itself reads it. */
+/* Parses commits, tags and trees as git does. */
 #include "git/objects.h"
 
 #include <errno.h>

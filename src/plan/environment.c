@@ -77,7 +77,7 @@ static void workspace_environment(struct strs *envp, const struct plan_inputs *i
 	envp->failed |= !venv;
 }
 
-/* What was removed and then given another value is not told as removed. */
+/* A variable that was removed and then set to another value does not count as removed. */
 static void note_removed(struct plan *p, struct strs *names)
 {
 	for (size_t i = 0; i < names->n;) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What ends an address that stands in a longer text. */
+/* Characters that end an address in a longer text. */
 #define ENDS_ADDRESS " \t\r\n\"'<>`|,;"
 
 static bool all_digits(const char *s, size_t len)

@@ -108,7 +108,7 @@ int policy_validate(const struct policy *p, struct airlock_error *err);
 int policy_allow_env(struct policy *p, const char *pattern, struct airlock_error *err);
 int policy_deny_env(struct policy *p, const char *pattern, struct airlock_error *err);
 
-/* What becomes of one of the caller's variables, and why. */
+/* The verdict on one variable of the caller, with its reason. */
 enum policy_env_verdict {
 	POLICY_ENV_KEPT,
 	POLICY_ENV_REPLACED,   /* env_set gives it another value */

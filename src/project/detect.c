@@ -59,7 +59,7 @@ static bool is_too_wide(const char *dir, const char *home)
 	return strcmp(dir, "/") == 0 || (home && path_is_beneath(home, dir));
 }
 
-/* What a person made a project with `airlock project add` is one wherever it lies. */
+/* A directory added with `airlock project add` is a project wherever it lies. */
 static bool is_marked(const char *dir, const char *home, const char *state_dir)
 {
 	if (state_dir && project_is_known(state_dir, dir))

@@ -64,7 +64,7 @@ void links_done(struct links *l)
 	*l = (struct links)LINKS_INIT;
 }
 
-/* What it led to when a person allowed it, when that was something else. */
+/* The target that a person allowed earlier, if the link leads elsewhere now. */
 static void set_before(struct links *l, struct project_link *link, const struct links *remembered)
 {
 	for (size_t i = 0; link && i < remembered->n; i++) {

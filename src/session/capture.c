@@ -76,7 +76,7 @@ static void examine_root(const struct host *host, const char *root, struct sys_p
 		remember(file, known, &key);
 }
 
-/* Of a directory that we may write in: where we may not, nothing can be applied, and reading works through an overlay too. */
+/* Only for directories we may write in: elsewhere nothing can be applied, and an overlay is enough for reading. */
 static enum capture_obstacle foreign_ids(const char *root)
 {
 	struct stat st;

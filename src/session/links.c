@@ -15,7 +15,7 @@
 
 /* ── Which ── */
 
-/* What another root contains is writable already, link or no link. */
+/* A target inside another root is writable already, with or without the link. */
 static bool is_covered(const struct airlock_job *job, const char *target)
 {
 	for (size_t i = 0; i < job->plan->roots.n; i++)

@@ -53,7 +53,7 @@ void origin_redact(const struct origin *o, struct airlock_error *err)
 {
 	if (o->kind != ORIGIN_AGENT || !err)
 		return;
-	/* Of a directory that is nobody's project the hint says how to make it one all the same. */
+	/* The hint tells a person how to make an unclaimed directory a project. */
 	bool is_about_project = err->code == AIRLOCK_ERR_INVALID && strcmp(err->op, "project") == 0;
 	if (err->code == AIRLOCK_ERR_DENIED || err->code == AIRLOCK_ERR_BLOCKED || is_about_project)
 		err->hint[0] = '\0';

@@ -54,7 +54,7 @@ struct sys_cgroup_places {
 /* Pure: from the text of /proc/self/cgroup and /proc/self/mountinfo. */
 void sys_cgroup_parse(const char *cgroup, const char *mountinfo, struct sys_cgroup_places *ret);
 int sys_cgroup_locate(struct sys_cgroup_places *ret); /* of this process; 0 or -errno */
-/* Of another, whose /proc/PID/cgroup is given. */
+/* The same for another process, by the text of its /proc/PID/cgroup. */
 int sys_cgroup_locate_of(const char *cgroup, struct sys_cgroup_places *ret);
 
 struct sys_cgroup {

@@ -57,7 +57,7 @@ static long mount_overlay(const char *over, const char *upper, const char *work,
 	return root < 0 ? probe_stop(r, steps[step], root) : root;
 }
 
-/* What commands do to files that were there before. */
+/* Does to files of the lower directory what commands do: write, rename, remove. */
 static int change_files(long root, struct probe_report *r)
 {
 	long fd = raw_call4(__NR_openat, root, "kept", O_WRONLY | O_APPEND | O_CLOEXEC, 0);

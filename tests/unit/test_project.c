@@ -303,7 +303,7 @@ static void linked_roots_are_searched_too(void **state)
 	link_to("home/a", "home/c/back-to-a"); /* a loop through three directories */
 	link_to("home/work/p", "home/c/back-to-p");
 	link_to("home/.ssh", "home/c/ssh");
-	/* What is behind a link is not looked into before a person has allowed it. */
+	/* The target of a link is not searched before a person has allowed the link. */
 	_cleanup_project_ struct project *unsearched = open_project();
 	assert_roots(unsearched, ROOTS("home/a"));
 	answer_link("a", AIRLOCK_LINK_ALLOWED);
