@@ -9,6 +9,7 @@
 
 #define CHUNK (256 * 1024)
 #define CONTENT_MAX (16 * 1024 * 1024)
+#define FILE_MAX ((off_t)1 << 30) /* all lines are counted, and those of a sparse file of terabytes take hours */
 
 /* ── ls ── */
 
@@ -184,6 +185,11 @@ int files_read(const struct files_place *p, const char *path, int64_t offset, in
 	_cleanup_close_ int fd = files_open_file(&at);
 	if (fd < 0)
 		return files_open_error(path, fd, err);
+	if (at.st.st_size > FILE_MAX) {
+		rc = base_error(err, AIRLOCK_ERR_INVALID, "read", path, "%s has more than 1 GiB", path);
+		base_hint(err, "read a part of it with a command, such as head or sed");
+		return rc;
+	}
 	struct reader r = {.offset = offset < 0 ? 0 : offset, .limit = limit, .out = &f->bytes};
 	rc = stream(fd, path, &r, err);
 	if (rc < 0)

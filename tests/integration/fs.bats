@@ -88,6 +88,21 @@ print(sorted((name, os.getxattr(sys.argv[1], name)) for name in os.listxattr(sys
 	cmp "$WS/f" "$RAW_STDOUT"
 }
 
+@test "a file of more than 1 GiB is not read: counting the lines of a sparse one would take hours" {
+	truncate -s 8T "$WS/sparse"
+	truncate -s 64M "$WS/smaller"
+	SECONDS=0
+	fs read sparse --json
+	assert_status 125
+	assert_error invalid
+	fs grep x
+	assert_status 1
+	[ "$SECONDS" -lt 20 ] || fail "it took $SECONDS seconds"
+	fs read smaller
+	assert_status 0
+	[ "$(stat -c %s "$RAW_STDOUT")" -gt 0 ]
+}
+
 @test "edit wants the text exactly once" {
 	printf 'x y x' >"$WS/f"
 	fs edit f --old x --new z --json
