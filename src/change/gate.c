@@ -201,6 +201,7 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 	g.selected = rules ? rules->selected : NULL;
 	gate_find_aliases(&g);
 	gate_follow_settings(&g, rules ? rules->home : NULL);
+	gate_follow_home(&g, home);
 	for (size_t i = 0; rc == 0 && i < set->n; i++)
 		if (gate_is_open(&g, &set->v[i]))
 			rc = judge_change(&g, rules, &set->v[i]);

@@ -184,6 +184,8 @@ bool gate_was_obeyed(struct gate *g, const struct change *c, const struct gate_n
 void gate_add_alias(struct gate *g, size_t root, char *path, const char *rest, const struct sensitive_rule *rule);
 /* What the person's own git configuration leads to; home may be NULL. gate_live.c. */
 void gate_follow_settings(struct gate *g, const char *home);
+/* What links in the home directory lead to; home, a real path, may be NULL. gate_home.c. */
+void gate_follow_home(struct gate *g, const char *home);
 /* The first change that makes a directory with commands in it a repository; NULL: none. */
 const struct change *gate_find_awakened(struct gate *g, const char **ret_reason);
 

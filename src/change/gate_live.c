@@ -35,6 +35,10 @@ static const struct sensitive_rule program = {.pattern = "**",
 					      .how = SENSITIVE_ALWAYS,
 					      .reason = "runs outside the sandbox: started by the git configuration"};
 
+/* What direnv reads on entering the directory, because an .envrc that a person has allowed says so. */
+static const struct sensitive_rule entered = {
+	.pattern = "**", .how = SENSITIVE_ALWAYS, .reason = "runs outside the sandbox: .envrc leads here (direnv)"};
+
 struct live {
 	struct gate *g;
 	const char *home; /* may be NULL */
@@ -187,6 +191,60 @@ static void read_at(struct live *l, const char *dir, const char *name)
 		read_settings(l, file);
 }
 
+/* ── .envrc ── */
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(word, *list) == 0)
+			return true;
+	return false;
+}
+
+static void lead_to_entered(struct gate *g, size_t root, const char *place)
+{
+	char *path = NULL;
+	size_t there;
+	if (gate_resolve(g, root, "", place, &there, &path) && *path)
+		gate_add_alias(g, there, path, NULL, &entered);
+	else
+		free(path);
+}
+
+/* One line, which is taken apart: what "source" and the like name, and what stands for a shell of Nix or Guix. Files that are
+ * only watched or read are not obeyed. */
+static void follow_line(struct gate *g, size_t root, char *line)
+{
+	static const char *const sources[] = {".",	"source",	    "source_env", "source_env_if_exists",
+					      "dotenv", "dotenv_if_exists", NULL};
+	static const char *const shells[] = {"flake", "nix", "devenv", "guix", NULL};
+	static const char *const recipes[] = {"flake.nix",  "flake.lock",  "shell.nix", "default.nix",
+					      "devenv.nix", "devenv.yaml", "guix.scm",	NULL};
+	static const char between[] = " \t\r\"';|&()$`";
+	bool is_source = false, is_use = false;
+	char *state = NULL;
+	for (char *w = strtok_r(line, between, &state); w && *w != '#'; w = strtok_r(NULL, between, &state)) {
+		if (is_use && is_one_of(w, shells))
+			for (const char *const *r = recipes; *r; r++)
+				lead_to_entered(g, root, *r);
+		if (is_source || strncmp(w, "./", 2) == 0)
+			lead_to_entered(g, root, w);
+		is_source |= is_one_of(w, sources);
+		is_use |= strcmp(w, "use") == 0;
+	}
+}
+
+/* direnv asks a person about .envrc, once, and not about what it leads to. */
+static void follow_envrc(struct gate *g, size_t root)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	char *state = NULL;
+	if (gate_read_before(g, root, ".envrc", &text) < 0 || text.len == 0)
+		return;
+	for (char *line = strtok_r(text.data, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		follow_line(g, root, line);
+}
+
 void gate_follow_settings(struct gate *g, const char *home)
 {
 	int n_files = 0;
@@ -199,6 +257,7 @@ void gate_follow_settings(struct gate *g, const char *home)
 	}
 	for (size_t i = 0; i < g->set->n_roots; i++) {
 		read_at(&l, g->set->roots[i].path, gate_is_repository(g, i) ? "config" : ".git/config");
+		follow_envrc(g, i);
 	}
 	if (hooks)
 		lead_to(&l, NULL, hooks, "**", &hook);

@@ -407,7 +407,6 @@ const struct sensitive_rule sensitive_harmless[] = {
 	FINE_IN_PROJECTS(".ccache/**"),
 	FINE_IN_PROJECTS(".m2/repository/**"),
 	FINE(".kotlin/**"),
-	FINE(".bsp/**"),
 	FINE(".bloop/**"),
 	FINE(".metals/**"),
 	FINE(".stack-work/**"),

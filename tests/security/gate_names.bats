@@ -45,6 +45,8 @@ OBEYED=(binding.gyp .envrc.local .direnv/a .mise/config.toml mise.prod.toml .con
 	.helix/a .vscode/c_cpp_properties.json .idea/a .lazy.lua .luarc.json .ycm_extra_conf.py .gitpod.yml .idx/a
 	.codesandbox/a .pi/a .crush.json crush.json .kilocode/a .openhands/a .factory/a .agents/a .amp/a .cline/a .copilot/a
 	.github/hooks/a WARP.md .cargo/config.toml .mvn/a gradle/wrapper/a tools/bazel sub/.envrc
+	.bsp/sbt.json .bloop/a.json _darcs/prefs/defaults _FOSSIL_ CVS/Root omnisharp.json renv/activate.R packrat/init.R startup.m
+	netlify.toml vercel.json amplify.yml render.yaml heroku.yml codemagic.yaml bitrise.yml gptme.toml
 	.GIT-Hooks/b WARP.md:stream $'.di\u200brenv/b' .IDEA./b)
 SOURCE=(Makefile conftest.py build.rs setup.py Dockerfile Cargo.lock package-lock.json node_modules/a/.anything
 	node_modules/a/.github/workflows/ci.yml vendor/a/.github/workflows/ci.yml .gitignore .gitkeep .editorconfig .dockerignore
@@ -144,4 +146,30 @@ environments() {
 	assert_held venv/lib/python3/site-packages/a.pth venv/lib/python3/site-packages/sitecustomize.py venv/bin/activate
 	assert_applied venv/bin/tool new/lib/python3/site-packages/sitecustomize.py
 	assert_change venv/lib/python3/site-packages/b.pth state=applied
+}
+
+@test "what a link in the home directory or an allowed .envrc leads to is held, what lies beside it is applied" {
+	each_backend leads
+}
+leads() {
+	make_project "$HOME/dots-$AIRLOCK_BACKEND"
+	mkdir -p config/fish "$HOME/.config/systemd/user" "$HOME/bin"
+	rm -f "$HOME/.zshrc" "$HOME/.config/fish" "$HOME/.config/systemd/user/a.service" "$HOME/bin/tool" "$HOME/.later"
+	ln -s "$PROJECT/zshrc" "$HOME/.zshrc" # where nothing is yet
+	ln -s "../dots-$AIRLOCK_BACKEND/config/fish" "$HOME/.config/fish"
+	ln -s "$PROJECT/a.service" "$HOME/.config/systemd/user/a.service"
+	ln -s "$PROJECT/tool" "$HOME/bin/tool"
+	printf '%s\n' 'use flake' 'watch_file watched # source noted' 'source_env ./sourced' 'eval "$(./started x)"' >.envrc
+	run_captured -c "$(put zshrc config/fish/a a.service flake.nix flake.lock sourced started tool config/b watched noted)"
+	assert_status 0
+	assert_held zshrc config/fish/a a.service flake.nix flake.lock sourced started
+	assert_applied tool config/b watched noted
+
+	# In a project without .envrc, and below what a link leads to.
+	make_project "$HOME/none-$AIRLOCK_BACKEND"
+	run_captured -c "$(put flake.nix sourced started zshrc)"
+	assert_applied flake.nix sourced started zshrc
+	run_captured -p "$HOME/dots-$AIRLOCK_BACKEND/config/fish" -c "$(put conf.d/a)"
+	cd "$HOME/dots-$AIRLOCK_BACKEND/config/fish" || return
+	assert_held conf.d/a
 }
