@@ -115,6 +115,20 @@ namespace Airlock {
 		[CCode (cname = "airlock_playground_clear")]
 		public int playground_clear (out uint64 entries, out Error err);
 
+		public bool is_agent { [CCode (cname = "airlock_settings_is_agent")] get; }
+
+		/* project.h */
+		[CCode (cname = "airlock_project_find", cheader_filename = "airlock/project.h")]
+		public int project_find (string dir, out string project, out Error err);
+		[CCode (cname = "airlock_project_links", cheader_filename = "airlock/project.h")]
+		public int project_links (string? dir, Progress? progress, out Links? links, out Error err);
+		[CCode (cname = "airlock_project_link", cheader_filename = "airlock/project.h")]
+		public int project_link (string? dir, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[] paths, out Links? links, out Error err);
+		[CCode (cname = "airlock_project_unlink", cheader_filename = "airlock/project.h")]
+		public int project_unlink (string? dir, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[] paths, out Links? links, out Error err);
+		[CCode (cname = "airlock_project_unclaimed", cheader_filename = "airlock/project.h")]
+		public int project_unclaimed (string dir, out Unclaimed reason, out Error err);
+
 		/* history.h */
 		[CCode (cname = "airlock_log", cheader_filename = "airlock/history.h")]
 		public int log (int64 limit, bool json, out string text, out size_t count, out Error err);
@@ -222,6 +236,7 @@ namespace Airlock {
 		[CCode (cname = "airlock_job_explain_json")]
 		public unowned string explain_json ();
 		public size_t warning_count { [CCode (cname = "airlock_job_warning_count")] get; }
+		public size_t links_unanswered { [CCode (cname = "airlock_job_links_unanswered")] get; }
 		[CCode (cname = "airlock_job_warning")]
 		public unowned string? warning (size_t i);
 		[CCode (cname = "airlock_job_question")]
@@ -437,4 +452,66 @@ namespace Airlock {
 		[CCode (cname = "airlock_files_change")]
 		public unowned FilesChange? change ();
 	}
+
+	/* ── Projects ── */
+
+	[CCode (cname = "enum airlock_link_state", cprefix = "AIRLOCK_LINK_", has_type_id = false, cheader_filename = "airlock/project.h")]
+	public enum LinkState {
+		UNANSWERED,
+		ALLOWED,
+		DENIED,
+		REFUSED
+	}
+	[CCode (cname = "airlock_link_state_name", cheader_filename = "airlock/project.h")]
+	public unowned string link_state_name (LinkState state);
+
+	[CCode (cname = "enum airlock_link_reason", cprefix = "AIRLOCK_LINK_", has_type_id = false, cheader_filename = "airlock/project.h")]
+	public enum LinkReason {
+		NO_REASON,
+		HOME,
+		ABOVE_PROJECT,
+		SECRET,
+		ABOVE_SECRET,
+		OUTSIDE_HOME,
+		WITHOUT_HOME
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_link", free_function = "", cheader_filename = "airlock/project.h")]
+	public class Link {
+		public unowned string path;
+		public unowned string target;
+		public unowned string? before;
+		public LinkState state;
+		public LinkReason reason;
+		public unowned string because;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_links", free_function = "airlock_links_free", cheader_filename = "airlock/project.h")]
+	public class Links {
+		public size_t count { [CCode (cname = "airlock_links_count")] get; }
+		[CCode (cname = "airlock_links_at")]
+		public unowned Link? at (size_t i);
+		public unowned string project { [CCode (cname = "airlock_links_project")] get; }
+		public size_t note_count { [CCode (cname = "airlock_links_note_count")] get; }
+		[CCode (cname = "airlock_links_note")]
+		public unowned string? note (size_t i);
+		[CCode (cname = "airlock_links_json")]
+		public unowned string json ();
+	}
+
+	[CCode (cname = "enum airlock_unclaimed", cprefix = "AIRLOCK_", has_type_id = false, cheader_filename = "airlock/project.h")]
+	public enum Unclaimed {
+		CLAIMABLE,
+		UNCLAIMED_ROOT,
+		UNCLAIMED_HOME,
+		UNCLAIMED_ABOVE_HOME,
+		UNCLAIMED_DOT_DIRECTORY,
+		UNCLAIMED_AGENT_SETTINGS,
+		UNCLAIMED_TEMPORARY,
+		UNCLAIMED_IN_TEMPORARY
+	}
+	[CCode (cname = "airlock_unclaimed_words", cheader_filename = "airlock/project.h")]
+	public unowned string unclaimed_words (Unclaimed reason);
 }
