@@ -96,8 +96,8 @@ static int mark(const struct plan *plan, size_t i, struct child_mount_spec *m)
 		return rc;
 	if (m->kind == CHILD_MOUNT_READ || m->kind == CHILD_MOUNT_WRITE)
 		m->source_is = identity_of(m->source);
-	if (m->optional ==
-	    CHILD_SHOWN_ABOVE) /* it may be left out; that one of them goes shows in the table of mounts */
+	/* It may be left out. If one of these goes away, the table of mounts shows it. */
+	if (m->optional == CHILD_SHOWN_ABOVE)
 		return 0;
 	return is_mount(p) ? place_of(plan, i, &m->place_is) : 0;
 }

@@ -355,6 +355,8 @@ int gate_judge_commits(struct gate *g, const struct gate_rules *rules)
 		if (!gate_is_open(g, c) || c->after.type == CHANGE_NOTHING || c->after.type == CHANGE_DIRECTORY ||
 		    c->kind == CHANGE_METADATA || !gate_is_bookkeeping(g, c->root, c->path, &dir, &rest))
 			continue;
+		if (!rest)
+			return -ENOMEM; /* too little memory to know */
 		if (is_index(rest)) {
 			gate_mark_index(g, c);
 			continue;

@@ -273,8 +273,17 @@ static int can_hold_sockets(const char *dir)
 
 static struct child_message exposed = {.type = CHILD_EXPOSED};
 
+/* The machine lacks something at this moment. The next try may succeed, so this is no reason to go on with less isolation (I9). */
+static int is_shortage(long rc)
+{
+	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC || rc == -EIO || rc == -EAGAIN ||
+	       rc == -EINTR;
+}
+
 void mounts_note_exposed(const char *dir, long rc)
 {
+	if (is_shortage(rc))
+		mounts_check(CHILD_OP_MOUNT, rc);
 	if (raw_call3(__NR_faccessat, AT_FDCWD, dir, 1 /* X_OK */) == 0 && can_hold_sockets(dir))
 		exposed = (struct child_message){.type = CHILD_EXPOSED,
 						 .a = (int32_t)mounts_progress.stage,
