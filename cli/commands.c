@@ -39,7 +39,9 @@ static const struct airlock_option own_options[] = {
 	 .help = "begin with this line; 0 is the first"},
 	{.name = "old", .kind = AIRLOCK_OPTION_VALUE, .value_name = "TEXT", .help = "the text to replace"},
 	{.name = "new", .kind = AIRLOCK_OPTION_VALUE, .value_name = "TEXT", .help = "what comes in its place"},
-	{.name = "all", .kind = AIRLOCK_OPTION_FLAG, .help = "everywhere the text is, not in one place only"},
+	{.name = "all",
+	 .kind = AIRLOCK_OPTION_FLAG,
+	 .help = "all of them: everywhere the text is, or the caches of every project"},
 	{.name = "glob",
 	 .kind = AIRLOCK_OPTION_VALUE,
 	 .value_name = "PATTERN",
@@ -77,6 +79,13 @@ static const struct verb playground_verbs[] = {
 	{"path", NULL, "where it is on this machine", NULL, NULL, cmd_playground_path},
 	{"size", NULL, "how much is in it", "json", NULL, cmd_playground_size},
 	{"clear", NULL, "remove everything in it; asks", "yes json", NULL, cmd_playground_clear},
+	{0},
+};
+
+static const struct verb cache_verbs[] = {
+	{"list", NULL, "what the caches of each project take up", "json", NULL, cmd_cache_list},
+	{"clear", "[DIR]", "remove what is in those of this project, or of the one at DIR", "all json", "dir",
+	 cmd_cache_clear},
 	{0},
 };
 
@@ -441,6 +450,17 @@ const struct command commands[] = {
 	 .examples = "airlock playground size\thow much is in it\n"
 		     "ls \"$(airlock playground path)\"\twhat is in it\n"
 		     "airlock playground clear --yes\tempty it without a question"},
+	{.name = "cache",
+	 .group = "Look after it",
+	 .summary = "what commands have put into the caches of your home",
+	 .verbs = cache_verbs,
+	 .about = "A command may write to the caches of your home, such as ~/.npm and ~/.cache. What it writes goes to "
+		  "a "
+		  "layer that is kept for its project: your home stays as it is, and no other project sees it, unless "
+		  "[cache] in the configuration says otherwise.",
+	 .examples = "airlock cache list\thow much there is, and whose\n"
+		     "airlock cache clear\tbegin anew in this project\n"
+		     "airlock cache clear --all\tin every project"},
 	{.name = "completion",
 	 .group = "Learn about it",
 	 .summary = "completion for a shell",

@@ -89,6 +89,7 @@ command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_com
 command_function cmd_permissions_list, cmd_permissions_revoke, cmd_permissions_clear;
 command_function cmd_hook, cmd_setup;
 command_function cmd_config_show, cmd_config_check, cmd_config_path;
+command_function cmd_cache_list, cmd_cache_clear;
 command_function cmd_playground_path, cmd_playground_size, cmd_playground_clear;
 command_function cmd_fs_ls, cmd_fs_read, cmd_fs_write, cmd_fs_edit, cmd_fs_glob, cmd_fs_grep, cmd_fs_delete;
 command_function cmd_project_add, cmd_project_list, cmd_project_show, cmd_project_scan, cmd_project_remove,

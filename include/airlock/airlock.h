@@ -342,6 +342,13 @@ int airlock_playground_size(const struct airlock_settings *s, uint64_t *ret_byte
 			    struct airlock_error *err);
 int airlock_playground_clear(const struct airlock_settings *s, uint64_t *ret_entries, struct airlock_error *err);
 
+/* The caches of the home that commands have written to, each in a layer of its project's: what they take up, for people or as
+ * JSON. The text is the caller's: airlock_free. */
+int airlock_caches_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
+/* Removes what is in those of the project at dir, its real path; NULL: of every project. AIRLOCK_ERR_BUSY: a run uses them. */
+int airlock_caches_clear(const struct airlock_settings *s, const char *dir, uint64_t *ret_entries,
+			 struct airlock_error *err);
+
 /* Real probes of this machine. ok: the default profile can be had. */
 struct airlock_doctor;
 struct airlock_check {

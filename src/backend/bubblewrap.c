@@ -77,8 +77,8 @@ static void add_mount(struct strs *a, const struct bwrap_info *info, const struc
 		add3(a, "--ro-bind", m->source, m->target);
 		break;
 	case PLAN_WRITE:
-	case PLAN_LAYER: /* the stage has mounted the overlay there */
-		add3(a, "--bind", m->source, m->target);
+	case PLAN_LAYER: /* the stage has mounted the overlay there, and what stands for a cache */
+		add3(a, "--bind", m->cache ? m->target : m->source, m->target);
 		break;
 	case PLAN_TMPFS:
 		add_tmpfs(a, info, backend_tmpfs_mode(m->target), m->size, m->target);

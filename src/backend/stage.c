@@ -84,6 +84,9 @@ static struct child_stage_entry entry_for(const struct plan *plan, const char *d
 	if (m->kind == PLAN_SYMLINK) {
 		e.kind = CHILD_ENTRY_SYMLINK;
 		e.text = m->source;
+	} else if (m->cache && m->source && !in_place) {
+		e.kind = CHILD_ENTRY_MOUNT;
+		e.text = m->source;
 	} else if (in_place || m->kind == PLAN_REBUILD || holds_sources(plan, m->target))
 		e.kind = CHILD_ENTRY_BIND;
 	return e;
@@ -162,6 +165,8 @@ static bool lies_below_screen(const struct plan *plan, const char *path)
 /* Must the host's own be found there, where the stage mounts something else over it? */
 static bool is_kept(const struct plan *plan, const struct plan_mount *m)
 {
+	if (m->kind == PLAN_WRITE && m->cache)
+		return false; /* the stage has it opened before, as an entry of a rebuilt directory */
 	if (m->kind == PLAN_WRITE)
 		return lies_below_screen(plan, m->source) && !lies_in_layer(plan, m->source);
 	return m->special && (lies_below_screen(plan, m->source) || lies_in_layer(plan, m->source));

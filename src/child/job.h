@@ -163,10 +163,11 @@ enum child_entry_kind {
 	CHILD_ENTRY_BIND,    /* what was there before, with everything mounted below it; left out when it is gone */
 	CHILD_ENTRY_SYMLINK, /* text is what it says */
 	CHILD_ENTRY_DIR,     /* an empty directory, for the backend to mount on */
+	CHILD_ENTRY_MOUNT,   /* the directory that text names, opened before anything is hidden */
 };
 
 struct child_entry {
-	uint32_t name, text, kind, reserved;
+	uint32_t name, text, kind, fd; /* fd: the stage's own, of CHILD_ENTRY_MOUNT */
 };
 
 struct child_rebuild {

@@ -38,7 +38,7 @@ int child_program_fd(void);
 int child_job_fd(const struct child_job_spec *spec);
 
 struct child_stage_entry {
-	const char *name, *text; /* text: of a symlink */
+	const char *name, *text; /* text: of a symlink, or where a mount comes from */
 	enum child_entry_kind kind;
 };
 

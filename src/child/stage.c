@@ -131,6 +131,29 @@ static void make_place(int dir, char *name)
 	mounts_check(CHILD_OP_REBUILD, raw_call3(__NR_mkdirat, dir, name, 0755));
 }
 
+/* Where they come from may be hidden by the time they are mounted: airlock's own state is. */
+static void open_sources(char *base, const struct child_stage_job *job)
+{
+	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds);
+	for (uint32_t i = 0; i < job->n_rebuilds; i++) {
+		struct child_entry *e = (void *)(base + rebuilds[i].entries);
+		for (uint32_t k = 0; k < rebuilds[i].n_entries; k++) {
+			if (e[k].kind != CHILD_ENTRY_MOUNT)
+				continue;
+			long tree = raw_call3(__NR_open_tree, AT_FDCWD, base + e[k].text,
+					      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+			e[k].fd = (uint32_t)mounts_check(CHILD_OP_REBUILD, tree);
+		}
+	}
+}
+
+static void mount_entry(int dir, const struct child_entry *e, char *name)
+{
+	make_place(dir, name);
+	mounts_check(CHILD_OP_REBUILD, raw_call5(__NR_move_mount, e->fd, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH));
+	(void)r_close((int)e->fd);
+}
+
 static void rebuild(char *base, const struct child_rebuild *r)
 {
 	int old = mounts_open_directory(CHILD_OP_REBUILD, base + r->dir);
@@ -143,6 +166,8 @@ static void rebuild(char *base, const struct child_rebuild *r)
 			bind_entry(old, new, name);
 		else if (e[i].kind == CHILD_ENTRY_SYMLINK)
 			mounts_check(CHILD_OP_REBUILD, raw_call3(__NR_symlinkat, base + e[i].text, new, name));
+		else if (e[i].kind == CHILD_ENTRY_MOUNT)
+			mount_entry(new, &e[i], name);
 		else
 			make_place(new, name);
 	}
@@ -208,6 +233,7 @@ void stage_main(void)
 	char *base = (char *)job;
 	enter_namespaces(job);
 	guard_devices();
+	open_sources(base, job);
 	/* Before a screen is over it. Where it is missing no file is covered. */
 	int empty = job->empty ? (int)r_open(base + job->empty, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 	mount_layers(job);

@@ -25,6 +25,8 @@ void config_free(struct config *c)
 	base_freep(&c->shell);
 	strs_done(&c->gate_hold);
 	strs_done(&c->gate_allow);
+	strs_done(&c->cache_paths);
+	strs_done(&c->cache_exclude);
 	policy_done(&c->policy);
 	for (size_t i = 0; i < c->n_values; i++) {
 		base_freep(&c->values[i].key);
@@ -60,6 +62,7 @@ static struct config *config_new(void)
 	c->keep_runs_ms = DEFAULT_KEEP_RUNS;
 	c->copy_size = DEFAULT_COPY_SIZE;
 	c->copy_files = DEFAULT_COPY_FILES;
+	c->cache_enabled = true;
 	c->backend = strdup("auto");
 	c->shell = strdup("sh");
 	c->policy.profile = strdup("moderate");
@@ -143,6 +146,8 @@ static int fold(struct merge *m, struct airlock_error *err)
 		rc = merge_retention(m, err);
 	if (rc >= 0)
 		rc = merge_capture(m, err);
+	if (rc >= 0)
+		rc = merge_cache(m, err);
 	if (rc >= 0)
 		rc = settings_apply_sandbox(m, err);
 	if (rc >= 0)

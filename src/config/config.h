@@ -64,9 +64,12 @@ struct config {
 	int64_t keep_runs_ms;
 	int64_t copy_size; /* of roots that are captured by copy: bytes and entries; TEXT_NONE: any number */
 	int64_t copy_files;
-	struct strs gate_hold;	/* patterns of paths whose changes wait for a person */
-	struct strs gate_allow; /* … and of those that never do */
-	struct policy policy;	/* of the active profile, with command rules and options folded in */
+	struct strs gate_hold;			/* patterns of paths whose changes wait for a person */
+	struct strs gate_allow;			/* … and of those that never do */
+	bool cache_enabled;			/* caches of the home are writable, in layers of their own */
+	bool cache_shared;			/* … which all projects have in common */
+	struct strs cache_paths, cache_exclude; /* absolute: more than the built-in ones, and fewer */
+	struct policy policy;			/* of the active profile, with command rules and options folded in */
 	struct config_value
 		*values; /* every value in force, sorted by key; the ignored ones after those that hold; for long
 				      * built-in lists see config_inputs */

@@ -28,6 +28,8 @@ static const char *home_of(const struct toml_entry *e)
 		return "[retention]";
 	if (schema_find(SCHEMA_CAPTURE, e->key, e->key_len))
 		return "[capture]";
+	if (schema_find(SCHEMA_CACHE, e->key, e->key_len))
+		return "[cache]";
 	return schema_find(SCHEMA_GATE, e->key, e->key_len) ? "[gate]" : NULL;
 }
 
@@ -342,11 +344,48 @@ static int check_capture(const struct config_file *f, const struct toml_entry *e
 	return check_table(f, e->value, SCHEMA_CAPTURE, "[capture]", err);
 }
 
+static const char *cache_fault_text(enum policy_cache_fault fault)
+{
+	switch (fault) {
+	case POLICY_CACHE_FINE:
+		break;
+	case POLICY_CACHE_OUTSIDE:
+		return "a cache is a directory below your home";
+	case POLICY_CACHE_PROGRAMS:
+		return "programs are started from there, so it cannot be a cache";
+	}
+	return "";
+}
+
+static int check_caches(const struct config_file *f, const struct toml_value *list, struct airlock_error *err)
+{
+	for (size_t i = 0; list && i < list->u.array.n; i++) {
+		const struct toml_value *item = list->u.array.items[i];
+		_cleanup_free_ char *path = NULL, *text = inert(item->u.string.s, item->u.string.len);
+		if (config_expand_path(item->u.string.s, f->base, f->home, &path, NULL) < 0)
+			return base_oom(err);
+		enum policy_cache_fault fault = policy_cache_check(path, f->home ? f->home : "/");
+		if (fault != POLICY_CACHE_FINE)
+			return config_file_fault(f, item->line, item->column, err, "\"%s\" in \"paths\": %s",
+						 text ? text : "", cache_fault_text(fault));
+	}
+	return 0;
+}
+
+static int check_cache(const struct config_file *f, const struct toml_entry *e, struct airlock_error *err)
+{
+	if (e->value->type != TOML_TABLE)
+		return not_a_table(f, e, "\"cache\" must be a table [cache]", err);
+	int rc = check_table(f, e->value, SCHEMA_CACHE, "[cache]", err);
+	return rc < 0 ? rc : check_caches(f, toml_get(e->value, "paths"), err);
+}
+
 int config_file_check(const struct config_file *f, struct airlock_error *err)
 {
-	static const char *const names[] = {"sandbox", "profiles", "commands", "gate", "retention", "capture", NULL};
+	static const char *const names[] = {"sandbox",	 "profiles", "commands", "gate",
+					    "retention", "capture",  "cache",	 NULL};
 	static int (*const checks[])(const struct config_file *, const struct toml_entry *, struct airlock_error *) = {
-		check_sandbox, check_profiles, check_commands, check_gate, check_retention, check_capture};
+		check_sandbox, check_profiles, check_commands, check_gate, check_retention, check_capture, check_cache};
 	const struct toml_value *root = toml_root(f->doc);
 	for (size_t i = 0; i < root->u.table.n; i++) {
 		const struct toml_entry *e = &root->u.table.entries[i];

@@ -45,7 +45,7 @@ int merge_leave_out(struct merge *m, const struct config_file *f, const struct t
 
 /* ── Lists ── */
 
-static int add_glob(struct merge *m, const struct schema_key *key, const char *text, struct airlock_error *err)
+static int add_text(struct merge *m, const struct schema_key *key, const char *text, struct airlock_error *err)
 {
 	struct strs *list = (struct strs *)(void *)((char *)m->c + key->offset);
 	strs_add(list, text);
@@ -55,7 +55,7 @@ static int add_glob(struct merge *m, const struct schema_key *key, const char *t
 static int add_pattern(struct merge *m, const struct schema_key *key, const char *text, struct airlock_error *err)
 {
 	if (key->type == SCHEMA_GLOBS)
-		return add_glob(m, key, text, err);
+		return add_text(m, key, text, err);
 	bool allows = key->offset == offsetof(struct config, policy.env_allow);
 	return allows ? policy_allow_env(&m->c->policy, text, err) : policy_deny_env(&m->c->policy, text, err);
 }
@@ -67,7 +67,9 @@ int merge_add_item(struct merge *m, const struct schema_key *key, const char *te
 	int rc;
 	if (key->type == SCHEMA_PATHS) {
 		rc = config_expand_path(text, base, m->in->home, &path, err);
-		if (rc >= 0)
+		if (rc >= 0 && key->offset != SCHEMA_NOWHERE) /* of [cache]: no rule of the policy */
+			rc = add_text(m, key, path, err);
+		else if (rc >= 0)
 			rc = policy_add_path(&m->c->policy, key->access, path, origin, err);
 	} else
 		rc = add_pattern(m, key, text, err);
@@ -149,7 +151,7 @@ int merge_table(struct merge *m, const struct config_file *f, const struct toml_
 	return rc;
 }
 
-/* ── [gate], [retention], [capture] ── */
+/* ── [gate], [retention], [capture], [cache] ── */
 
 /* A table that stands alone, of every file. */
 static int merge_plain(struct merge *m, unsigned scope, const char *name, struct airlock_error *err)
@@ -176,6 +178,11 @@ int merge_retention(struct merge *m, struct airlock_error *err)
 int merge_capture(struct merge *m, struct airlock_error *err)
 {
 	return merge_plain(m, SCHEMA_CAPTURE, "capture", err);
+}
+
+int merge_cache(struct merge *m, struct airlock_error *err)
+{
+	return merge_plain(m, SCHEMA_CACHE, "cache", err);
 }
 
 /* ── [[commands]] ── */

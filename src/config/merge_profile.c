@@ -244,7 +244,8 @@ static int show_builtin_lists(struct merge *m, struct airlock_error *err)
 	const struct schema_key *keys = schema_keys(&n);
 	int rc = 0;
 	for (size_t i = 0; rc >= 0 && i < n; i++)
-		if (keys[i].type == SCHEMA_PATHS || keys[i].type == SCHEMA_PATTERNS)
+		if ((keys[i].type == SCHEMA_PATHS && !(keys[i].scopes & SCHEMA_CACHE)) ||
+		    keys[i].type == SCHEMA_PATTERNS)
 			rc = show_builtin_list(m, &keys[i], err);
 	return rc;
 }

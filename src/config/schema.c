@@ -75,6 +75,11 @@ static const struct schema_key keys[] = {
 	{"copy_size", SCHEMA_CAPTURE, SCHEMA_SIZE, SCHEMA_LOWER, AT(copy_size), .form = a_size, ANY_NUMBER},
 	{"copy_files", SCHEMA_CAPTURE, SCHEMA_COUNT, SCHEMA_LOWER, AT(copy_files), .form = "a number or \"none\"",
 	 ANY_NUMBER},
+
+	{"enabled", SCHEMA_CACHE, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(cache_enabled)},
+	{"shared", SCHEMA_CACHE, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(cache_shared)},
+	{"paths", SCHEMA_CACHE, SCHEMA_PATHS, SCHEMA_NEVER, AT(cache_paths), .form = paths},
+	{"exclude", SCHEMA_CACHE, SCHEMA_PATHS, SCHEMA_ADDS, AT(cache_exclude), .form = paths},
 };
 _Static_assert(AL_ARRAY_LEN(keys) <= SCHEMA_MAX_KEYS, "SCHEMA_MAX_KEYS is too small");
 _Static_assert(offsetof(struct policy_limit, value) == 0, "limits and plain numbers are stored alike");

@@ -21,6 +21,7 @@ enum {				  /* the tables a key may stand in */
        SCHEMA_GATE = 1 << 4,	  /* [gate] */
        SCHEMA_RETENTION = 1 << 5, /* [retention] */
        SCHEMA_CAPTURE = 1 << 6,	  /* [capture] */
+       SCHEMA_CACHE = 1 << 7,	  /* [cache] */
 };
 
 enum schema_type {
@@ -74,7 +75,7 @@ struct schema_value {
 	const char *text; /* CHOICE, SHELL, PROFILE_NAME */
 };
 
-#define SCHEMA_MAX_KEYS 40
+#define SCHEMA_MAX_KEYS 48
 
 /* Every key; an env table's deny stands before its allow, so that going by the table gives exceptions the last word. */
 const struct schema_key *schema_keys(size_t *ret_n);

@@ -21,10 +21,11 @@ int plan_add_mount(struct plan *p, enum plan_mount_kind kind, const struct node 
 			       .source = with_source ? strdup(n->source) : NULL,
 			       .target = strdup(n->path),
 			       .because = strdup(n->because),
+			       .cache = n->cache ? strdup(n->cache) : NULL,
 			       .size = n->size,
 			       .derived = n->derived};
 	p->mounts[p->n_mounts++] = m;
-	return m.target && m.because && (!with_source || m.source) ? 0 : base_oom(err);
+	return m.target && m.because && (!with_source || m.source) && (!n->cache || m.cache) ? 0 : base_oom(err);
 }
 
 static bool is_root(const struct node *n)
@@ -50,7 +51,8 @@ static bool is_of_root(const struct node *n, const struct plan_inputs *in)
 static bool is_uncoverable(const struct nodes *t, size_t i, const struct plan_inputs *in)
 {
 	const struct node *n = &t->v[i], *cover = n->kind == PLAN_EMPTY_DIR ? nodes_cover(t, i) : NULL;
-	bool shows_host = cover && (cover->kind == PLAN_READ || (cover->kind == PLAN_WRITE && !in->capture));
+	bool shows_host =
+		cover && (cover->kind == PLAN_READ || (cover->kind == PLAN_WRITE && !in->capture && !cover->cache));
 	if (!shows_host || nodes_is_own(t, n))
 		return false;
 	return in->is_root || !is_of_root(n, in);
@@ -59,6 +61,17 @@ static bool is_uncoverable(const struct nodes *t, size_t i, const struct plan_in
 static bool is_playground(const char *because)
 {
 	return strcmp(because, "playground") == 0;
+}
+
+static bool is_layered_cache(const struct node *n)
+{
+	return n->cache && strcmp(n->path, n->source) == 0;
+}
+
+/* A root of the project: what is written there is a change. */
+static bool is_written_root(const struct plan_mount *m)
+{
+	return !m->cache && (m->kind == PLAN_LAYER || (m->kind == PLAN_WRITE && !is_playground(m->because)));
 }
 
 /* The modes of what is in /proc are the machine's, whichever /proc they are changed through, and root owns them inside, too. */
@@ -75,7 +88,8 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 		if (is_root(&t->v[i]) && !host_root)
 			continue; /* the sandbox's root starts out empty */
 		enum plan_mount_kind kind = settled_kind(t, &t->v[i], w);
-		if (kind == PLAN_WRITE && in->capture && !is_playground(t->v[i].because))
+		if (t->v[i].cache ? is_layered_cache(&t->v[i])
+				  : kind == PLAN_WRITE && in->capture && !is_playground(t->v[i].because))
 			kind = PLAN_LAYER;
 		if (plan_add_mount(p, kind, &t->v[i], err) < 0)
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
@@ -141,8 +155,7 @@ int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_e
 		if (in->workspace)
 			strs_add(&p->roots, in->workspace->dir);
 		for (size_t i = 0; !in->workspace && i < p->n_mounts; i++)
-			if (p->mounts[i].kind == PLAN_LAYER ||
-			    (p->mounts[i].kind == PLAN_WRITE && !is_playground(p->mounts[i].because)))
+			if (is_written_root(&p->mounts[i]))
 				strs_add(&p->roots, p->mounts[i].target);
 		environment_build(p, in);
 	}
@@ -166,6 +179,7 @@ void plan_free(struct plan *p)
 		free(p->mounts[i].target);
 		free(p->mounts[i].because);
 		free(p->mounts[i].screen);
+		free(p->mounts[i].cache);
 	}
 	free(p->mounts);
 	free(p->profile);

@@ -94,6 +94,51 @@ static void put_playground(struct nodes *t, const struct plan_inputs *in)
 		t->failed = true;
 }
 
+static void put_cache(struct nodes *t, const struct plan_world *w, const struct plan_cache *c)
+{
+	_cleanup_(place_done) struct place place = {0};
+	if (!place_find(t, w, c->path, &place) || t->failed)
+		return;
+	bool missing = place.type == PLAN_MISSING && !place.is_link;
+	if (!missing && place.type != PLAN_DIRECTORY)
+		return;
+	struct node *n = nodes_put(t, place.real, PLAN_WRITE, missing ? c->whole : place.real, "cache", 0);
+	if (!n)
+		return;
+	n->type = place.type;
+	n->looked = true;
+	n->cache = strdup(missing ? c->whole : c->layer);
+	t->failed |= !n->cache;
+}
+
+/* Whether the cache at node i stays: what is shown below it by a rule would need a mount point in what commands have written. */
+static bool cache_stays(const struct nodes *t, size_t i)
+{
+	const struct node *n = &t->v[i], *cover = nodes_cover(t, i);
+	if (!cover || cover->kind != PLAN_READ || strcmp(cover->path, cover->source) != 0)
+		return false;
+	for (size_t k = i + 1; k < t->n && path_is_beneath(t->v[k].path, n->path); k++)
+		if (t->v[k].kind != PLAN_EMPTY_DIR && !t->v[k].cache)
+			return false;
+	return true;
+}
+
+/* Of a sorted table. What the built-in rules hide is hidden in a layer, too; in a directory of the cache's own there is nothing
+ * of the host's to hide. */
+static void settle_caches(struct nodes *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct node *n = &t->v[i];
+		if (!n->cache || n->gone)
+			continue;
+		n->gone = !cache_stays(t, i);
+		bool whole = strcmp(n->path, n->source) != 0;
+		for (size_t k = i + 1; !n->gone && k < t->n && path_is_beneath(t->v[k].path, n->path); k++)
+			t->v[k].gone = t->v[k].cache || whole;
+	}
+	nodes_compact(t);
+}
+
 #define RESOLVER "/etc/resolv.conf"
 #define MAX_LINKS 40
 
@@ -162,6 +207,8 @@ static void gather(struct nodes *t)
 
 void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes)
 {
+	for (size_t i = 0; i < in->n_caches; i++) /* first: every rule about the same path replaces it */
+		put_cache(t, in->world, &in->caches[i]);
 	for (size_t i = 0; i < in->policy->n_paths; i++) {
 		const struct policy_path *p = &in->policy->paths[i];
 		put_rule(t, in->world, p->access, p->path, p->origin, notes);
@@ -185,6 +232,7 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 	nodes_put(t, "/dev", PLAN_DEV, NULL, "always", 0);
 	nodes_put(t, "/dev/shm", PLAN_TMPFS, NULL, "always", SHM_BYTES);
 	nodes_sort(t);
+	settle_caches(t);
 	nodes_drop_redundant(t);
 	gather(t);
 }

@@ -13,6 +13,7 @@ static void free_node(struct node *n)
 	free(n->path);
 	free(n->source);
 	free(n->because);
+	free(n->cache);
 }
 
 void nodes_done(struct nodes *t)

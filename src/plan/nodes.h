@@ -9,6 +9,7 @@ struct node {
 	enum plan_mount_kind kind; /* READ WRITE TMPFS REBUILD EMPTY_DIR (= hide) DEV PROC SYMLINK */
 	char *source;		   /* READ, WRITE: host path; SYMLINK: text */
 	char *because;
+	char *cache; /* as struct plan_mount says */
 	int64_t size;
 	size_t order; /* of two nodes for one path the later one counts */
 	/* What is there on the host, once somebody has looked: hundreds of rules are about paths that do not exist. */

@@ -60,6 +60,7 @@ struct plan_mount {
 	char *target;  /* path inside */
 	char *because; /* the rule and who set it */
 	int64_t size;  /* PLAN_TMPFS */
+	char *cache;   /* the directory of a cache's own layer, or NULL: what is written is no change of the project */
 	bool derived;  /* made for the sake of another: no rule of its own, the one above it holds */
 	/* It hides a file of the host that somebody may replace whose new one the command could read: the mount goes with the old. */
 	bool uncoverable;
@@ -72,6 +73,15 @@ struct plan_mount {
 
 struct plan_root {
 	const char *path, *because;
+};
+
+/* A cache of the home that the command may write to; what it writes stays in a directory of the cache's own. A rule of the
+ * policy about the very path, or one that shows something below it, goes before; so does every region that is not the host's,
+ * read-only. Of two of which one lies in the other the outer one counts. */
+struct plan_cache {
+	const char *path;
+	const char *whole; /* stands for it where it is missing */
+	const char *layer; /* where the layer over it is kept; `whole` when no overlay can be had there */
 };
 
 /* A directory that is the root inside. */
@@ -92,7 +102,9 @@ struct plan_inputs {
 	const char *home;
 	const struct plan_root *roots; /* real paths; the first is the project */
 	size_t n_roots;
-	const char *playground_source;	/* host path, or NULL for none */
+	const char *playground_source; /* host path, or NULL for none */
+	const struct plan_cache *caches;
+	size_t n_caches;
 	const struct plan_root *hidden; /* our own state and configuration: hidden whatever the policy says */
 	size_t n_hidden;
 	const struct strs *mount_points; /* everything that is mounted on the host; NULL: nothing */

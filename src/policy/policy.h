@@ -93,6 +93,18 @@ int policy_apply_builtin(struct policy *p, const char *name, const char *home, s
 /* What moderate hides below the home directory: names relative to it, NULL-terminated, for ever. */
 const char *const *policy_secret_names(void);
 
+/* What programs keep in the home to save work (caches.c): names relative to it, outer directories before what lies in them,
+ * NULL-terminated, for ever. */
+const char *const *policy_cache_names(void);
+
+/* May this path be a cache? Both absolute and normal. */
+enum policy_cache_fault {
+	POLICY_CACHE_FINE,
+	POLICY_CACHE_OUTSIDE,  /* not below the home */
+	POLICY_CACHE_PROGRAMS, /* programs are started from there, from above it or from below it */
+};
+enum policy_cache_fault policy_cache_check(const char *path, const char *home);
+
 /* path must be absolute and normal already (AIRLOCK_ERR_INVALID otherwise). Copies both strings. */
 int policy_add_path(struct policy *p, enum policy_access access, const char *path, const char *origin,
 		    struct airlock_error *err);

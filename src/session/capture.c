@@ -76,6 +76,13 @@ static void examine_root(const struct host *host, const char *root, struct sys_p
 		remember(file, known, &key);
 }
 
+bool capture_can_layer(const struct host *host, const char *dir)
+{
+	struct sys_probe p = {.works = true};
+	examine_root(host, dir, &p);
+	return p.works;
+}
+
 /* Only for directories we may write in: elsewhere nothing can be applied, and an overlay is enough for reading. */
 static enum capture_obstacle foreign_ids(const char *root)
 {

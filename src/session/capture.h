@@ -28,6 +28,9 @@ struct capture_choice {
 /* For a job whose plan has layers. */
 void capture_examine(const struct airlock_job *job, struct capture_choice *ret);
 
+/* Whether an overlay over this directory can have its upper directory in the state directory. */
+bool capture_can_layer(const struct host *host, const char *dir);
+
 /* True the first time for this root and obstacle: then a person is told. */
 bool capture_tell_once(const struct host *host, const struct capture_choice *choice);
 /* The sentence for a person. */

@@ -10,6 +10,7 @@
 #include "fs/beneath.h"
 #include "fs/fs.h"
 #include "fs/walk.h"
+#include "session/caches.h"
 #include "session/config_api.h"
 #include "session/copies.h"
 #include "session/history.h"
@@ -72,20 +73,23 @@ static bool is_thrown_away(struct gc *g, int runs_fd, const char *run)
 static bool has_leftovers(struct gc *g, int runs_fd, const char *run)
 {
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
-	return dir && has_entry(runs_fd, run, "work") && has_entry(runs_fd, run, "changes") && !history_is_alive(dir);
+	return dir && (has_entry(runs_fd, run, "work") || has_entry(runs_fd, run, "caches")) &&
+	       has_entry(runs_fd, run, "changes") && !history_is_alive(dir);
 }
 
 static void sweep_work(struct gc *g, int runs_fd, const char *run)
 {
 	strs_add(&g->layers, run);
 	_cleanup_close_ int fd = g->dry_run ? -EBADF : fs_open_dir_at(runs_fd, run, O_RDONLY);
-	if (fd >= 0)
+	if (fd >= 0) {
 		remove_tree(g, fd, "work");
+		remove_tree(g, fd, "caches");
+	}
 }
 
 static void sweep_layers(struct gc *g, int runs_fd, const char *run)
 {
-	static const char *const parts[] = {"upper", "work", "before", "copy", "origins", "capture"};
+	static const char *const parts[] = {"upper", "work", "before", "copy", "origins", "capture", "caches"};
 	strs_add(&g->layers, run);
 	if (g->dry_run)
 		return;
@@ -241,6 +245,7 @@ static void tell_json(const struct gc *g, struct buf *out)
 	add_list(&j, "layers", &g->layers);
 	add_list(&j, "runs", &g->runs);
 	add_list(&j, "backups", &g->backups);
+	add_list(&j, "caches", &g->caches);
 	json_close(&j);
 	buf_addc(out, '\n');
 }
@@ -250,7 +255,7 @@ static void tell_text(const struct gc *g, struct buf *out)
 	const struct {
 		const char *what;
 		const struct strs *l;
-	} parts[] = {{"layers of", &g->layers}, {"run", &g->runs}, {"backup", &g->backups}};
+	} parts[] = {{"layers of", &g->layers}, {"run", &g->runs}, {"backup", &g->backups}, {"caches of", &g->caches}};
 	for (size_t i = 0; i < AL_ARRAY_LEN(parts); i++) {
 		for (size_t k = 0; k < parts[i].l->n; k++) {
 			buf_printf(out, "%s ", parts[i].what);
@@ -288,6 +293,7 @@ static void gc_done(struct gc *g)
 	strs_done(&g->layers);
 	strs_done(&g->runs);
 	strs_done(&g->backups);
+	strs_done(&g->caches);
 	earlier_done(&g->e);
 }
 
@@ -303,6 +309,7 @@ int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **r
 	if (rc == 0) {
 		gc_backups(&g);
 		clean_runs(&g);
+		caches_sweep(&g.e.host, dry_run, &g.caches);
 		if (!dry_run)
 			sweep_state(&g);
 		if (!dry_run && g.layers.n + g.runs.n + g.backups.n > 0)
@@ -310,7 +317,7 @@ int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **r
 		(json ? tell_json : tell_text)(&g, &out);
 		rc = g.err->code;
 	}
-	*ret_count = g.layers.n + g.runs.n + g.backups.n;
+	*ret_count = g.layers.n + g.runs.n + g.backups.n + g.caches.n;
 	gc_done(&g);
 	*ret_text = rc == 0 ? buf_take(&out) : NULL;
 	buf_done(&out);

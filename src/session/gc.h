@@ -13,8 +13,8 @@ struct gc {
 	struct config *config;
 	bool dry_run;
 	int64_t now;
-	struct strs layers, runs, backups; /* what was, or would be, removed */
-	struct airlock_error *err;	   /* the first failure; the rest is tried all the same */
+	struct strs layers, runs, backups, caches; /* what was, or would be, removed */
+	struct airlock_error *err;		   /* the first failure; the rest is tried all the same */
 };
 
 /* gc_backups.c: those past their retention, and files in edited/ that nobody knows. */

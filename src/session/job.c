@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fs/fs.h"
 #include "session/aliases.h"
+#include "session/caches.h"
 #include "session/capture.h"
 #include "session/host_sockets.h"
 #include "session/copies.h"
@@ -34,6 +35,7 @@ void airlock_job_free(struct airlock_job *job)
 	host_done(&job->host);
 	strs_done(&job->untrusted_dirs);
 	backend_found_done(&job->found);
+	base_closep(&job->caches_fd);
 	strs_done(&job->environ);
 	strs_done(&job->argv);
 	free(job->cwd);
@@ -376,7 +378,10 @@ static int build_plan(struct airlock_job *job, struct airlock_error *err)
 	for (size_t i = 0; i < project->n_roots; i++)
 		roots[i] = (struct plan_root){project->roots[i].path, project->roots[i].because};
 	_cleanup_(hidden_done) struct hidden hidden = {0};
+	_cleanup_(cache_list_done) struct cache_list caches = {0};
 	rc = collect_hidden(job, &view, buf_str(&mounts), &hidden, err);
+	if (rc == 0)
+		rc = caches_decide(job, &caches, err);
 	if (rc < 0)
 		return rc;
 	struct plan_inputs in = common;
@@ -384,6 +389,8 @@ static int build_plan(struct airlock_job *job, struct airlock_error *err)
 	in.roots = roots;
 	in.n_roots = project->n_roots;
 	in.playground_source = job->host.playground;
+	in.caches = caches.v;
+	in.n_caches = caches.n;
 	in.hidden = hidden.v;
 	in.n_hidden = hidden.n;
 	in.in_place = job->backend->in_place;
@@ -571,6 +578,8 @@ int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **r
 	if (rc < 0)
 		return rc;
 	struct airlock_job *job = calloc(1, sizeof *job);
+	if (job)
+		job->caches_fd = -EBADF;
 	rc = job ? prepare(job, s, &v, err) : base_oom(err);
 	settings_view_done(&v);
 	if (rc == 0 && job->warnings.failed)

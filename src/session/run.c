@@ -69,6 +69,8 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 	int rc = job->workspace.dir ? mount_points_make(&run->mount_points, job->plan, job->workspace.dir, err) : 0;
 	if (rc == 0)
 		rc = run_begin(run, err);
+	if (rc == 0)
+		rc = caches_begin(&run->caches, job, run->dir, run->layers.layers, run->layers.n_layers, err);
 	if (rc < 0)
 		return rc;
 	struct supervise_spec spec = {
@@ -78,8 +80,8 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.run_id = run->id,
 		.run_dir = run->dir,
 		.max_output = job->config->max_output,
-		.layers = run->layers.layers,
-		.n_layers = run->layers.n_layers,
+		.layers = run->caches.layers,
+		.n_layers = run->caches.n_layers,
 		.pty = job->pty,
 		.observe = denials_scene(run),
 		.stdin_fd = io ? io->stdin_fd : -1,
@@ -106,6 +108,7 @@ struct airlock_run *run_new(struct airlock_job *job)
 		return NULL;
 	(void)__atomic_fetch_add(&job->runs, 1, __ATOMIC_RELAXED);
 	run->job = job;
+	run->caches = (struct session_caches)SESSION_CACHES_INIT;
 	run->lock_fd = run->changes_fd = run->detail_fd = -EBADF;
 	run->started_ns = store_now();
 	return run;
@@ -118,6 +121,7 @@ static void do_ahead(struct airlock_run *run)
 	run->detail_fd = fs_prepare_file(run->dir);
 	if (run->layers.enabled)
 		empty_layers_clean(run->job->host.state_dir, run->dir);
+	caches_clean(&run->caches);
 }
 
 int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, struct airlock_run **ret,
@@ -222,6 +226,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	history_end(run);
 	supervise_await_end(run->supervise);
 	layers_tidy(&run->layers, run->job, run->dir);
+	caches_tidy(&run->caches, run->dir);
 	return 0;
 }
 
@@ -254,6 +259,9 @@ void airlock_run_free(struct airlock_run *run)
 	}
 	supervise_free(run->supervise);
 	mount_points_remove(&run->mount_points);
+	if (run->dir)
+		caches_tidy(&run->caches, run->dir); /* of one that did not start */
+	caches_done(&run->caches);
 	layers_done(&run->layers);
 	monitor_close(run->monitor);
 	if (run->dir)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "session/caches.h"
 #include "session/layers.h"
 #include "session/job.h"
 #include "session/mount_points.h"
@@ -12,6 +13,7 @@ struct airlock_run {
 	struct supervise *supervise; /* NULL before it starts, and of a change by the file API */
 	bool files_only;	     /* such a change: nothing is run */
 	struct session_layers layers;
+	struct session_caches caches;
 	struct mount_points mount_points; /* of a workspace */
 	struct monitor *monitor;	  /* NULL until somebody asks for progress */
 	bool finished;			  /* the changes have been looked at */
