@@ -19,7 +19,7 @@ kept_dirs() {
 	each_backend kept
 }
 kept() {
-	rm -rf "$XDG_STATE_HOME/airlock/caches"
+	"$AIRLOCK" cache clear --all >/dev/null
 	cd "$HOME/project" || return
 	# .npm is in the home and .cargo is not; the home itself stays read-only.
 	run_airlock run --json -c 'cat ~/.npm/index && echo mine >~/.npm/index && echo new >~/.npm/new && echo lib >~/.cargo/registry/lib && echo in >added'
@@ -60,7 +60,7 @@ kept() {
 	each_backend both_at_once
 }
 both_at_once() {
-	rm -rf "$XDG_STATE_HOME/airlock/caches"
+	"$AIRLOCK" cache clear --all >/dev/null
 	mkfifo "$HOME/project/go" "$HOME/project/ready"
 	$AIRLOCK run --changes direct -c 'echo one >~/.npm/one; echo >ready; read x <go; cat ~/.npm/one' >"$BATS_TEST_TMPDIR/first" &
 	local first=$!
@@ -86,7 +86,8 @@ both_at_once() {
 	each_backend secret_hidden
 }
 secret_hidden() {
-	rm -rf "$XDG_STATE_HOME/airlock/caches" "$HOME/.cache"
+	"$AIRLOCK" cache clear --all >/dev/null
+	rm -rf "$HOME/.cache"
 	mkdir -p "$HOME/.cache/huggingface"
 	echo hf_secret >"$HOME/.cache/huggingface/token"
 	echo model >"$HOME/.cache/huggingface/model"
