@@ -434,12 +434,24 @@ static int lock_clean(const struct apply_request *request, struct lock *lock, st
 			  "an interrupted apply in %s is not finished yet", request->set->roots[0].path);
 }
 
+/* Two runs that ended in the same moment were each judged without the other: one a git configuration, one the directories that
+ * make it a repository. */
+static int judge_again(const struct apply_request *request, struct airlock_error *err)
+{
+	if (!request->rules || request->undo)
+		return 0;
+	struct gate_rules rules = *request->rules;
+	rules.only_tighten = true;
+	return gate_judge(request->set, &rules, err);
+}
+
 int apply_execute(const struct apply_request *request, struct strs *notes, struct airlock_error *err)
 {
 	_cleanup_lock_ struct lock lock = LOCK_INIT;
 	struct manner manner = {0};
 	int rc = lock_clean(request, &lock, notes, err);
 	rc = rc < 0 ? rc : refresh(request, err);
+	rc = rc < 0 ? rc : judge_again(request, err);
 	if (rc < 0)
 		return rc;
 	do {

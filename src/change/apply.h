@@ -20,6 +20,7 @@ struct apply_request {
 	bool undo;
 	bool force; /* take ours also where somebody changed the path since; theirs is kept */
 	const char *run_dir, *journal_dir, *lock_dir;
+	const struct gate_rules *rules; /* judge once more, with the locks; NULL: do not */
 };
 
 /* Returns how many changes were carried out. What is not in the state that the direction needs (held or conflict for apply,

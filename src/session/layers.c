@@ -321,12 +321,14 @@ static void discard_all(struct session_layers *c)
 	c->discarded = true;
 }
 
-static int apply_all(struct session_layers *c, const struct airlock_job *job, const char *run_dir)
+static int apply_all(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
+		     const struct gate_rules *rules)
 {
 	_cleanup_free_ char *journal = layers_journal_dir(&job->host), *lock = layers_lock_dir(&job->host);
 	if (!journal || !lock)
 		return base_oom(&c->error);
-	struct apply_request request = {.set = c->set, .run_dir = run_dir, .journal_dir = journal, .lock_dir = lock};
+	struct apply_request request = {
+		.set = c->set, .run_dir = run_dir, .journal_dir = journal, .lock_dir = lock, .rules = rules};
 	int rc = backups_execute(&job->host, NULL, &request, &c->notes, &c->error);
 	if (rc == AIRLOCK_ERR_CONFLICT) { /* told by the states; not a failure of the run */
 		base_error_clear(&c->error);
@@ -397,7 +399,7 @@ static int decide(struct session_layers *c, const struct airlock_job *job, const
 	else if (unfinished(result))
 		hold_all(c, unfinished(result));
 	else if (mode == POLICY_CHANGES_APPLY)
-		return apply_all(c, job, run_dir);
+		return apply_all(c, job, run_dir, &rules);
 	return 0;
 }
 

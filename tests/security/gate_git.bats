@@ -183,3 +183,18 @@ END"
 	held 'echo x >.envrc && git add . && git commit -qm x' .git/refs/heads/main '.envrc'
 	((SECONDS - started < 50)) || fail "it took $((SECONDS - started)) s"
 }
+
+@test "a repository planted by two runs that end together is held" {
+	each_backend planted_together
+}
+planted_together() {
+	local round
+	make_project "$HOME/together-$AIRLOCK_BACKEND"
+	for round in 1 2 3; do
+		"$AIRLOCK" run -c "mkdir -p $round; printf '[core]\n\tfsmonitor = ./program\n' >$round/config" >/dev/null 2>&1 &
+		"$AIRLOCK" run -c "mkdir -p $round/objects $round/refs; echo 'ref: refs/heads/a' >$round/HEAD" >/dev/null 2>&1 &
+		wait
+		[ -e "$round/config" ] || [ -e "$round/HEAD" ] || fail "neither was applied"
+		[ ! -e "$round/config" ] || [ ! -e "$round/HEAD" ] || fail "both were applied: $(ls "$round")"
+	done
+}
