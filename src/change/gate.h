@@ -58,6 +58,7 @@ struct gate {
 	struct change_set *set;
 	struct gate_root *roots;
 	struct moved moved;
+	const char *home; /* borrowed; its real path, NULL: not known */
 	struct gate_alias *aliases;
 	size_t n_aliases;
 	struct gate_rows names, harmless; /* sensitive_names and sensitive_harmless */

@@ -12,7 +12,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LEAVES "leads out of the project: symbolic link"
 #define MAX_LINKS 8	 /* one behind the other */
@@ -22,6 +24,53 @@ static char *dirname_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return strndup(path, slash ? (size_t)(slash - path) : 0);
+}
+
+/* True if everybody may write to a directory between top and path, as to /tmp. What is there is nobody's toolchain. */
+static bool is_open_to_all(const char *path, const char *top)
+{
+	_cleanup_free_ char *dir = path_dirname(path);
+	struct stat st;
+	while (dir && stat(dir, &st) == 0 && !(st.st_mode & S_IWOTH)) {
+		if (strcmp(dir, top) == 0 || strcmp(dir, "/") == 0)
+			return false;
+		char *parent = path_dirname(dir);
+		free(dir);
+		dir = parent;
+	}
+	return true;
+}
+
+/* True where people install interpreters: outside the home, or in one of its directories of toolchains, and nowhere that
+ * a command may have written to. path is absolute, and no directory on its way is a symlink. */
+static bool holds_toolchain(struct gate *g, const char *path)
+{
+	_cleanup_free_ char *rest = NULL;
+	size_t root;
+	const char *in_home = g->home ? path_rest(path, g->home) : NULL;
+	if (gate_resolve(g, 0, "", path, &root, &rest) || is_open_to_all(path, in_home ? g->home : "/"))
+		return false;
+	if (!g->home)
+		return path_is_beneath(path, "/usr");
+	for (const char *const *dir = sensitive_toolchains; in_home && *dir; dir++)
+		if (path_rest(in_home, *dir))
+			return true;
+	return !in_home;
+}
+
+/* Only a program, and only where one is installed; a directory, or a link that somebody can turn, would open all it
+ * leads to. Asked of the host: that is where the link is going to be followed. */
+static bool is_installed_program(struct gate *g, const char *target)
+{
+	char file[PATH_MAX], dir[PATH_MAX];
+	struct stat st;
+	if (target[0] != '/' || !realpath(target, file) || stat(file, &st) < 0)
+		return false;
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111) || (st.st_mode & S_IWOTH))
+		return false;
+	_cleanup_free_ char *above = path_dirname(target);
+	_cleanup_free_ char *link = above && realpath(above, dir) ? path_join(dir, path_basename(target)) : NULL;
+	return link && holds_toolchain(g, link) && holds_toolchain(g, file);
 }
 
 /* The interpreter of a virtual environment, which is always elsewhere: <dir with pyvenv.cfg>/bin/python3. Not in the
@@ -34,7 +83,7 @@ static bool is_interpreter(struct gate *g, const struct change *c, const char *t
 	_cleanup_free_ char *bin = dirname_of(c->path);
 	if (!bin || strcmp(path_basename(bin), "bin") != 0 || strncmp(name, "py", 2) != 0)
 		return false;
-	return strncmp(other, "py", 2) == 0 && gate_is_in_venv(g, c->root, bin);
+	return strncmp(other, "py", 2) == 0 && gate_is_in_venv(g, c->root, bin) && is_installed_program(g, target);
 }
 
 const char *gate_judge_link(struct gate *g, const struct change *c, const char *folded)

@@ -22,7 +22,7 @@ static int open_top(const char *path)
 
 int gate_open(struct gate *g, struct change_set *set, const char *home, struct airlock_error *err)
 {
-	*g = (struct gate){.set = set};
+	*g = (struct gate){.set = set, .home = home};
 	g->roots = calloc(set->n_roots ? set->n_roots : 1, sizeof *g->roots);
 	int rc = g->roots ? moved_collect(&g->moved, set) : -ENOMEM;
 	rc = rc < 0 ? rc : gate_rows_init(&g->names, sensitive_names);

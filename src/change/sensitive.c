@@ -382,6 +382,31 @@ const char *const sensitive_package_lifecycle[] = {
 	"uninstall",	  "postuninstall", "preversion",  "version",	"postversion", NULL,
 };
 
+const char *const sensitive_toolchains[] = {
+	".pyenv/versions",
+	".local/share/uv/python",
+	".local/share/mise/installs",
+	".local/share/rtx/installs",
+	".local/share/hatch/env/virtual/.pythons",
+	".local/share/pdm/python",
+	".local/pipx/py",
+	".asdf/installs",
+	".rye/py",
+	".nvm/versions",
+	".rustup/toolchains",
+	".sdkman/candidates",
+	".linuxbrew",
+	".conda/envs",
+	"miniconda3",
+	"miniforge3",
+	"mambaforge",
+	"micromamba",
+	"anaconda3",
+	".miniconda3",
+	".pixi/envs",
+	NULL,
+};
+
 /* Default_Ignorable_Code_Point of Unicode, which HFS+ and case-folding ext4 pass over, and what lies between. */
 const struct sensitive_range sensitive_ignorable[] = {
 	{0xad, 0xad},	    {0x34f, 0x34f},	{0x61c, 0x61c},	  {0x115f, 0x1160}, {0x17b4, 0x17b5},

@@ -61,6 +61,9 @@ extern const struct sensitive_rule sensitive_harmless[];
 /* Directories with the code of others, where nobody works: lower case, the last is NULL. */
 extern const char *const sensitive_dependencies[];
 
+/* Directories of the home that tools install interpreters in: the last is NULL. */
+extern const char *const sensitive_toolchains[];
+
 /* In a git directory, relative to it; the first that matches counts. In a directory called .git everything else is
  * sensitive too; in one that git would only take for a repository by its content, nothing else. */
 extern const struct sensitive_rule sensitive_in_git[];

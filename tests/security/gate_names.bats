@@ -82,6 +82,31 @@ unknown() {
 	assert_held .other .prettierrc
 }
 
+@test "the interpreter of an environment is a link to an installed program, to nothing else" {
+	each_backend interpreter
+}
+interpreter() {
+	local target n=0
+	make_project "$HOME/interpreter-$AIRLOCK_BACKEND"
+	mkdir -p "$HOME/pyprojects" "$HOME/.pyenv/versions/3/bin"
+	printf '#!/bin/sh\n' | tee "$HOME/pyprojects/python3" >"$HOME/.pyenv/versions/3/bin/python3"
+	chmod +x "$HOME/pyprojects/python3" "$HOME/.pyenv/versions/3/bin/python3"
+	for target in "$HOME/pyprojects" "$HOME/pyprojects/python3" "$HOME/.pyenv/versions/3/bin/python4" /etc/python3 /proc/self/cwd/py; do
+		n=$((n + 1))
+		run_captured -- sh -c 'mkdir -p "$1/bin" && echo home=/usr/bin >"$1/pyvenv.cfg" && ln -s "$2" "$1/bin/python"' sh "env$n" "$target"
+		assert_status 0
+		assert_held "env$n/bin/python"
+		[ -e "env$n/pyvenv.cfg" ] || fail 'expected that the rest of the environment is applied'
+	done
+	for target in /usr/bin/python3 "$HOME/.pyenv/versions/3/bin/python3"; do
+		n=$((n + 1))
+		run_captured -- sh -c 'mkdir -p "$1/bin" && echo home=/usr/bin >"$1/pyvenv.cfg" && ln -s "$2" "$1/bin/python"' sh "env$n" "$target"
+		assert_status 0
+		assert_states applied "env$n/bin/python"
+		[ "$(readlink "env$n/bin/python")" = "$target" ] || fail "expected a link to $target"
+	done
+}
+
 @test "a project is judged by where it lies" {
 	each_backend places
 }

@@ -279,6 +279,56 @@ static void an_interpreter_of_a_new_environment_is_not_the_projects(void **state
 	assert_change("b/bin/python3.12", "leads out of the project: symbolic link");
 }
 
+/* Only to a program that is installed outside the home or in a toolchain directory of it. */
+static void a_link_to_an_interpreter_leads_to_an_installed_program(void **state)
+{
+	static const struct {
+		const char *target; /* absolute, or below the home */
+		bool passes;
+	} rows[] = {
+		{"/usr/bin/python3", true},
+		{".pyenv/versions/3.12/bin/python3", true},
+		{".local/share/uv/python/latest/bin/python3", true}, /* through a link beside it */
+		{".pyenv/versions/3.12/bin/python-data", false},     /* no program */
+		{".pyenv/versions/3.12/bin/pylinked", false},	     /* leads to another directory of the home */
+		{".pyenv/versions/3.12/bin/pyfolder", false},
+		{".pyenv/versions/3.12/bin/pymissing", false},
+		{".pyenv/shared/python3", false}, /* not where versions are */
+		{"pyprojects", false},
+		{"pyprojects/python3", false},
+		{"pyprojects/pylink", false}, /* to /usr/bin/python3, but anybody at home can turn it */
+		{"/usr/bin/pylib", false},
+		{"/tmp", false},
+	};
+	static const char *const programs[] = {".pyenv/versions/3.12/bin/python3", ".pyenv/shared/python3",
+					       ".local/share/uv/python/cpython-3.12/bin/python3", "pyprojects/python3"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(programs); i++)
+		put_bytes("home", programs[i], "x", 1, 0755);
+	put("home", ".pyenv/versions/3.12/bin/python-data", "x");
+	put_dir("home", ".pyenv/versions/3.12/bin/pyfolder");
+	put_link("home", ".local/share/uv/python/latest", "cpython-3.12");
+	put_link("home", ".pyenv/versions/3.12/bin/pylinked", at("home", "pyprojects/python3"));
+	put_link("home", "pyprojects/pylink", "/usr/bin/python3");
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
+		start_over();
+		put("layer", "a/pyvenv.cfg", "home = /usr/bin\n");
+		put_link("layer", "a/bin/python",
+			 rows[i].target[0] == '/' ? rows[i].target : at("home", rows[i].target));
+		print_message("# %s\n", rows[i].target);
+		judge_in_home("proj");
+		assert_change("a/bin/python", rows[i].passes ? NULL : "leads out of the project: symbolic link");
+	}
+	/* Outside the home, where everybody may write. */
+	start_over();
+	put_bytes("elsewhere", "python3", "x", 1, 0755);
+	put("layer", "a/pyvenv.cfg", "home = /usr/bin\n");
+	put_link("layer", "a/bin/python", at("elsewhere", "python3"));
+	judge_in_home("proj");
+	assert_change("a/bin/python", "leads out of the project: symbolic link");
+	forget("home");
+	forget("elsewhere");
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
 
 int main(void)
@@ -295,6 +345,7 @@ int main(void)
 		TEST(copies_are_looked_for_in_bounded_time),
 		TEST(an_environment_in_use_is_guarded),
 		TEST(an_interpreter_of_a_new_environment_is_not_the_projects),
+		TEST(a_link_to_an_interpreter_leads_to_an_installed_program),
 	};
 	return cmocka_run_group_tests(tests, open_twins, close_twins);
 }

@@ -447,6 +447,7 @@ static void a_virtual_environment_is_applied_whole(void **state)
 {
 	shell("python3 -m venv --without-pip layer/.venv && cd layer/.venv/lib/python3*/site-packages && "
 	      "echo 'import x' >x.pth && echo x >sitecustomize.py");
+	rules = &(struct gate_rules){.home = getenv("HOME")}; /* the interpreter may be one of its toolchains */
 	judge_layer();
 	for (size_t i = 0; i < t->set->n; i++)
 		if (t->set->v[i].verdict != CHANGE_APPLY)
