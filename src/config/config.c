@@ -40,11 +40,11 @@ void config_free(struct config *c)
 
 static void merge_done(struct merge *m)
 {
-	for (size_t i = 0; i < MERGE_FILES; i++)
+	for (size_t i = 0; i < m->n_files; i++)
 		config_file_done(&m->files[i]);
 	for (size_t i = 0; i < SCHEMA_MAX_KEYS; i++)
 		base_freep(&m->sources[i]);
-	base_freep(&m->replaced_profile);
+	merge_drop_kept(m);
 	config_free(m->c);
 	m->c = NULL;
 }
@@ -97,7 +97,7 @@ static int open_file(struct config_file *f, const char *path, enum config_file_k
 static int open_project_file(struct merge *m, struct airlock_error *err)
 {
 	const struct config_inputs *in = m->in;
-	struct config_file *f = &m->files[MERGE_PROJECT];
+	struct config_file *f = merge_project_file(m);
 	_cleanup_free_ char *path = path_join(in->project_dir, CONFIG_PROJECT_FILE);
 	bool trusted = false;
 	if (!path)
@@ -107,7 +107,9 @@ static int open_project_file(struct merge *m, struct airlock_error *err)
 	/* Asked about the very bytes that were parsed. */
 	if (rc >= 0 && f->doc && in->trust_dir)
 		rc = config_is_trusted(in->trust_dir, in->project_dir, buf_str(&f->text), f->text.len, &trusted, err);
-	f->untrusted = !trusted;
+	/* The project could hand itself a profile that the files above know nothing of; so they must be trusted, too. */
+	f->accepted = trusted;
+	f->untrusted = !trusted || m->untrusted_above;
 	return rc;
 }
 
@@ -115,12 +117,14 @@ static int open_files(struct merge *m, struct airlock_error *err)
 {
 	const struct config_inputs *in = m->in;
 	int rc = 0;
-	for (size_t i = 0; i < MERGE_FILES; i++)
+	for (size_t i = 0; i < MERGE_MAX_FILES; i++)
 		m->files[i].home = in->home;
 	if (in->system_file)
 		rc = open_file(&m->files[MERGE_SYSTEM], in->system_file, CONFIG_FILE_OURS, false, err);
 	if (rc >= 0 && in->user_file)
 		rc = open_file(&m->files[MERGE_USER], in->user_file, CONFIG_FILE_OURS, in->user_file_required, err);
+	if (rc >= 0 && in->project_dir)
+		rc = merge_open_above(m, err);
 	return rc >= 0 && in->project_dir ? open_project_file(m, err) : rc;
 }
 
@@ -173,7 +177,7 @@ static int finish(struct merge *m, struct airlock_error *err)
 
 int config_load(const struct config_inputs *in, struct config **ret, struct airlock_error *err)
 {
-	_cleanup_(merge_done) struct merge m = {.in = in, .c = config_new()};
+	_cleanup_(merge_done) struct merge m = {.in = in, .c = config_new(), .n_files = MERGE_ABOVE + 1};
 	if (!m.c)
 		return base_oom(err);
 	int rc = fold(&m, err);
@@ -203,8 +207,8 @@ static void open_other(struct merge *m, size_t i, const char *path, const char *
 /* Relative paths are let through: the file may be a project's. */
 int config_check_file(const char *path, const struct config_inputs *others, struct airlock_error *err)
 {
-	_cleanup_(merge_done) struct merge m = {.in = others};
-	struct config_file *f = &m.files[MERGE_PROJECT];
+	_cleanup_(merge_done) struct merge m = {.in = others, .n_files = MERGE_ABOVE + 1};
+	struct config_file *f = merge_project_file(&m);
 	m.only = f;
 	f->home = others->home;
 	f->base = strcmp(path_basename(path), CONFIG_PROJECT_FILE) == 0 ? "/" : NULL;

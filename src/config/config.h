@@ -5,14 +5,17 @@
  *   if (config_load(&inputs, &c, err) < 0) return ...;
  *   use c->policy, c->backend …; config_free(c);
  *
- * Precedence, lowest first: built-in profile, system file, user file, project file, environment, options. Matching
+ * Precedence, lowest first: built-in profile, system file, user file, files above the project, project file,
+ * environment, options. Matching
  * [[commands]] of all files come between the files' profiles and the environment.
- * An untrusted project file may only tighten (I10): what would loosen is left out, noted in `values` with
+ * A file above the project may only tighten. An untrusted project file, too (I10): what would loosen is left out, noted in `values` with
  * ignored = true and in `warnings`.
  */
 #pragma once
 
 #include "policy/policy.h"
+
+#include <sys/stat.h>
 
 /* One word from outside the files: an option or its environment twin. key is the option's long name without dashes. */
 struct config_setting {
@@ -83,6 +86,14 @@ void config_free(struct config *c);
 /* Is this one file right? Syntax, keys, types, values; the error says where. Of others only home, system_file and user_file
  * count: the profiles that these files have may be named in this one. */
 int config_check_file(const char *path, const struct config_inputs *others, struct airlock_error *err);
+
+/* The directories above the project whose .airlock.toml counts for tightening, outermost first: up to the home, or to /
+ * when the project is not in it. ret->failed: out of memory. */
+void config_list_above(const char *project_dir, const char *home, struct strs *ret);
+/* True if such a file, as lstat sees it in dir, counts: it belongs to the user, to root or, unless everybody may write to
+ * dir, to the owner of the project. */
+bool config_counts_above(const char *project_dir, const char *dir, const struct stat *file);
+#define CONFIG_MAX_ABOVE 64 /* files that count, not directories: more is an error, so that depth sheds nothing */
 
 /* Trust by content: remembers the hash of DIR/.airlock.toml; an edit needs trust again. */
 int config_trust(const char *trust_dir, const char *project_dir, struct airlock_error *err);

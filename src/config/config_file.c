@@ -13,6 +13,7 @@
 void config_file_done(struct config_file *f)
 {
 	base_freep(&f->path);
+	base_freep(&f->dir);
 	buf_done(&f->text);
 	toml_free(f->doc);
 	*f = (struct config_file){0};
@@ -81,10 +82,16 @@ int config_file_read(const char *path, enum config_file_kind kind, struct buf *r
 {
 	int no_follow = kind == CONFIG_FILE_PROJECT ? O_NOFOLLOW : 0;
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | no_follow);
-	if (fd < 0)
-		return open_error(path, errno, err);
-	int rc = check_kind(fd, path, kind, err);
-	return rc < 0 ? rc : read_all(fd, path, ret, err);
+	return config_file_read_fd(fd < 0 ? -errno : fd, path, kind, ret, err);
+}
+
+int config_file_read_fd(int fd_or_errno, const char *path, enum config_file_kind kind, struct buf *ret,
+			struct airlock_error *err)
+{
+	if (fd_or_errno < 0)
+		return open_error(path, -fd_or_errno, err);
+	int rc = check_kind(fd_or_errno, path, kind, err);
+	return rc < 0 ? rc : read_all(fd_or_errno, path, ret, err);
 }
 
 int config_file_parse(struct config_file *f, struct airlock_error *err)

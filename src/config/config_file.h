@@ -9,7 +9,7 @@
 
 enum config_file_kind {
 	CONFIG_FILE_OURS,    /* the system's or the user's: refused when others could have written it */
-	CONFIG_FILE_PROJECT, /* in the project: never through a symlink, which could lead anywhere */
+	CONFIG_FILE_PROJECT, /* in the project or above it: never through a symlink, which could lead anywhere */
 	CONFIG_FILE_ANY,     /* only looked at */
 };
 
@@ -17,7 +17,10 @@ struct config_file {
 	char *path;	  /* as errors and sources name it */
 	const char *home; /* borrowed */
 	const char *base; /* borrowed; what relative paths in it are relative to, NULL: there may be none */
-	bool untrusted;
+	bool untrusted;	  /* may only tighten (I10) */
+	bool is_above;	  /* lies above the project: may only tighten, and what it may not is not reported */
+	bool accepted;	  /* of a file above: the user trusts it, so its own profiles count for tightening */
+	char *dir;	  /* of a file above: the directory it lies in; base points here */
 	struct buf text;
 	struct toml_doc *doc; /* NULL: the file does not exist */
 };
@@ -26,6 +29,9 @@ void config_file_done(struct config_file *f);
 /* The bytes of a file. AIRLOCK_ERR_NOT_FOUND: missing; INVALID: not a regular file, or not to be trusted; LIMIT: too
  * large; IO: unreadable. Never blocks. */
 int config_file_read(const char *path, enum config_file_kind kind, struct buf *ret, struct airlock_error *err);
+/* The same of a descriptor that is open, or of the errno that open failed with. Takes no descriptor. */
+int config_file_read_fd(int fd_or_errno, const char *path, enum config_file_kind kind, struct buf *ret,
+			struct airlock_error *err);
 
 /* f->text → f->doc: syntax, keys, types and values. */
 int config_file_parse(struct config_file *f, struct airlock_error *err);

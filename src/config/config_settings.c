@@ -103,7 +103,7 @@ static int set_profile(struct merge *m, const struct row *row, const struct conf
 		return base_error(err, AIRLOCK_ERR_USAGE, "settings", s->origin, "%s: %s", s->origin, buf_str(&text));
 	}
 	/* A person's choice replaces a project's, and with it what the project's choice kept of the former. */
-	base_freep(&m->replaced_profile);
+	merge_drop_kept(m);
 	return set_value(m, row, s, err);
 }
 

@@ -7,7 +7,14 @@
 
 enum merge_mode merge_mode_of(const struct config_file *f)
 {
+	if (f->is_above)
+		return MERGE_TIGHTEN_QUIETLY;
 	return f->untrusted ? MERGE_TIGHTEN : MERGE_ALL;
+}
+
+struct config_file *merge_project_file(struct merge *m)
+{
+	return &m->files[m->n_files - 1];
 }
 
 static char *source_of(const struct config_file *f, int line)
@@ -89,10 +96,14 @@ static int merge_list(struct merge *m, const struct config_file *f, const struct
 		return base_oom(err);
 	for (size_t i = 0; i < e->value->u.array.n; i++) {
 		const struct toml_value *item = e->value->u.array.items[i];
-		_cleanup_free_ char *origin = source_of(f, item->line);
+		_cleanup_free_ char *origin = source_of(f, item->line), *rebased = NULL;
 		if (!origin)
 			return base_oom(err);
-		int rc = merge_add_item(m, key, item->u.string.s, f->base, origin, &shown, err);
+		int rc = 1;
+		if (f->is_above && key->type == SCHEMA_GLOBS)
+			rc = merge_rebase_glob(m, f, item->u.string.s, &rebased, err);
+		if (rc > 0)
+			rc = merge_add_item(m, key, rebased ? rebased : item->u.string.s, f->base, origin, &shown, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -157,7 +168,7 @@ int merge_table(struct merge *m, const struct config_file *f, const struct toml_
 static int merge_plain(struct merge *m, unsigned scope, const char *name, struct airlock_error *err)
 {
 	int rc = 0;
-	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+	for (size_t i = 0; rc >= 0 && i < m->n_files; i++) {
 		const struct config_file *f = &m->files[i];
 		const struct toml_value *table = config_file_table(f, name);
 		rc = table ? merge_table(m, f, table, scope, merge_mode_of(f), name, err) : 0;
@@ -206,7 +217,7 @@ int merge_commands(struct merge *m, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs words = STRS_INIT;
 	int rc = rules_command_words(m->in, &words, err);
-	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+	for (size_t i = 0; rc >= 0 && i < m->n_files; i++) {
 		const struct toml_value *rules = config_file_table(&m->files[i], "commands");
 		for (size_t k = 0; rc >= 0 && rules && k < rules->u.array.n; k++)
 			if (rules_match(toml_get(rules->u.array.items[k], "match"), &words))

@@ -17,7 +17,8 @@
 
 #include "config/config_file.h"
 
-enum { MERGE_SYSTEM, MERGE_USER, MERGE_PROJECT, MERGE_FILES };
+enum { MERGE_SYSTEM, MERGE_USER, MERGE_ABOVE }; /* then the files above, outermost first; the project's is the last */
+#define MERGE_MAX_FILES (MERGE_ABOVE + CONFIG_MAX_ABOVE + 1)
 
 enum merge_mode {
 	MERGE_ALL,
@@ -25,12 +26,25 @@ enum merge_mode {
 	MERGE_TIGHTEN_QUIETLY /* … and not noted */
 };
 
+/* A profile that is not the active one, but whose tightening stays in force: one that a stricter choice replaced, or
+ * the choice of a trusted file above. */
+struct merge_kept {
+	char *profile;
+	const struct config_file *above; /* the trusted file above whose own profiles count here; NULL: none */
+	size_t n_files;			 /* how many of the files have a say in it */
+	bool is_first; /* merged before the active profile, which no trusted file adjusts; else after it */
+};
+
 struct merge {
 	const struct config_inputs *in;
 	struct config *c;
-	struct config_file files[MERGE_FILES]; /* in ascending precedence */
-	char *sources[SCHEMA_MAX_KEYS];	       /* who set a single value, by schema_index; NULL: built-in */
-	char *replaced_profile; /* the profile an untrusted project's stricter choice replaced, or NULL */
+	struct config_file files[MERGE_MAX_FILES]; /* in ascending precedence */
+	size_t n_files;				   /* at least MERGE_ABOVE + 1 */
+	const struct config_file *untrusted_above; /* why trust in the project does not count; NULL: it does */
+	const struct config_file *asking;	   /* a trusted file above whose profiles are looked up; else NULL */
+	char *sources[SCHEMA_MAX_KEYS];		   /* who set a single value, by schema_index; NULL: built-in */
+	struct merge_kept kept[2 * MERGE_MAX_FILES];
+	size_t n_kept;
 	size_t cap_values;
 	bool without_row[SCHEMA_MAX_KEYS]; /* a list that is too long to be shown, by schema_index */
 	const struct config_file
@@ -57,6 +71,16 @@ int merge_table(struct merge *m, const struct config_file *f, const struct toml_
 enum merge_mode merge_mode_of(const struct config_file *f);
 int merge_leave_out(struct merge *m, const struct config_file *f, const struct toml_entry *e, const char *prefix,
 		    struct airlock_error *err);
+
+/* above.c: the files above the project, which may only tighten. */
+int merge_open_above(struct merge *m, struct airlock_error *err);
+/* A pattern of f as a pattern of the project: 1 and *ret, 0 when it matches nothing there, or an error. */
+int merge_rebase_glob(const struct merge *m, const struct config_file *f, const char *pattern, char **ret,
+		      struct airlock_error *err);
+
+struct config_file *merge_project_file(struct merge *m);
+/* Forgets the profiles kept: somebody with the right to has chosen one. */
+void merge_drop_kept(struct merge *m);
 
 /* Is there such a profile, built in or in a file that counts? */
 bool merge_has_profile(const struct merge *m, const char *name);

@@ -2,6 +2,7 @@
 /* Which profile is active, what it extends, and what it comes to. */
 #include "config/merge.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define DEFAULT_PARENT "moderate"
@@ -9,12 +10,18 @@
 
 /* ── Names ── */
 
+/* True if the profiles of f may be used: an untrusted file defines none. */
+static bool defines(const struct merge *m, const struct config_file *f)
+{
+	return !f->untrusted || f == m->asking;
+}
+
 bool merge_has_profile(const struct merge *m, const char *name)
 {
 	if (policy_is_builtin(name))
 		return true;
-	for (size_t i = 0; i < MERGE_FILES; i++)
-		if (!m->files[i].untrusted && config_file_profile(&m->files[i], name))
+	for (size_t i = 0; i < m->n_files; i++)
+		if (defines(m, &m->files[i]) && config_file_profile(&m->files[i], name))
 			return true;
 	return false;
 }
@@ -23,9 +30,9 @@ static void collect_names(const struct merge *m, struct strs *ret)
 {
 	for (const char *const *name = policy_builtin_names(); *name; name++)
 		strs_add(ret, *name);
-	for (size_t i = 0; i < MERGE_FILES; i++) {
+	for (size_t i = 0; i < m->n_files; i++) {
 		const struct toml_value *profiles =
-			m->files[i].untrusted ? NULL : config_file_table(&m->files[i], "profiles");
+			defines(m, &m->files[i]) ? config_file_table(&m->files[i], "profiles") : NULL;
 		for (size_t k = 0; profiles && k < profiles->u.table.n; k++)
 			if (!strs_has(ret, profiles->u.table.entries[k].key))
 				strs_add(ret, profiles->u.table.entries[k].key);
@@ -35,13 +42,15 @@ static void collect_names(const struct merge *m, struct strs *ret)
 void merge_add_known_profiles(const struct merge *m, const char *name, struct buf *out)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
-	const struct config_file *project = &m->files[MERGE_PROJECT];
+	const struct config_file *project = &m->files[m->n_files - 1];
 	collect_names(m, &names);
 	if (names.failed)
 		return;
 	const char *nearest = text_nearest(name, (const char *const *)names.v);
+	const struct config_file *distrusted = project->accepted ? m->untrusted_above : project;
 	if (project->untrusted && config_file_profile(project, name))
-		buf_printf(out, "; %s has one but is not trusted (see `airlock trust`)", project->path);
+		buf_printf(out, "; %s has one but %s not trusted (see `airlock trust`)", project->path,
+			   distrusted == project ? "is" : "a file above it is");
 	else if (nearest)
 		buf_printf(out, "; did you mean \"%s\"?", nearest);
 	else
@@ -69,9 +78,9 @@ struct parent {
 static struct parent parent_of(const struct merge *m, const char *name)
 {
 	struct parent p = {.name = DEFAULT_PARENT};
-	for (size_t i = 0; i < MERGE_FILES; i++) {
+	for (size_t i = 0; i < m->n_files; i++) {
 		const struct config_file *f = &m->files[i];
-		const struct toml_value *profile = f->untrusted ? NULL : config_file_profile(f, name);
+		const struct toml_value *profile = defines(m, f) ? config_file_profile(f, name) : NULL;
 		const struct toml_value *v = profile ? toml_get(profile, "extends") : NULL;
 		if (v)
 			p = (struct parent){.name = v->u.string.s, .file = f, .value = v};
@@ -110,7 +119,7 @@ static int chain_of(const struct merge *m, const char *name, struct strs *ret, s
 static int check_default_profiles(const struct merge *m, struct airlock_error *err)
 {
 	int rc = 0;
-	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+	for (size_t i = 0; rc >= 0 && i < m->n_files; i++) {
 		const struct config_file *f = &m->files[i];
 		const struct toml_entry *e = config_entry(config_file_table(f, "sandbox"), "default_profile");
 		if (m->only && m->only != f)
@@ -154,32 +163,94 @@ static bool tightens_to(const struct merge *m, const char *name)
 	int now = tightness_of(m->c->policy.profile), then = tightness_of(name);
 	if (now < 0 || then <= now)
 		return false;
-	for (size_t i = 0; i < MERGE_FILES; i++)
+	for (size_t i = 0; i < m->n_files; i++)
 		if (!m->files[i].untrusted && config_file_profile(&m->files[i], name))
 			return false;
 	return true;
 }
 
-static int merge_default_profile(struct merge *m, const struct config_file *f, const struct toml_entry *e,
-				 struct airlock_error *err)
+void merge_drop_kept(struct merge *m)
+{
+	while (m->n_kept > 0)
+		base_freep(&m->kept[--m->n_kept].profile);
+}
+
+static int keep_profile(struct merge *m, const char *name, struct merge_kept kept, struct airlock_error *err)
+{
+	kept.profile = strdup(name);
+	if (!kept.profile)
+		return base_oom(err);
+	assert(m->n_kept < AL_ARRAY_LEN(m->kept)); /* at most two for each file */
+	m->kept[m->n_kept++] = kept;
+	return 0;
+}
+
+static int choose_profile(struct merge *m, const struct config_file *f, const struct toml_entry *e, const char *name,
+			  struct airlock_error *err)
 {
 	const struct schema_key *key = schema_find(SCHEMA_SANDBOX, "default_profile", strlen("default_profile"));
-	const struct schema_value v = {.text = e->value->u.string.s};
-	if (f->untrusted && strcmp(v.text, m->c->policy.profile) == 0)
-		return 0;
-	if (f->untrusted && !tightens_to(m, v.text))
-		return merge_leave_out(m, f, e, "sandbox", err);
-	if (f->untrusted && !(m->replaced_profile = strdup(m->c->policy.profile)))
-		return base_oom(err);
+	const struct schema_value v = {.text = name};
 	_cleanup_buf_ struct buf source = BUF_INIT;
 	buf_printf(&source, "%s:%d", f->path, e->line);
 	return source.failed ? base_oom(err) : merge_set(m, key, &v, buf_str(&source), err);
 }
 
+/* The choice of an untrusted file: only a stricter one counts, and what tightened the replaced profile stays. */
+static int tighten_profile(struct merge *m, const struct config_file *f, const struct toml_entry *e,
+			   struct airlock_error *err)
+{
+	const char *name = e->value->u.string.s;
+	if (strcmp(name, m->c->policy.profile) == 0)
+		return 0;
+	if (!tightens_to(m, name))
+		return f->is_above ? 0 : merge_leave_out(m, f, e, "sandbox", err);
+	size_t index = (size_t)(f - m->files);
+	int rc = keep_profile(m, m->c->policy.profile, (struct merge_kept){.n_files = index, .is_first = true}, err);
+	return rc < 0 ? rc : choose_profile(m, f, e, name, err);
+}
+
+/* The choice of a trusted file above. In its own project it counts in full; a project below it must not be looser for it.
+ * So the profile it chooses tightens value by value, and the built-in one that this starts from replaces a looser one. */
+static int tighten_profile_accepted(struct merge *m, const struct config_file *f, const struct toml_entry *e,
+				    struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs now = STRS_INIT, then = STRS_INIT;
+	const char *name = e->value->u.string.s;
+	size_t index = (size_t)(f - m->files);
+	if (strcmp(name, m->c->policy.profile) == 0)
+		return 0;
+	int rc = chain_of(m, m->c->policy.profile, &now, err);
+	m->asking = f;
+	if (rc >= 0 && !merge_has_profile(m, name))
+		rc = unknown_profile(m, f, e->value, err);
+	if (rc >= 0)
+		rc = chain_of(m, name, &then, err);
+	m->asking = NULL;
+	if (rc >= 0)
+		rc = keep_profile(m, name, (struct merge_kept){.above = f, .n_files = index + 1}, err);
+	if (rc < 0 || tightness_of(then.v[then.n - 1]) <= tightness_of(now.v[now.n - 1]))
+		return rc;
+	rc = keep_profile(m, m->c->policy.profile, (struct merge_kept){.n_files = index}, err);
+	for (size_t i = 0; i < m->n_kept; i++)
+		m->kept[i].is_first = false; /* the user may have adjusted the profile that is active now */
+	return rc < 0 ? rc : choose_profile(m, f, e, then.v[then.n - 1], err);
+}
+
+static int merge_default_profile(struct merge *m, const struct config_file *f, const struct toml_entry *e,
+				 struct airlock_error *err)
+{
+	if (f->is_above && f->accepted)
+		return tighten_profile_accepted(m, f, e, err);
+	if (f->untrusted)
+		return tighten_profile(m, f, e, err);
+	merge_drop_kept(m);
+	return choose_profile(m, f, e, e->value->u.string.s, err);
+}
+
 int merge_sandbox(struct merge *m, struct airlock_error *err)
 {
 	int rc = 0;
-	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+	for (size_t i = 0; rc >= 0 && i < m->n_files; i++) {
 		const struct config_file *f = &m->files[i];
 		const struct toml_value *sandbox = config_file_table(f, "sandbox");
 		const struct toml_entry *profile = config_entry(sandbox, "default_profile");
@@ -266,20 +337,40 @@ static int start_from(struct merge *m, const char *builtin_name, struct airlock_
 	return show_builtin_lists(m, err);
 }
 
-static int merge_profile_tables(struct merge *m, const char *name, bool only_trusted, enum merge_mode trusted_mode,
+/* The tables of one profile in the first n_files files. quietly: they only tighten, and nothing is reported. */
+static int merge_profile_tables(struct merge *m, const char *name, size_t n_files, bool quietly,
 				struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf prefix = BUF_INIT;
 	buf_printf(&prefix, "profiles.%s", name);
 	int rc = prefix.failed ? base_oom(err) : 0;
-	for (size_t i = 0; rc >= 0 && i < MERGE_FILES; i++) {
+	for (size_t i = 0; rc >= 0 && i < n_files; i++) {
 		const struct config_file *f = &m->files[i];
 		const struct toml_value *table = config_file_profile(f, name);
-		if (!table || (f->untrusted && only_trusted))
-			continue;
-		rc = merge_table(m, f, table, SCHEMA_PROFILE, f->untrusted ? MERGE_TIGHTEN : trusted_mode,
-				 buf_str(&prefix), err);
+		if (table)
+			rc = merge_table(m, f, table, SCHEMA_PROFILE,
+					 quietly ? MERGE_TIGHTEN_QUIETLY : merge_mode_of(f), buf_str(&prefix), err);
 	}
+	return rc;
+}
+
+static int merge_kept(struct merge *m, const struct merge_kept *kept, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs chain = STRS_INIT;
+	m->asking = kept->above;
+	int rc = chain_of(m, kept->profile, &chain, err);
+	m->asking = NULL;
+	for (size_t i = chain.n; rc >= 0 && i-- > 0;)
+		rc = merge_profile_tables(m, chain.v[i], kept->n_files, true, err);
+	return rc;
+}
+
+static int merge_all_kept(struct merge *m, bool is_first, struct airlock_error *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < m->n_kept; i++)
+		if (m->kept[i].is_first == is_first)
+			rc = merge_kept(m, &m->kept[i], err);
 	return rc;
 }
 
@@ -318,7 +409,7 @@ static int leave_out_profile(struct merge *m, const struct config_file *f, const
 
 static int leave_out_profiles(struct merge *m, struct airlock_error *err)
 {
-	const struct config_file *f = &m->files[MERGE_PROJECT];
+	const struct config_file *f = merge_project_file(m);
 	const struct toml_value *profiles = f->untrusted ? config_file_table(f, "profiles") : NULL;
 	int rc = 0;
 	for (size_t i = 0; rc >= 0 && profiles && i < profiles->u.table.n; i++)
@@ -332,11 +423,12 @@ int merge_profile(struct merge *m, struct airlock_error *err)
 	int rc = chain_of(m, m->c->policy.profile, &chain, err);
 	if (rc >= 0)
 		rc = start_from(m, chain.v[chain.n - 1], err);
-	/* What the user tightened in the profile that an untrusted project replaced stays in force. */
-	if (rc >= 0 && m->replaced_profile)
-		rc = merge_profile_tables(m, m->replaced_profile, true, MERGE_TIGHTEN_QUIETLY, err);
+	if (rc >= 0)
+		rc = merge_all_kept(m, true, err);
 	for (size_t i = chain.n; rc >= 0 && i-- > 0;)
-		rc = merge_profile_tables(m, chain.v[i], false, MERGE_ALL, err);
+		rc = merge_profile_tables(m, chain.v[i], m->n_files, false, err);
+	if (rc >= 0) /* no table of the active profile loosens what these tighten */
+		rc = merge_all_kept(m, false, err);
 	if (rc >= 0 && chain.n > 1)
 		rc = show_extends(m, chain.v[0], err);
 	return rc < 0 ? rc : leave_out_profiles(m, err);

@@ -206,14 +206,35 @@ static void add_file(struct buf *out, const char *path, const char *remark)
 	buf_printf(out, "%s\n", stat(path, &st) < 0 ? " (missing)" : remark);
 }
 
-static const char *trust_remark(const struct context *c, const char *path)
+static const char *trust_remark(const struct context *c, const char *dir, const char *path)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	bool trusted = false;
 	if (fs_read_file(path, PROJECT_FILE_MAX, &text, NULL) < 0 ||
-	    config_is_trusted(c->host.trust_dir, c->project, buf_str(&text), text.len, &trusted, NULL) < 0)
+	    config_is_trusted(c->host.trust_dir, dir, buf_str(&text), text.len, &trusted, NULL) < 0)
 		return " (unreadable)";
 	return trusted ? " (trusted)" : " (not trusted)";
+}
+
+/* Those that exist: there is a directory for each component of the project's path, and most have none. */
+static void add_files_above(const struct context *c, struct buf *out)
+{
+	_cleanup_strs_ struct strs dirs = STRS_INIT;
+	config_list_above(c->project, c->host.home, &dirs);
+	if (dirs.failed)
+		out->failed = true;
+	for (size_t i = 0; i < dirs.n; i++) {
+		_cleanup_free_ char *path = path_join(dirs.v[i], PROJECT_FILE);
+		struct stat st;
+		if (!path)
+			out->failed = true;
+		else if (lstat(path, &st) == 0)
+			add_file(out, path,
+				 !config_counts_above(c->project, dirs.v[i], &st)
+					 ? " (left out: belongs to another user)"
+				 : !S_ISREG(st.st_mode) ? " (not a regular file)"
+							: trust_remark(c, dirs.v[i], path));
+	}
 }
 
 int airlock_config_paths(const struct airlock_settings *s, char **ret_text, struct airlock_error *err)
@@ -224,9 +245,11 @@ int airlock_config_paths(const struct airlock_settings *s, char **ret_text, stru
 	if (rc == 0) {
 		add_file(&out, c.host.system_file, "");
 		add_file(&out, c.named ? c.named : c.host.user_file, "");
+		if (c.project)
+			add_files_above(&c, &out);
 		_cleanup_free_ char *path = c.project ? path_join(c.project, PROJECT_FILE) : NULL;
 		if (path)
-			add_file(&out, path, trust_remark(&c, path));
+			add_file(&out, path, trust_remark(&c, c.project, path));
 		*ret_text = buf_take(&out);
 		rc = *ret_text ? 0 : base_oom(err);
 	}

@@ -113,6 +113,30 @@ in_force() {
 	assert_stdout_contains "$PROJECT/.airlock.toml (trusted)"
 }
 
+@test "config shows the files above the project, and what they tighten" {
+	mkdir -p sub/deep
+	cd sub/deep
+	printf '%s\n' '[profiles.moderate]' 'pids = 100' 'timeout = "none"' >"$HOME/.airlock.toml"
+	printf '%s\n' '[profiles.moderate]' 'blocked_paths = ["private"]' >"$PROJECT/.airlock.toml"
+	run_airlock config path -p .
+	assert_status 0
+	[ "$(sed -n '3,$p' "$RAW_STDOUT")" = "$HOME/.airlock.toml (not trusted)
+$PROJECT/.airlock.toml (not trusted)
+$PROJECT/sub/deep/.airlock.toml (missing)" ] || fail 'expected the files above, the outermost first'
+	run_airlock trust "$HOME"
+	assert_status 0
+	run_airlock config path -p .
+	assert_stdout_contains "$HOME/.airlock.toml (trusted)"
+	run_airlock config show --json -p .
+	assert_value profiles.moderate.pids 100 "$HOME/.airlock.toml:2"
+	assert_stdout_contains "$PROJECT/private"
+	assert_stdout_contains "$PROJECT/.airlock.toml:2"
+	[ -z "$stderr" ] || fail 'expected no word about what a file above may not loosen'
+	rm "$HOME/.airlock.toml" "$PROJECT/.airlock.toml"
+	run_airlock config show --json -p .
+	assert_value profiles.moderate.pids 4096 built-in
+}
+
 @test "XDG_CONFIG_HOME decides where the user's file is; a relative one does not count" {
 	mkdir -p "$HOME/.config/airlock" "$HOME/elsewhere/airlock"
 	echo '[sandbox]' >"$HOME/.config/airlock/config.toml"

@@ -24,7 +24,7 @@
 
 struct world {
 	char dir[32];
-	char home[64], system[64], user[64], project[64], project_file[96], trust[64];
+	char home[64], system[64], user[64], project[96], project_file[128], trust[64];
 	struct config_setting settings[16];
 	size_t n_settings;
 	const char *const *argv;
