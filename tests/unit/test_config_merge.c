@@ -482,6 +482,10 @@ static void every_key_has_a_row_in_order(void **state)
 {
 	struct world *w = *state;
 	static const char *const keys[] = {
+		"cache.enabled",
+		"cache.exclude",
+		"cache.paths",
+		"cache.shared",
 		"capture.copy_files",
 		"capture.copy_size",
 		"gate.allow",
