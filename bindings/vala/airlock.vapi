@@ -108,6 +108,10 @@ namespace Airlock {
 		public int permissions_revoke (string id, out Error err);
 		[CCode (cname = "airlock_permissions_clear")]
 		public int permissions_clear (out uint64 count, out Error err);
+		[CCode (cname = "airlock_caches_list")]
+		public int caches_list (bool json, out string text, out Error err);
+		[CCode (cname = "airlock_caches_clear")]
+		public int caches_clear (string? dir, out uint64 entries, out Error err);
 		[CCode (cname = "airlock_playground_path")]
 		public int playground_path (out string path, out Error err);
 		[CCode (cname = "airlock_playground_size")]
