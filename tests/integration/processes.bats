@@ -275,10 +275,14 @@ at_once() {
 @test "sixty runs in a row leave nothing but their records" {
 	each_backend in_a_row
 }
+# The last run's work directory of a cache is there until the next run: its name is no difference.
+files_in_home() {
+	find "$HOME" -path '*/airlock/runs/*' -prune -o -print | sed -E 's/[0-9]{8}-[0-9]{6}\.[0-9]{6}-[0-9a-f]{4}/RUN/' | sort
+}
 in_a_row() {
 	local _
 	for _ in 1 2 3; do run_airlock run -- true; done # until what is kept for the next run is there
-	find "$HOME" -path '*/airlock/runs/*' -prune -o -print | sort >"$BATS_TEST_TMPDIR/before"
+	files_in_home >"$BATS_TEST_TMPDIR/before"
 	run_program timeout 55 python3 -c "$REAPER"'
 import glob
 expect_nobody(10)
@@ -296,5 +300,5 @@ if left:
 ' "$AIRLOCK"
 	assert_status 0
 	assert_stderr ''
-	find "$HOME" -path '*/airlock/runs/*' -prune -o -print | sort | diff "$BATS_TEST_TMPDIR/before" - >&2 || fail "files were left"
+	files_in_home | diff "$BATS_TEST_TMPDIR/before" - >&2 || fail "files were left"
 }
