@@ -263,7 +263,12 @@ int caches_decide(struct airlock_job *job, struct cache_list *ret, struct airloc
 		return 0;
 	_cleanup_free_ char *dir = directory_of(job);
 	_cleanup_close_ int whole = -EBADF;
-	int rc = dir ? open_directory(job, dir, &whole, err) : base_oom(err);
+	struct airlock_error why = {0};
+	int rc = dir ? open_directory(job, dir, &whole, &why) : base_oom(&why);
+	if (rc < 0) { /* a state directory that cannot be used at all ends the run later, with its own error */
+		strs_addf(&job->warnings, "commands cannot write to the caches of the home: %s", why.message);
+		return 0;
+	}
 	struct collector c = {.job = job, .dir = dir, .whole_fd = whole, .list = ret};
 	rc = rc < 0 ? rc : collect(&c, err);
 	strs_done(&c.mounts);
@@ -396,6 +401,19 @@ int caches_begin(struct session_caches *c, const struct airlock_job *job, const 
 	return rc;
 }
 
+/* The kernel makes directories of mode 000 there. Nobody needs them any more, and a person's `rm -r` of the state directory would
+ * fail over them. */
+static void open_up(const struct session_caches *c)
+{
+	static const char *const made[] = {"work", "work/incompat", "work/incompat/volatile"};
+	for (size_t i = 2; i < c->paths.n; i += 3) { /* source, upper, work of each; no work directory: "" */
+		char path[PATH_MAX];
+		for (size_t k = 0; *c->paths.v[i] && k < AL_ARRAY_LEN(made); k++)
+			if (snprintf(path, sizeof path, "%s/%s", c->paths.v[i], made[k]) < (int)sizeof path)
+				(void)chmod(path, 0700);
+	}
+}
+
 /* Removing takes longer than moving, and the caller waits: the next run of the project removes while its command runs. */
 void caches_tidy(struct session_caches *c, const char *run_dir)
 {
@@ -403,6 +421,8 @@ void caches_tidy(struct session_caches *c, const char *run_dir)
 	_cleanup_close_ int fd =
 		c->dir_fd >= 0 ? open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -EBADF;
 	(void)snprintf(target, sizeof target, "used/%s", path_basename(run_dir));
+	if (fd >= 0)
+		open_up(c);
 	if (fd >= 0 && renameat(fd, "caches", c->dir_fd, target) < 0 && errno != ENOENT)
 		(void)fs_remove_tree_at(fd, "caches", NULL, NULL);
 	base_closep(&c->dir_fd);

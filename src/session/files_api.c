@@ -86,7 +86,7 @@ static int add_rules(struct airlock_place *place, struct airlock_error *err)
 static int open_project_place(struct airlock_place *place, const struct airlock_settings *s,
 			      const struct settings_view *v, struct airlock_error *err)
 {
-	place->job = calloc(1, sizeof *place->job);
+	place->job = job_new();
 	int rc = place->job ? origin_decide(s, v, &place->job->origin, err) : base_oom(err);
 	if (rc == 0)
 		rc = job_open(place->job, s, v, err);
@@ -109,7 +109,7 @@ static int open_run(struct airlock_place *place, const struct airlock_settings *
 		    const char *run, struct airlock_error *err)
 {
 	struct earlier e;
-	place->job = calloc(1, sizeof *place->job);
+	place->job = job_new();
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
 		rc = place->job ? job_open(place->job, s, v, err) : base_oom(err);

@@ -569,6 +569,14 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 	return decide(job, s, v, err);
 }
 
+struct airlock_job *job_new(void)
+{
+	struct airlock_job *job = calloc(1, sizeof *job);
+	if (job)
+		job->caches_fd = -EBADF;
+	return job;
+}
+
 int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err)
 {
 	struct settings_view v;
@@ -577,9 +585,7 @@ int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **r
 	int rc = settings_view(s, &v, err);
 	if (rc < 0)
 		return rc;
-	struct airlock_job *job = calloc(1, sizeof *job);
-	if (job)
-		job->caches_fd = -EBADF;
+	struct airlock_job *job = job_new();
 	rc = job ? prepare(job, s, &v, err) : base_oom(err);
 	settings_view_done(&v);
 	if (rc == 0 && job->warnings.failed)

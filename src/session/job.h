@@ -58,6 +58,9 @@ struct airlock_job {
 	char *explain_text, *explain_json;
 };
 
+/* An empty job, for airlock_job_free. NULL: out of memory. */
+struct airlock_job *job_new(void);
+
 /* Settings, configuration and project, which everything else depends on; also where nothing is run. */
 int job_open(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
 	     struct airlock_error *err);

@@ -56,7 +56,7 @@ static int links_open(const struct airlock_settings *s, const struct job_opening
 		return rc;
 	struct airlock_links *l = calloc(1, sizeof *l);
 	if (l)
-		l->job = calloc(1, sizeof *l->job);
+		l->job = job_new();
 	rc = l && l->job ? 0 : base_oom(err);
 	if (rc == 0) {
 		l->job->opening = *opening;

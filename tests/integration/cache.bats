@@ -35,7 +35,7 @@ kept() {
 	run_airlock run -c 'cat ~/.npm/index ~/.npm/new ~/.cargo/registry/lib'
 	assert_stdout $'mine\nnew\nlib'
 	make_project "$HOME/another"
-	run_airlock run -c 'cat ~/.npm/index; ls ~/.npm ~/.cargo/registry'
+	run_airlock run -c 'cat ~/.npm/index; cd ~/.npm && ls; cd ~/.cargo/registry && ls'
 	assert_stdout_contains yours
 	refute_stdout_contains new
 	refute_stdout_contains lib

@@ -202,20 +202,20 @@ def what_becomes_of_wrong_and_impossible_runs(place):
 def every_option_has_a_variable_and_overrules_it(place):
     def value(key, *words, **environment):
         values = ask(place, "config", "show", "--json", *words, **environment,
-                     shape={"values": [{"key": str, "value": str, "source": str}]})["values"]
+                     shape={"values": [{"key": str, "source": str}]})["values"]
         return next((entry["value"], entry["source"]) for entry in values if entry["key"] == key and not entry["ignored"])
     (place.home / ".config/airlock").mkdir(parents=True)
     config = place.home / ".config/airlock/config.toml"
     config.write_text("[profiles.moderate]\npids = 100\n")
     key = "profiles.moderate.pids"
-    assert value("profiles.moderate.timeout") == ('"10m"', "built-in")
-    assert value(key) == ("100", f"{config}:2")
+    assert value("profiles.moderate.timeout") == ("10m", "built-in")
+    assert value(key) == (100, f"{config}:2")
     (place.project / ".airlock.toml").write_text("[profiles.moderate]\npids = 200\n")
-    assert value(key)[0] == "100"  # looser, and not trusted
+    assert value(key)[0] == 100  # looser, and not trusted
     call(place, "trust")
-    assert value(key) == ("200", f"{place.project}/.airlock.toml:2")
-    assert value(key, AIRLOCK_PIDS="300") == ("300", "AIRLOCK_PIDS")
-    assert value(key, "--pids", "400", AIRLOCK_PIDS="300") == ("400", "--pids")
+    assert value(key) == (200, f"{place.project}/.airlock.toml:2")
+    assert value(key, AIRLOCK_PIDS="300") == (300, "AIRLOCK_PIDS")
+    assert value(key, "--pids", "400", AIRLOCK_PIDS="300") == (400, "--pids")
     everything = {"AIRLOCK_TIMEOUT": "9s", "AIRLOCK_WORKING_DIR": "/usr", "AIRLOCK_JSON": "1", "AIRLOCK_HOLD": "1",
                   "AIRLOCK_ENV": "A=1\nB=2", "AIRLOCK_CLEAR_ENV": "1", "AIRLOCK_PROFILE": "permissive", "AIRLOCK_SHELL": "bash",
                   "AIRLOCK_MAX_OUTPUT": "1K", "AIRLOCK_HIDE": "/opt:/srv", "AIRLOCK_FSIZE": "4K"}

@@ -226,8 +226,12 @@ in_strict() {
 @test "a workspace" {
 	mkdir -p "$HOME/w"
 	observed --workspace "$HOME/w" -c 'echo x >/usr/x; echo x >/fine; cat /tmp/nothing; true'
-	assert_denials "write /usr/x: read-only, the system, over the workspace, 1"
-	assert_json null denials 0 hint
+	if [ "$(id -u)" -eq 0 ]; then
+		assert_denials "write /usr/x: read-only, the system, over the workspace, 1"
+		assert_json null denials 0 hint
+	else # it would have failed without airlock, too
+		assert_denials
+	fi
 }
 
 @test "one line each on a terminal's side, in show, and in the record" {

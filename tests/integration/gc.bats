@@ -50,7 +50,7 @@ age_backups() {
 	"$AIRLOCK" run -c 'echo 1 >a'
 	"$AIRLOCK" run --hold -c 'echo 1 >b'
 	run_airlock gc --json
-	[ "$(json 'd')" = "{'dry_run': False, 'layers': [], 'runs': [], 'backups': []}" ]
+	[ "$(json 'd')" = "{'dry_run': False, 'layers': [], 'runs': [], 'backups': [], 'caches': []}" ]
 	"$AIRLOCK" apply last
 	"$AIRLOCK" undo last
 }
