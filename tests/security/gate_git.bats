@@ -188,12 +188,14 @@ END"
 	each_backend planted_together
 }
 planted_together() {
-	local round
+	local round first second # not a bare wait: the test runner has children in this shell, too
 	make_project "$HOME/together-$AIRLOCK_BACKEND"
 	for round in 1 2 3; do
 		"$AIRLOCK" run -c "mkdir -p $round; printf '[core]\n\tfsmonitor = ./program\n' >$round/config" >/dev/null 2>&1 &
+		first=$!
 		"$AIRLOCK" run -c "mkdir -p $round/objects $round/refs; echo 'ref: refs/heads/a' >$round/HEAD" >/dev/null 2>&1 &
-		wait
+		second=$!
+		wait "$first" "$second"
 		[ -e "$round/config" ] || [ -e "$round/HEAD" ] || fail "neither was applied"
 		[ ! -e "$round/config" ] || [ ! -e "$round/HEAD" ] || fail "both were applied: $(ls "$round")"
 	done
