@@ -296,7 +296,9 @@ static int add_unknown(const struct earlier *e, const char *project, int64_t lim
 		int rc = from_directory(e->runs, id, &run, err);
 		if (rc < 0)
 			return rc;
-		if (project && strcmp(run.project, project) != 0)
+		/* airlock was killed before it wrote which project this was: it may be this one */
+		bool may_be_here = !project || !*run.project || strcmp(run.project, project) == 0;
+		if (!may_be_here)
 			store_run_done(&run);
 		else if ((rc = append(l, &run, err)) < 0)
 			return rc;
