@@ -202,6 +202,7 @@ try_all('$PROJECT/sockets')"
 }
 own() {
 	local profile
+	assert_inside
 	for profile in moderate permissive; do
 		run_python --profile $profile <<<"$TRY
 import threading
@@ -228,6 +229,7 @@ for place in os.getcwd(), os.environ['HOME'] + '/playground', '/tmp':
 	each_backend own_programs
 }
 own_programs() {
+	assert_inside
 	run_airlock run -- python3 -c '
 import multiprocessing as m
 with m.Manager() as manager, m.Pool(2) as pool:
