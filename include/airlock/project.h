@@ -70,7 +70,7 @@ const struct airlock_link *airlock_links_at(const struct airlock_links *l, size_
 const char *airlock_links_project(const struct airlock_links *l);
 size_t airlock_links_note_count(const struct airlock_links *l); /* what could not be searched, in sentences */
 const char *airlock_links_note(const struct airlock_links *l, size_t i);
-/* What `airlock project links --json` prints; ends with a newline, "" when memory is short. */
+/* The JSON that `airlock project links --json` prints, with a newline at its end; "" when memory is short. */
 const char *airlock_links_json(struct airlock_links *l);
 void airlock_links_free(struct airlock_links *l);
 
@@ -105,7 +105,7 @@ enum airlock_unclaimed {
 /* dir must exist. A directory that a person made a project with `airlock project add` is claimable. */
 int airlock_project_unclaimed(const struct airlock_settings *s, const char *dir, enum airlock_unclaimed *ret,
 			      struct airlock_error *err);
-/* What the directory is, to follow "DIR is ": "the home directory". */
+/* The words that follow "DIR is ", for example "the home directory". */
 const char *airlock_unclaimed_words(enum airlock_unclaimed reason);
 
 #if defined(__GNUC__)

@@ -52,7 +52,7 @@ int airlock_code_exit_status(int code)
 
 int base_exit_status(const struct airlock_error *err)
 {
-	/* What shells say of a program that is not there; every other thing that is missing has the code's own status. */
+	/* The exit status of shells for a program that does not exist. Other missing things have the status of their code. */
 	if (err->code == AIRLOCK_ERR_NOT_FOUND && strcmp(err->op, "exec") == 0)
 		return 127;
 	return airlock_code_exit_status(err->code);

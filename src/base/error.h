@@ -33,7 +33,7 @@ int base_hint(struct airlock_error *err, const char *fmt, ...) AL_PRINTF(2, 3);
 /* Hands an error on: fills err when it is still empty; returns the code of why. */
 int base_pass(struct airlock_error *err, const struct airlock_error *why);
 
-/* What a run ends with that failed so: the code's exit status, or 127 for a program that does not exist. */
+/* The exit status of a run that failed like this: that of the code, or 127 for a program that does not exist. */
 int base_exit_status(const struct airlock_error *err);
 
 void base_error_clear(struct airlock_error *err);

@@ -188,7 +188,7 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 /* AIRLOCK_ERR_CONFLICT when undoing would bring something to life that a later run has left. */
 int gate_check_undo(const struct change_set *set, const bool *selected, struct airlock_error *err);
 
-/* Of the entries of a git index, without the times of files: 0 when it is none. */
+/* A checksum of the entries of a git index without the times of files; 0 when it is no index. */
 uint64_t gate_index_mark(int fd);
 
 /* In the same run as a conflict: nothing of such a run is applied by itself. */

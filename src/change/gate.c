@@ -161,7 +161,7 @@ const char *gate_reason(struct gate *g, const struct gate_rules *rules, const st
 	return reason && !g->content && gate_is_own(g, c) ? NULL : reason;
 }
 
-/* What was held only with others is judged anew; what the reason said before that comes back. */
+/* Judges again what was held only because of other paths, and gives it back the reason it had before that. */
 static void forget_whole(struct change *c)
 {
 	if (!c->whole)
@@ -226,7 +226,7 @@ static int add_reversed(struct change_set *to, const struct change *c)
 	return 0;
 }
 
-/* What undo brings back was the person's own. But a run that was applied since may rely on its being away. */
+/* Undo brings back the person's own files. But a run that was applied since may count on their being gone. */
 int gate_check_undo(const struct change_set *set, const bool *selected, struct airlock_error *err)
 {
 	_cleanup_changes_ struct change_set *reversed = change_set_new(set->run);

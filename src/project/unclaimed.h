@@ -16,5 +16,5 @@ enum airlock_unclaimed project_unclaimed(const char *dir, const char *home);
 /* May dir be taken as the project without being named? All but AIRLOCK_UNCLAIMED_IN_TEMPORARY stand against it. */
 bool project_may_adopt(const char *dir, const char *home);
 
-/* What the directory is, to follow "DIR is ": "the home directory". */
+/* The words that follow "DIR is ", for example "the home directory". */
 const char *project_unclaimed_words(enum airlock_unclaimed reason);
