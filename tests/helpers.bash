@@ -67,6 +67,17 @@ run_airlock() {
 	run_program "$AIRLOCK" "$@" </dev/null
 }
 
+# run_until_timeout WORD ARG...: runs `airlock run ARG...` with a timeout that ends it after the command has printed WORD. A loaded
+# machine may need longer than the first timeout to start the command at all, so a longer one is tried then.
+run_until_timeout() {
+	local word=$1 limit
+	shift
+	for limit in 300ms 3s 30s; do
+		run_airlock run --timeout "$limit" "$@"
+		[[ $stdout != *"$word"* ]] || return 0
+	done
+}
+
 # run_program PROGRAM ARG...: the same for any program; input is the caller's
 run_program() {
 	RAN=("$@")
@@ -237,10 +248,10 @@ new_marker() {
 	MARKER=airlock-marker-$BATS_ROOT_PID-$BATS_TEST_NUMBER-$RANDOM
 }
 
-# eventually COMMAND...: until it succeeds; fails after ten seconds, or EVENTUALLY_SECONDS
+# eventually COMMAND...: until it succeeds; fails after thirty seconds, or EVENTUALLY_SECONDS
 eventually() {
 	local i
-	for ((i = 0; i < 20 * ${EVENTUALLY_SECONDS:-10}; i++)); do
+	for ((i = 0; i < 20 * ${EVENTUALLY_SECONDS:-30}; i++)); do
 		if "$@"; then return; fi
 		sleep 0.05
 	done

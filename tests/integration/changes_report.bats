@@ -100,7 +100,7 @@ airlock:   D  other'
 }
 
 @test "a timed-out command's changes are held, and the report says so" {
-	run_airlock run --changes apply --timeout 1s -c 'echo x >new; sleep 30'
+	run_until_timeout written --changes apply -c 'echo x >new; echo written; sleep 60'
 	assert_status 124
 	assert_stderr_contains '1 change held: airlock diff'
 	assert_stderr_contains 'timed out'
@@ -108,11 +108,13 @@ airlock:   D  other'
 }
 
 @test "a conflict during the run: nothing is applied, and the paths are named" {
-	"$AIRLOCK" run --changes apply -c 'echo ours >>file; echo x >new; touch started; while [ ! -e /proc/1/x ] && sleep 0.1; do
-		[ "$((i = i + 1))" -lt 20 ] || exit 0; done' </dev/null >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
-	sleep 1
-	echo theirs >>file
-	wait $!
+	: >"$BATS_TEST_TMPDIR/err"
+	{
+		eventually grep -q ready "$BATS_TEST_TMPDIR/err"
+		echo theirs >>file
+		echo go
+	} | "$AIRLOCK" run --changes apply -c 'echo ours >>file; echo x >new; touch started; echo ready >&2; read go' \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err"
 	grep -q '^airlock: conflict: file (' "$BATS_TEST_TMPDIR/err" || fail "$(cat "$BATS_TEST_TMPDIR/err")"
 	grep -q 'nothing is applied' "$BATS_TEST_TMPDIR/err"
 	[ ! -s "$BATS_TEST_TMPDIR/out" ]

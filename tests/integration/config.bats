@@ -71,7 +71,7 @@ EOF_PYTHON
 }
 in_force() {
 	rm -f .airlock.toml
-	write_config '[sandbox]' 'shell = "bash"' 'default_profile = "short"' '[profiles.short]' 'timeout = "300ms"'
+	write_config '[sandbox]' 'shell = "bash"' 'default_profile = "short"' '[profiles.short]' 'timeout = "3s"'
 	run_airlock run --json -c 'echo ${BASH_VERSION:+bash}; sleep 30'
 	assert_status 124
 	assert_json bash stdout
@@ -231,9 +231,9 @@ wrong() {
 own_profile() {
 	mkdir -p "$HOME/notes" "$HOME/results"
 	echo private >"$HOME/notes/n"
-	write_config '[profiles.base]' 'extends = "permissive"' 'blocked_paths = ["~/notes"]' 'timeout = "300ms"' \
+	write_config '[profiles.base]' 'extends = "permissive"' 'blocked_paths = ["~/notes"]' 'timeout = "1s"' \
 		'[profiles.mine]' 'extends = "base"' 'writable_paths = ["~/results"]' 'timeout = "30s"'
-	run_airlock run --json --profile mine -c 'cat ~/notes/n; echo x >~/results/x; sleep 0.4; ls ~/notes; true'
+	run_airlock run --json --profile mine -c 'cat ~/notes/n; echo x >~/results/x; sleep 1.1; ls ~/notes; true'
 	assert_status 0
 	assert_json mine isolation profile
 	[[ $(json_get stdout) != *private* ]] || fail "it saw what base blocks"
@@ -276,20 +276,20 @@ shown() {
 }
 rules() {
 	write_config '[[commands]]' 'match = ["sleep"]' 'timeout = "200ms"' \
-		'[[commands]]' 'match = ["sleep", "0.31"]' 'timeout = "5s"'
-	run_airlock run -- sleep 0.3
+		'[[commands]]' 'match = ["sleep", "1.1"]' 'timeout = "30s"'
+	run_airlock run -- sleep 1
 	assert_status 124
-	run_airlock run -- /usr/bin/sleep 0.3
+	run_airlock run -- /usr/bin/sleep 1
 	assert_status 124
-	run_airlock run -c 'sleep 0.3'
+	run_airlock run -c 'sleep 1'
 	assert_status 124
-	run_airlock run -- sleep 0.31
+	run_airlock run -- sleep 1.1
 	assert_status 0
-	run_airlock run -- sh -c 'sleep 0.3'
+	run_airlock run -- sh -c 'sleep 1'
 	assert_status 0
-	run_airlock run --timeout 5s -- sleep 0.3
+	run_airlock run --timeout 30s -- sleep 1
 	assert_status 0
-	run_airlock run --json -c 'sleep 0.3 && true'
+	run_airlock run --json -c 'sleep 1 && true'
 	[ "$status" -eq 124 ] || [ "$status" -eq 0 ]
 }
 
@@ -302,7 +302,7 @@ tightens() {
 	rm -rf "$XDG_STATE_HOME/airlock/trust" "$CONFIG"
 	mkdir -p secrets
 	echo s >secrets/s
-	project_config '[profiles.moderate]' 'timeout = "300ms"' 'blocked_paths = ["secrets", "~/notes"]' 'network = "refuse"' \
+	project_config '[profiles.moderate]' 'timeout = "3s"' 'blocked_paths = ["secrets", "~/notes"]' 'network = "refuse"' \
 		'env = { deny = ["PLAIN_*"] }'
 	mkdir -p "$HOME/notes"
 	echo n >"$HOME/notes/n"

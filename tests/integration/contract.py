@@ -133,7 +133,7 @@ def states_of_changes_and_what_decides_them(place):
     assert state("--hold") == ("held", ["held"]) and state("--changes", "ask") == ("held", ["held"])
     assert state("--discard") == ("discarded", ["discarded"])
     assert state("--changes", "direct") == ("direct", [])
-    assert state("--timeout", "300ms", command="echo x >>file; sleep 30", status=124) == ("held", ["held"])
+    assert state("--timeout", "3s", command="echo x >>file; sleep 60", status=124) == ("held", ["held"])
     assert state(command="echo x >>file; kill -9 $$", status=137) == ("held", ["held"])
     assert state(status=1, command="echo x >>file; false") == ("applied", ["applied"])
 

@@ -209,7 +209,7 @@ def what_the_mode_held_is_applied_by_a_person_only(place):
         result = client.tool("apply_changes", run=run)
         denied(result, "held-changes")
         names_no_grant(result)
-        killed = client.run("echo x >late; sleep 60", timeout=1)["structuredContent"]
+        killed = client.run("echo x >late; sleep 60", timeout=3)["structuredContent"]
         assert killed["status"] == "timeout", killed
         denied(client.tool("apply_changes", run=killed["run"]), "held-changes")
     with asking(place, {"action": "accept"}) as client:
@@ -232,7 +232,7 @@ def what_the_mode_held_is_applied_by_a_person_only(place):
 def what_a_timeout_held_in_apply_mode_needs_nobody(place):
     with Client(place) as client:
         client.initialize()
-        data = client.run("echo x >made; sleep 60", timeout=1)["structuredContent"]
+        data = client.run("echo x >made; sleep 60", timeout=3)["structuredContent"]
         assert data["status"] == "timeout" and not (place.project / "made").exists(), data
         assert client.tool("apply_changes", run=data["run"])["structuredContent"]["count"] == 1
         assert (place.project / "made").exists()

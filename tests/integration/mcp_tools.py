@@ -69,11 +69,11 @@ def no_network_no_input_no_writing_outside(place):
 
 @test
 def time_is_limited_and_cannot_be_stretched(place):
-    with Client(place, "--timeout", "2s") as client:
+    with Client(place, "--timeout", "4s") as client:
         client.initialize()
-        data = client.run("echo x >made; sleep 987", timeout=0.4)["structuredContent"]
+        data = client.run("echo x >made; sleep 987", timeout=3)["structuredContent"]
         assert data["status"] == "timeout" and data["exit_code"] == 124 and data["changes"]["state"] == "held", data
-        assert data["duration_ms"] >= 400 and not (place.project / "made").exists(), data
+        assert data["duration_ms"] >= 3000 and not (place.project / "made").exists(), data
         result = client.run("sleep 987", timeout=86400)
         assert result["structuredContent"]["status"] == "timeout" and not result.get("isError"), result
 

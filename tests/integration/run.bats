@@ -150,7 +150,7 @@ timed_out() {
 	run_airlock run --timeout 200ms -- sleep 30
 	assert_status 124
 	assert_stderr $'airlock: timed out after 200 ms\nairlock: hint: give it longer with --timeout, or none'
-	run_airlock run --json --timeout 200ms -c 'echo before; exec sleep 30'
+	run_until_timeout before --json -c 'echo before; exec sleep 60'
 	assert_status 124
 	assert_json timeout status
 	assert_json 124 exit_code
