@@ -109,6 +109,7 @@ airlock:   D  other'
 
 @test "a conflict during the run: nothing is applied, and the paths are named" {
 	: >"$BATS_TEST_TMPDIR/err"
+	# shellcheck disable=SC2094 # the first part waits for what the second writes
 	{
 		eventually grep -q ready "$BATS_TEST_TMPDIR/err"
 		echo theirs >>file
