@@ -12,6 +12,7 @@
 #include "first_aid.h"
 #include "help.h"
 #include "output.h"
+#include "person.h"
 
 /* "show, check, path" */
 static void list_verbs(const struct command *c, char *out, size_t size)
@@ -180,6 +181,8 @@ static int invoke_parsed(struct invocation *inv, struct airlock_error *err)
 	int rc = check_words(inv, err);
 	if (rc == 0)
 		rc = make_settings(inv, err);
+	if (rc == 0)
+		rc = person_check(inv, err);
 	if (rc < 0)
 		return rc;
 	return inv->verb ? inv->verb->run(inv, err) : inv->command->run(inv, err);

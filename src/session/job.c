@@ -242,6 +242,15 @@ static int live_without_mounts(struct airlock_job *job, struct airlock_error *er
 	return p->env_set.failed ? base_oom(err) : 0;
 }
 
+/* An airlock that an agent's command starts is the agent's, too: without a sandbox it would find the person's own state. */
+static int mark_inside(struct airlock_job *job, struct airlock_error *err)
+{
+	struct strs *set = &job->config->policy.env_set;
+	if (job->origin.kind == ORIGIN_AGENT)
+		strs_add(set, "AIRLOCK_AGENT=1");
+	return set->failed ? base_oom(err) : 0;
+}
+
 static int want_network(const struct airlock_job *job, bool *ret, struct airlock_error *err)
 {
 	const struct policy *p = &job->config->policy;
@@ -500,6 +509,8 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 		rc = job_find_working_dir(job, wanted_dir, &job->cwd, err);
 	if (rc == 0 && job->backend == &backend_landlock)
 		rc = live_without_mounts(job, err);
+	if (rc == 0)
+		rc = mark_inside(job, err);
 	/* Before the plan looks at the home it lies in: what is not there then is not in a rebuilt directory either. */
 	if (rc == 0 && !job->workspace.dir)
 		rc = fs_make_private_dir(job->host.playground, err);

@@ -28,12 +28,14 @@ import os, pty, select, sys, time
 pid, fd = pty.fork()
 if pid == 0:
     os.execvp(sys.argv[1], sys.argv[1:])
-shown, until = b"", time.monotonic() + 60
+shown, quiet, until = b"", 0, time.monotonic() + 60
 while time.monotonic() < until:
     try:
         if select.select([fd], [], [], 0.3)[0]:
-            shown += os.read(fd, 65536)
-        else:
+            shown, quiet = shown + os.read(fd, 65536), 0
+            continue
+        quiet += 1
+        if b"llow once" in shown or quiet > 3: # what is typed before the question is thrown away
             os.write(fd, b"a\r")
     except OSError:
         break
@@ -190,4 +192,77 @@ nobodys() {
 	refute_stderr_contains 'airlock apply'
 	run_airlock run -c 'mkdir -p .git/hooks; echo y >.git/hooks/pre-commit'
 	assert_stderr_contains 'airlock apply'
+}
+
+# answers_for_person ARG...: refused to an agent without a line that would do it; a person's own call gets past that
+answers_for_person() {
+	AIRLOCK_AGENT=1 run_airlock "$@"
+	assert_status 125
+	assert_stderr_contains 'only a person may'
+	refute_stderr_contains 'airlock '"$1"
+	refute_stderr_contains AIRLOCK_AGENT
+	AIRLOCK_AGENT=0 run_airlock "$@"
+	refute_stderr_contains 'only a person may'
+}
+
+@test "an agent does not answer for the person" {
+	local run
+	mkdir -p "$HOME/outside"
+	ln -s "$HOME/outside" link
+	echo 'default_profile = "permissive"' | sed '1i [sandbox]' >.airlock.toml
+	answers_for_person trust
+	assert_stdout_contains 'trusted as it is now'
+	answers_for_person project link link
+	assert_stdout_contains 'allowed'
+	answers_for_person project unlink link
+	assert_stdout_contains 'denied'
+	answers_for_person project add
+	assert_status 0
+	answers_for_person project remove
+	assert_status 0
+	answers_for_person permissions revoke 1
+	answers_for_person permissions clear
+	answers_for_person setup claude
+	assert_status 0
+	[ -e "$HOME/.claude/settings.json" ]
+	answers_for_person setup claude --undo
+	assert_status 0
+	answers_for_person playground clear --yes
+	assert_status 0
+	run_airlock run --hold --json -c 'echo x >made'
+	run=$(json_get run)
+	answers_for_person apply --yes "$run"
+	assert_file made x
+	run_airlock run --hold --json -c 'echo y >made'
+	run=$(json_get run)
+	echo mine >made
+	answers_for_person apply --force "$run"
+	assert_file made y
+	echo mine >made
+	answers_for_person undo --force "$run"
+	AIRLOCK_YES=1 AIRLOCK_AGENT=some run_airlock apply "$run" # the flag's variable is the flag
+	assert_status 125
+	# What only shows something is no answer, and neither is a value that says no.
+	for command in 'permissions list' 'project links' 'setup claude --print' 'project list' 'config path' 'log'; do
+		# shellcheck disable=SC2086 # words
+		AIRLOCK_AGENT=1 run_airlock $command
+		refute_stderr_contains 'only a person may'
+	done
+}
+
+@test "an airlock that an agent's command starts is the agent's, too" {
+	each_backend started_inside
+	# Without a sandbox, which a person allowed, it would find the person's own state.
+	run_airlock run --agent some --no-sandbox --yes --changes direct -c "'$AIRLOCK' trust; AIRLOCK_AGENT=0 env | grep AIRLOCK"
+	assert_stderr_contains 'only a person may'
+	run_airlock run --no-sandbox --yes --changes direct -c "'$AIRLOCK' trust"
+	refute_stderr_contains 'only a person may'
+}
+started_inside() {
+	run_airlock run --agent some --env AIRLOCK_AGENT=0 -c 'echo "marked: ${AIRLOCK_AGENT-no}"'
+	assert_stdout 'marked: 1'
+	run_program "$SH" -c 'echo "marked: ${AIRLOCK_AGENT-no}"' </dev/null
+	assert_stdout 'marked: 1'
+	run_airlock run -c 'echo "marked: ${AIRLOCK_AGENT-no}"'
+	assert_stdout 'marked: no'
 }
