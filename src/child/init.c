@@ -26,10 +26,12 @@
 #include <asm/ioctls.h>
 #include <asm/poll.h>
 #include <asm/signal.h>
+#include <asm/statfs.h>
 #include <linux/close_range.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/keyctl.h>
+#include <linux/magic.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/resource.h>
@@ -39,7 +41,8 @@
 #include <linux/wait.h>
 
 #define WATCH_INTERVAL_MS 10
-#define BLIND_MAX 3 /* one look may fail for want of memory */
+#define FULL_MARGIN 16 /* pages: less is left of a file system that is full */
+#define BLIND_MAX 3    /* one look may fail for want of memory */
 #define CLOCK_MONOTONIC_ID 1
 
 struct state {
@@ -286,13 +289,33 @@ struct raw_rusage {
 	int64_t user_s, user_us, system_s, system_us, max_rss_kb, other[13];
 };
 
+/* Nothing fits in any more, or so little that a page or two were left over. */
+static int is_full(const char *path)
+{
+	struct statfs fs;
+	if (raw_call2(__NR_statfs, path, &fs) < 0 || fs.f_type != TMPFS_MAGIC || fs.f_blocks <= 0)
+		return 0;
+	return fs.f_bfree <= fs.f_blocks / 1024 + FULL_MARGIN || (fs.f_files > 0 && fs.f_ffree == 0);
+}
+
+/* Said of a command that failed only: for others it was enough. */
+static uint32_t full_places(const struct child_job *job, int status)
+{
+	const uint32_t *paths = (const void *)((const char *)job + job->tmpfs);
+	uint32_t full = 0;
+	for (uint32_t i = 0; status && i < job->n_tmpfs && i < CHILD_MAX_TMPFS; i++)
+		if (is_full((const char *)job + paths[i]))
+			full |= 1u << i;
+	return full;
+}
+
 /* alone: nobody else is left in the pid namespace, so whatever the command did is done. */
-static void report_end(int status, int alone)
+static void report_end(const struct child_job *job, int status, int alone)
 {
 	struct raw_rusage ru;
 	memset(&ru, 0, sizeof ru);
 	(void)raw_call2(__NR_getrusage, -1 /* RUSAGE_CHILDREN */, &ru);
-	struct child_message m = {.type = CHILD_EXITED, .a = status, .b = alone};
+	struct child_message m = {.type = CHILD_EXITED, .a = status, .b = alone, .full = full_places(job, status)};
 	m.cpu_us = (ru.user_s + ru.system_s) * 1000000 + ru.user_us + ru.system_us;
 	m.max_rss_kb = ru.max_rss_kb;
 	send_or_end(&m);
@@ -434,7 +457,7 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 				know_limits(st, 1);
 			else if (st->job->watch_processes != CHILD_NONE)
 				look_at_limits(st, 1);
-			report_end(status, alone);
+			report_end(st->job, status, alone);
 			end_the_rest(st);
 			r_exit(0);
 		}

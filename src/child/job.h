@@ -63,6 +63,8 @@ enum {
 	CHILD_SCOPED = 1 << 8, /* the network is the host's: no abstract sockets but those of its own (Landlock) */
 };
 
+#define CHILD_MAX_TMPFS 32
+
 struct child_job {
 	uint32_t magic, size, flags;
 	uint32_t cwd;	     /* offsets of NUL-terminated strings from the start of the job */
@@ -74,6 +76,7 @@ struct child_job {
 	uint16_t rows, columns;				/* of the terminal; 0: leave */
 	uint32_t filter_len;
 	uint32_t regions, n_regions; /* offset of an array of struct child_region */
+	uint32_t tmpfs, n_tmpfs;     /* offset of an array of offsets: the empty file systems the command may fill */
 };
 
 /* What may be refused below a path; of several the longest counts. For CHILD_OBSERVE: says what to tell, decides nothing. */
@@ -131,7 +134,7 @@ struct child_message {
 	int32_t a, b;
 	uint32_t op;	  /* enum child_op, with CHILD_STAGE_LAYER and CHILD_STAGE_PLAN */
 	uint32_t subject; /* number of the layer or of the plan's mount it happened to */
-	uint32_t reserved;
+	uint32_t full;	  /* CHILD_EXITED of a command that failed: bit n for file system n of the job that was full */
 	int64_t cpu_us, max_rss_kb;
 };
 

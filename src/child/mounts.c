@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <linux/mman.h>
 #include <linux/mount.h>
+#include <linux/sysinfo.h>
 #include <asm/statfs.h>
 
 #define ISOFS_SUPER_MAGIC 0x9660 /* not in the header */
@@ -111,14 +112,16 @@ int mounts_fs(int fs_fd, unsigned attributes)
 
 /* ── Empty file systems ── */
 
+#define HALF_OF_MEMORY (-1)
+
 /* Those that nearly every plan asks for. Whose plan asks for others has made some for nothing. */
 static struct {
 	int64_t size;
 	unsigned mode;
 	int mount; /* 0: none */
-} spare[] = {{CHILD_SMALL_TMPFS, 0755, 0}, {CHILD_SMALL_TMPFS, 0755, 0},  {CHILD_SMALL_TMPFS, 0755, 0},
-	     {CHILD_SMALL_TMPFS, 0755, 0}, {INT64_C(2) << 30, 01777, 0},  {INT64_C(2) << 30, 01777, 0},
-	     {INT64_C(2) << 30, 0755, 0},  {INT64_C(256) << 20, 01777, 0}};
+} spare[] = {{CHILD_SMALL_TMPFS, 0755, 0}, {CHILD_SMALL_TMPFS, 0755, 0}, {CHILD_SMALL_TMPFS, 0755, 0},
+	     {CHILD_SMALL_TMPFS, 0755, 0}, {HALF_OF_MEMORY, 01777, 0},	 {HALF_OF_MEMORY, 01777, 0},
+	     {HALF_OF_MEMORY, 01777, 0},   {HALF_OF_MEMORY, 0755, 0}};
 #define SPARES (sizeof spare / sizeof *spare)
 
 static int new_tmpfs(int64_t size, unsigned mode)
@@ -132,10 +135,24 @@ static int new_tmpfs(int64_t size, unsigned mode)
 	return mounts_fs(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
+/* The default size, as policy_share_bytes and the session make it of what the kernel tells: a plan without sizes of its own
+ * finds its file systems made. */
+static int64_t half_of_memory(void)
+{
+	struct sysinfo info;
+	if (raw_call1(__NR_sysinfo, &info) < 0)
+		return CHILD_SMALL_TMPFS;
+	return (int64_t)info.totalram * info.mem_unit * 50 / 100 & ~(CHILD_SMALL_TMPFS - 1);
+}
+
 void mounts_make_spare(void)
 {
-	for (size_t i = 0; i < SPARES; i++)
+	int64_t half = half_of_memory();
+	for (size_t i = 0; i < SPARES; i++) {
+		if (spare[i].size == HALF_OF_MEMORY)
+			spare[i].size = half;
 		spare[i].mount = new_tmpfs(spare[i].size, spare[i].mode);
+	}
 }
 
 void mounts_drop_spare(void)

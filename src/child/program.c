@@ -123,6 +123,16 @@ static uint32_t put_regions(struct layout *l, const struct child_job_spec *spec)
 	return array;
 }
 
+static uint32_t put_paths(struct layout *l, const char *const *paths, size_t n)
+{
+	uint32_t array = put_room(l, n * sizeof(uint32_t));
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = put_string(l, paths[i]);
+		put_at(l, array + i * sizeof at, &at, sizeof at);
+	}
+	return array;
+}
+
 /* Run twice: without a base it only measures. */
 static void lay_out(struct layout *l, const struct child_job_spec *spec, struct child_job *head)
 {
@@ -134,6 +144,7 @@ static void lay_out(struct layout *l, const struct child_job_spec *spec, struct 
 	head->envp = put_strings(l, spec->envp);
 	head->filter = put_filter(l, spec);
 	head->regions = put_regions(l, spec);
+	head->tmpfs = put_paths(l, spec->tmpfs, head->n_tmpfs);
 	head->size = (uint32_t)l->at;
 	head->magic = CHILD_JOB_MAGIC;
 }
@@ -199,16 +210,6 @@ static uint32_t put_covers(struct layout *l, const struct child_stage_spec *spec
 		struct child_cover cover = {.path = put_string(l, spec->covers[i].path),
 					    .is_dir = (uint32_t)spec->covers[i].is_dir};
 		put_at(l, array + i * sizeof cover, &cover, sizeof cover);
-	}
-	return array;
-}
-
-static uint32_t put_paths(struct layout *l, const char *const *paths, size_t n)
-{
-	uint32_t array = put_room(l, n * sizeof(uint32_t));
-	for (size_t i = 0; i < n; i++) {
-		uint32_t at = put_string(l, paths[i]);
-		put_at(l, array + i * sizeof at, &at, sizeof at);
 	}
 	return array;
 }

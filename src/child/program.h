@@ -19,6 +19,7 @@ struct child_job_spec {
 	const char *const *argv, *const *envp;
 	const struct sock_filter *filter;	 /* head.filter_len of them, or NULL */
 	const struct child_region_spec *regions; /* head.n_regions of them, or NULL */
+	const char *const *tmpfs;		 /* head.n_tmpfs of them, or NULL */
 };
 
 /* As struct child_region. */

@@ -10,6 +10,7 @@
 #define AT(field) offsetof(struct config, field)
 #define RULES (SCHEMA_PROFILE | SCHEMA_COMMAND)
 #define ANY_NUMBER .max = TEXT_NONE
+#define MAX_SHARE (INT64_C(1) << 50) /* "none" lies beyond it: what has no end would take all memory */
 
 /* In the order of the enums they stand for. */
 static const struct schema_word fallback_words[] = {{"refuse", 2}, {"ask", 1}, {"warn", 0}, {0}};
@@ -25,6 +26,8 @@ static const char a_profile[] = "the name of a profile (letters, digits, - and _
 static const char a_duration[] = "a duration such as \"90s\", \"5m\" or \"1h\", a number of seconds, or \"none\"";
 static const char a_time[] = "a time such as \"7d\" or \"36h\", a number of seconds, or \"none\"";
 static const char a_size[] = "a size such as \"512M\" or \"2G\", a number of bytes, or \"none\"";
+static const char a_share[] =
+	"a size of at least \"1M\" such as \"512M\" or \"2G\", or a part of the machine's memory such as \"50%\"";
 static const char paths[] = "a list of paths";
 static const char globs[] = "a list of names or patterns of paths in the project, such as \"*.sh\" or \"deploy/**\"";
 static const char patterns[] = "a list of names or patterns such as \"LC_*\"";
@@ -55,6 +58,11 @@ static const struct schema_key keys[] = {
 	{"pids", RULES, SCHEMA_COUNT, SCHEMA_LOWER, AT(policy.pids), .form = "a number, at least 1, or \"none\"",
 	 .min = 1, ANY_NUMBER},
 	{"file_size", RULES, SCHEMA_SIZE, SCHEMA_LOWER, AT(policy.file_size), .form = a_size, ANY_NUMBER},
+	/* Which of a size and a part is less depends on the machine: an untrusted file sets neither. */
+	{"tmp_size", RULES, SCHEMA_SHARE, SCHEMA_NEVER, AT(policy.tmp_size), .form = a_share, .min = MIB,
+	 .max = MAX_SHARE},
+	{"shm_size", RULES, SCHEMA_SHARE, SCHEMA_NEVER, AT(policy.shm_size), .form = a_share, .min = MIB,
+	 .max = MAX_SHARE},
 	{"share_pid", RULES, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(policy.share_pid)},
 	{"new_session", RULES, SCHEMA_BOOL, SCHEMA_TO_TRUE, AT(policy.new_session)},
 	{"nested", RULES, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(policy.nested)},
@@ -155,6 +163,23 @@ static int parse_megabytes(const char *text, int64_t *ret)
 	return __builtin_mul_overflow(*ret, MIB, ret) ? -ERANGE : 0;
 }
 
+/* "50%" as -50; everything else is a size. */
+static int parse_share(const char *text, int64_t *ret)
+{
+	size_t len = strlen(text);
+	char digits[4];
+	if (len < 2 || text[len - 1] != '%')
+		return text_parse_size(text, ret);
+	if (len > sizeof digits)
+		return -ERANGE;
+	(void)snprintf(digits, sizeof digits, "%.*s", (int)len - 1, text);
+	int rc = text_parse_count(digits, ret);
+	if (rc == 0 && (*ret < 1 || *ret > 100))
+		return -ERANGE;
+	*ret = -*ret;
+	return rc;
+}
+
 static int parse_number(enum schema_type type, const char *text, int64_t *ret)
 {
 	switch (type) {
@@ -166,6 +191,8 @@ static int parse_number(enum schema_type type, const char *text, int64_t *ret)
 		return text_parse_count(text, ret);
 	case SCHEMA_SIZE:
 		return text_parse_size(text, ret);
+	case SCHEMA_SHARE:
+		return parse_share(text, ret);
 	default:
 		return -EINVAL;
 	}
@@ -191,7 +218,8 @@ int schema_parse(const struct schema_key *key, enum schema_type type, const char
 		rc = find_word(key->words, text, &v.number);
 	else {
 		rc = parse_number(type, text, &v.number);
-		if (rc == 0 && (v.number < key->min || v.number > key->max))
+		bool is_part = type == SCHEMA_SHARE && v.number < 0;
+		if (rc == 0 && !is_part && (v.number < key->min || v.number > key->max))
 			rc = -ERANGE;
 	}
 	if (rc == 0)

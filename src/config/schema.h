@@ -33,7 +33,8 @@ enum schema_type {
 	SCHEMA_DURATION,     /* milliseconds */
 	SCHEMA_MEGABYTES,    /* written in MiB, kept in bytes */
 	SCHEMA_COUNT,
-	SCHEMA_SIZE, /* bytes */
+	SCHEMA_SIZE,  /* bytes */
+	SCHEMA_SHARE, /* bytes, or a part of the memory (policy_share_bytes) */
 	SCHEMA_PATHS,
 	SCHEMA_PATTERNS,
 	SCHEMA_GLOBS, /* of paths in a project */

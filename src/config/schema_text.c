@@ -84,6 +84,14 @@ static void add_size(struct buf *out, int64_t bytes)
 	add_in_units(out, bytes, units, factors, AL_ARRAY_LEN(units));
 }
 
+static void add_share(struct buf *out, int64_t share)
+{
+	if (share < 0)
+		buf_printf(out, "\"%" PRId64 "%%\"", -share);
+	else
+		add_size(out, share);
+}
+
 static void add_number(struct buf *out, int64_t value)
 {
 	if (value == TEXT_NONE)
@@ -122,6 +130,9 @@ void schema_add_value(const struct schema_key *key, const struct config *c, stru
 		break;
 	case SCHEMA_SIZE:
 		add_size(out, *(const int64_t *)at);
+		break;
+	case SCHEMA_SHARE:
+		add_share(out, *(const int64_t *)at);
 		break;
 	default:
 		schema_add_string(out, *(const char *const *)at ? *(const char *const *)at : "");

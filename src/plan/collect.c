@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHM_BYTES (INT64_C(256) << 20)
-#define TMP_BYTES (INT64_C(2) << 30)
 #define GATHER_MIN 4
 
 static enum plan_mount_kind kind_of(enum policy_access access)
@@ -54,9 +52,10 @@ static bool is_guarded(struct nodes *t, const struct place *place, const char *b
 	return true;
 }
 
-static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_access access, const char *path,
+static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_access access, const char *path,
 		     const char *because, struct strs *notes)
 {
+	const struct plan_world *w = in->world;
 	_cleanup_(place_done) struct place place = {0};
 	/* In a table that has failed nothing is put, and whoever counts on its place would look beyond the end. */
 	if (!place_find(t, w, path, &place) || t->failed)
@@ -70,8 +69,8 @@ static void put_rule(struct nodes *t, const struct plan_world *w, enum policy_ac
 		return;
 	enum plan_mount_kind kind = kind_of(access);
 	bool bound = kind == PLAN_READ || kind == PLAN_WRITE;
-	struct node *n =
-		nodes_put(t, place.real, kind, bound ? place.real : NULL, because, kind == PLAN_TMPFS ? TMP_BYTES : 0);
+	int64_t size = kind == PLAN_TMPFS ? policy_share_bytes(in->policy->tmp_size, in->memory) : 0;
+	struct node *n = nodes_put(t, place.real, kind, bound ? place.real : NULL, because, size);
 	if (n && (!place.is_link || !missing)) { /* else it is the link itself that is there */
 		n->type = place.type;
 		n->looked = true;
@@ -211,13 +210,13 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 		put_cache(t, in->world, &in->caches[i]);
 	for (size_t i = 0; i < in->policy->n_paths; i++) {
 		const struct policy_path *p = &in->policy->paths[i];
-		put_rule(t, in->world, p->access, p->path, p->origin, notes);
+		put_rule(t, in, p->access, p->path, p->origin, notes);
 	}
 	for (size_t i = 0; i < in->n_roots; i++)
-		put_rule(t, in->world, POLICY_WRITE, in->roots[i].path, in->roots[i].because, notes);
+		put_rule(t, in, POLICY_WRITE, in->roots[i].path, in->roots[i].because, notes);
 	t->first_own = t->next_order;
 	for (size_t i = 0; i < in->n_hidden; i++)
-		put_rule(t, in->world, POLICY_HIDE, in->hidden[i].path, in->hidden[i].because, notes);
+		put_rule(t, in, POLICY_HIDE, in->hidden[i].path, in->hidden[i].because, notes);
 	t->end_own = t->next_order;
 	put_playground(t, in);
 	put_resolver(t, in);
@@ -230,7 +229,7 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 	if (!in->policy->share_pid && (in->is_root || !in->policy->nested))
 		nodes_put(t, "/proc/sys", PLAN_READ, "/proc/sys", "always", 0);
 	nodes_put(t, "/dev", PLAN_DEV, NULL, "always", 0);
-	nodes_put(t, "/dev/shm", PLAN_TMPFS, NULL, "always", SHM_BYTES);
+	nodes_put(t, "/dev/shm", PLAN_TMPFS, NULL, "always", policy_share_bytes(in->policy->shm_size, in->memory));
 	nodes_sort(t);
 	settle_caches(t);
 	nodes_drop_redundant(t);

@@ -111,10 +111,11 @@ struct plan_inputs {
 	const char *cwd;
 	const char *const *argv;
 	const char *const *environ;
-	bool network;  /* granted */
-	bool is_root;  /* the caller: its uid alone, without any capability, opens the settings in /proc/sys */
-	bool capture;  /* roots are layers: PLAN_LAYER instead of PLAN_WRITE */
-	bool in_place; /* the backend makes no namespaces: mounts say what is granted where it is */
+	int64_t memory; /* of the machine, in bytes; for sizes that are a part of it */
+	bool network;	/* granted */
+	bool is_root;	/* the caller: its uid alone, without any capability, opens the settings in /proc/sys */
+	bool capture;	/* roots are layers: PLAN_LAYER instead of PLAN_WRITE */
+	bool in_place;	/* the backend makes no namespaces: mounts say what is granted where it is */
 };
 
 enum {

@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-#define SHM_BYTES (INT64_C(256) << 20)
-#define TMP_BYTES (INT64_C(2) << 30)
-
 /* Where programs and libraries are. With a merged /usr the short names are links on the host; here each is a mount of what
  * it leads to, so that a workspace needs no links of its own. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
@@ -73,8 +70,8 @@ static void add_kernel(struct builder *b)
 	if (!policy->share_pid && (b->in->is_root || !policy->nested))
 		add(b, PLAN_READ, "/proc/sys", "/proc/sys", 0, "always");
 	add(b, PLAN_DEV, NULL, "/dev", 0, "always");
-	add(b, PLAN_TMPFS, NULL, "/dev/shm", SHM_BYTES, "always");
-	add(b, PLAN_TMPFS, NULL, "/tmp", TMP_BYTES, "always");
+	add(b, PLAN_TMPFS, NULL, "/dev/shm", policy_share_bytes(policy->shm_size, b->in->memory), "always");
+	add(b, PLAN_TMPFS, NULL, "/tmp", policy_share_bytes(policy->tmp_size, b->in->memory), "always");
 }
 
 /* The sockets of a directory that was added lead nowhere; one that was named itself does. */

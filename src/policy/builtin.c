@@ -269,6 +269,7 @@ int policy_apply_builtin(struct policy *p, const char *name, const char *home, s
 	p->memory = (struct policy_limit){from->memory, false};
 	p->pids = (struct policy_limit){from->pids, false};
 	p->file_size = (struct policy_limit){TEXT_NONE, false};
+	p->tmp_size = p->shm_size = POLICY_HALF_OF_MEMORY;
 	int rc = add_env(p, from, err);
 	return rc < 0 ? rc : from->add_paths(p, home, from->origin, err);
 }

@@ -150,3 +150,13 @@ const char *policy_changes_name(enum policy_changes c)
 {
 	return changes_names[c];
 }
+
+#define MIB (INT64_C(1) << 20)
+
+int64_t policy_share_bytes(int64_t share, int64_t memory)
+{
+	if (share >= 0)
+		return share;
+	int64_t bytes = memory * -share / 100 & ~(MIB - 1);
+	return bytes < MIB ? MIB : bytes;
+}

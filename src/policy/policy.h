@@ -63,6 +63,7 @@ struct policy {
 	bool nested, share_pid, new_session;
 	bool unix_sockets; /* AF_UNIX beyond socketpair(2) */
 	struct policy_limit timeout_ms, memory, pids, file_size;
+	int64_t tmp_size, shm_size; /* of the sandbox's own /tmp and the like, of /dev/shm: policy_share_bytes */
 	bool env_inherit;
 	/* Patterns as of fnmatch(3), on names; a name that is allowed is never removed by deny of an earlier source. Added
 	 * with policy_allow_env and policy_deny_env, which remember the order. */
@@ -145,6 +146,11 @@ struct policy_env {
 int policy_env_init(struct policy_env *ret, const struct policy *p);
 enum policy_env_verdict policy_env_judge(const struct policy_env *e, const char *name, const char *value);
 void policy_env_done(struct policy_env *e);
+
+/* A size: bytes, or as a negative number percents of the machine's memory (-50 is half of it), rounded down to a MiB but at
+ * least one. The kernel takes half of the memory where nobody says a size, and so do the built-in profiles. */
+#define POLICY_HALF_OF_MEMORY INT64_C(-50)
+int64_t policy_share_bytes(int64_t share, int64_t memory);
 
 /* "~" and "~/x" → home; other paths must be absolute. The result is normal. Fails with AIRLOCK_ERR_INVALID. */
 int policy_expand_path(const char *text, const char *home, char **ret, struct airlock_error *err);

@@ -20,6 +20,7 @@
 #include <limits.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 /* One argument may not be longer than the kernel's MAX_ARG_STRLEN, its NUL included. */
 #define MAX_ARGUMENT (128 * 1024)
@@ -358,6 +359,12 @@ static int collect_hidden(const struct airlock_job *job, const struct plan_world
 	return 0;
 }
 
+static int64_t machine_memory(void)
+{
+	struct sysinfo info;
+	return sysinfo(&info) < 0 ? 0 : (int64_t)info.totalram * info.mem_unit;
+}
+
 static int build_plan(struct airlock_job *job, struct airlock_error *err)
 {
 	const struct project *project = job->project;
@@ -375,6 +382,7 @@ static int build_plan(struct airlock_job *job, struct airlock_error *err)
 		.cwd = job->cwd,
 		.argv = (const char *const *)job->argv.v,
 		.environ = (const char *const *)job->environ.v,
+		.memory = machine_memory(),
 		.network = job->network,
 		.is_root = geteuid() == 0,
 		.capture = layers_wanted(job),

@@ -95,6 +95,10 @@ static void add_usage(const struct airlock_run *run, struct json *j, const struc
 	json_ms(j, "cpu_ms", r->cpu_us);
 	json_int(j, "max_rss_kb", r->max_rss_kb);
 	json_string(j, "limit_hit", hit);
+	json_open_array(j, "full");
+	for (size_t i = 0; i < r->n_full; i++)
+		json_string(j, NULL, r->full[i]->target);
+	json_close(j);
 	json_bool(j, "warm_start", r->was_warm);
 	json_bool(j, "head_start", r->was_prepared && !r->was_warm);
 	json_close(j);

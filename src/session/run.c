@@ -170,11 +170,30 @@ static void note_signal(struct airlock_run *run)
 	if (r->status != SUPERVISE_SIGNALED || is_known)
 		return;
 	const char *name = sigabbrev_np(r->signal), *limit = r->limit_hit ? r->limit_hit : "";
-	const char *why = strcmp(limit, "memory") == 0	? ": it used more memory than it may"
-			  : strcmp(limit, "fsize") == 0 ? ": it wrote a file larger than it may"
-							: "";
+	const char *why = strcmp(limit, "memory") == 0		 ? ": it used more memory than it may"
+			  : strcmp(limit, "fsize") == 0		 ? ": it wrote a file larger than it may"
+			  : r->signal == SIGBUS && r->n_full > 0 ? ": a file system in memory was full"
+								 : "";
 	strs_addf(&run->layers.notes, "the command was killed by signal %d (%s%s)%s", r->signal, name ? "SIG" : "",
 		  name ? name : "unknown", why);
+}
+
+/* An agent is told what happened, not which setting would help: it cannot set one, a person can. */
+static void note_full(struct airlock_run *run)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	bool with_hint = run->job->origin.kind == ORIGIN_PERSON;
+	for (size_t i = 0; i < r->n_full; i++) {
+		_cleanup_buf_ struct buf line = BUF_INIT;
+		bool is_shm = strcmp(r->full[i]->target, "/dev/shm") == 0;
+		buf_printf(&line, "%s, which is in memory, was full when the command failed (", r->full[i]->target);
+		text_add_size(&line, r->full[i]->size);
+		buf_addc(&line, ')');
+		if (with_hint)
+			buf_printf(&line, "; %s of [profiles.%s] sets its size: see airlock.toml(5)",
+				   is_shm ? "shm_size" : "tmp_size", run->job->plan->profile);
+		strs_add(&run->layers.notes, buf_str(&line));
+	}
 }
 
 static void note_lost_output(struct airlock_run *run)
@@ -198,6 +217,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		capture_forget(run->job->host.state_dir);
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise), TAKE_FD(run->changes_fd));
 	note_signal(run);
+	note_full(run);
 	note_lost_output(run);
 	if (run->job->backend == &backend_passthrough)
 		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");

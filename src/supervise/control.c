@@ -183,6 +183,9 @@ static void on_exited(struct supervise *s, const struct child_message *m)
 	s->nobody_left = m->b && s->iso.own_pid_namespace;
 	s->result.cpu_us = m->cpu_us;
 	s->result.max_rss_kb = m->max_rss_kb;
+	for (size_t i = 0; i < s->n_tmpfs; i++)
+		if (m->full & 1u << i)
+			s->result.full[s->result.n_full++] = s->tmpfs[i];
 	s->phase = PHASE_ENDING;
 }
 

@@ -32,6 +32,8 @@ enum source { /* what an epoll event is about */
 };
 
 struct supervise {
+	const struct plan_mount *tmpfs[CHILD_MAX_TMPFS]; /* as the job has them */
+	size_t n_tmpfs;
 	struct supervise_spec spec;
 	struct backend_isolation iso;
 	enum phase phase;

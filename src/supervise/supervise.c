@@ -112,6 +112,18 @@ static void fill_observer(struct supervise *s, struct child_job_spec *job, struc
 		CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE) | (s->spec.plan->nested ? CHILD_NESTED : 0);
 }
 
+/* What the command may fill up. Backends that mount nothing show the host's own /tmp. */
+static void find_tmpfs(struct supervise *s, const char *paths[CHILD_MAX_TMPFS])
+{
+	const struct plan *plan = s->spec.plan;
+	s->n_tmpfs = 0;
+	for (size_t i = 0; !s->spec.backend->in_place && i < plan->n_mounts && s->n_tmpfs < CHILD_MAX_TMPFS; i++)
+		if (plan->mounts[i].kind == PLAN_TMPFS) {
+			paths[s->n_tmpfs] = plan->mounts[i].target;
+			s->tmpfs[s->n_tmpfs++] = &plan->mounts[i];
+		}
+}
+
 /* Then the host's abstract sockets are there, too, unless the kernel can keep them apart. */
 static bool shares_network(const struct supervise *s)
 {
@@ -132,6 +144,10 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 	fill_filter(s, &job, &code);
 	_cleanup_free_ struct child_region_spec *regions = NULL; /* the job's, until it is written */
 	fill_observer(s, &job, &regions);
+	const char *tmpfs[CHILD_MAX_TMPFS];
+	find_tmpfs(s, tmpfs);
+	job.tmpfs = tmpfs;
+	job.head.n_tmpfs = (uint32_t)s->n_tmpfs;
 	if (s->spec.pty)
 		fill_terminal(&s->spec, &job.head);
 	e->job = child_job_fd(&job);

@@ -42,7 +42,10 @@ struct supervise_result {
 	const char
 		*covered_again; /* a path of the plan that somebody replaced, and that was hidden once more; or NULL */
 	const char
-		*exposed;  /* a directory in which sockets of the host can be reached, for it has no screen; or NULL */
+		*exposed; /* a directory in which sockets of the host can be reached, for it has no screen; or NULL */
+	/* The command failed, and these file systems of the plan were full then; borrowed from it. */
+	const struct plan_mount *full[CHILD_MAX_TMPFS];
+	size_t n_full;
 	bool was_prepared; /* in a sandbox, or in namespaces, made in advance */
 	bool was_warm;	   /* in a sandbox made in advance */
 	const struct capture *out, *err;

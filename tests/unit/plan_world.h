@@ -143,6 +143,7 @@ static struct plan *build(const struct setting *s)
 				 .cwd = s->project,
 				 .argv = argv,
 				 .environ = environ,
+				 .memory = INT64_C(4) << 30,
 				 .network = s->network,
 				 .capture = s->capture,
 				 .workspace = s->workspace};

@@ -38,6 +38,11 @@ static const struct {
 	{"[profiles.moderate]\nfile_size = \"1G\"", "profiles.moderate.file_size", "\"1G\"", "user:2"},
 	{"[profiles.moderate]\nfile_size = 1024", "profiles.moderate.file_size", "\"1K\"", "user:2"},
 	{"[profiles.moderate]\nfile_size = \"none\"", "profiles.moderate.file_size", "\"none\"", "user:2"},
+	{"[profiles.moderate]\nfile_size = 5", "profiles.moderate.tmp_size", "\"50%\"", "built-in"},
+	{"[profiles.moderate]\ntmp_size = \"25%\"", "profiles.moderate.tmp_size", "\"25%\"", "user:2"},
+	{"[profiles.moderate]\ntmp_size = \"100%\"", "profiles.moderate.tmp_size", "\"100%\"", "user:2"},
+	{"[profiles.moderate]\nshm_size = \"2G\"", "profiles.moderate.shm_size", "\"2G\"", "user:2"},
+	{"[profiles.moderate]\nshm_size = 1048576", "profiles.moderate.shm_size", "\"1M\"", "user:2"},
 	{"[profiles.moderate]\nshare_pid = true", "profiles.moderate.share_pid", "true", "user:2"},
 	{"[profiles.moderate]\nnew_session = false", "profiles.moderate.new_session", "false", "user:2"},
 	{"[profiles.moderate]\nnested = true", "profiles.moderate.nested", "true", "user:2"},
@@ -82,6 +87,8 @@ static void every_key_is_read(void **state)
 #define IN_PROFILE "[profiles.moderate]\n"
 #define FORM_DURATION "a duration such as \"90s\", \"5m\" or \"1h\", a number of seconds, or \"none\""
 #define FORM_SIZE "a size such as \"512M\" or \"2G\", a number of bytes, or \"none\""
+#define FORM_SHARE                                                                                                     \
+	"a size of at least \"1M\" such as \"512M\" or \"2G\", or a part of the machine's memory such as \"50%\""
 #define FORM_BACKEND "\"auto\", \"native\", \"bubblewrap\", \"landlock\", \"seatbelt\" or \"passthrough\""
 #define FORM_CHANGES "\"direct\", \"apply\", \"ask\", \"hold\" or \"discard\""
 #define FORM_PROFILE "the name of a profile (letters, digits, - and _)"
@@ -171,6 +178,14 @@ static const struct {
 	 "2:19: \"memory_limit_mb\" must be a number of MiB, at least 1, or \"none\", not 9223372036854775807"},
 	{IN_PROFILE "pids = 0", "2:8: \"pids\" must be a number, at least 1, or \"none\", not 0"},
 	{IN_PROFILE "file_size = \"big\"", "2:13: \"file_size\" must be " FORM_SIZE ", not \"big\""},
+	{IN_PROFILE "tmp_size = \"none\"", "2:12: \"tmp_size\" must be " FORM_SHARE ", not \"none\""},
+	{IN_PROFILE "tmp_size = \"0%\"", "2:12: \"tmp_size\" must be " FORM_SHARE ", not \"0%\""},
+	{IN_PROFILE "tmp_size = \"101%\"", "2:12: \"tmp_size\" must be " FORM_SHARE ", not \"101%\""},
+	{IN_PROFILE "tmp_size = \"-5%\"", "2:12: \"tmp_size\" must be " FORM_SHARE ", not \"-5%\""},
+	{IN_PROFILE "tmp_size = \"%\"", "2:12: \"tmp_size\" must be " FORM_SHARE ", not \"%\""},
+	{IN_PROFILE "tmp_size = \"none%\"", "2:12: \"tmp_size\" must be " FORM_SHARE ", not \"none%\""},
+	{IN_PROFILE "shm_size = -50", "2:12: \"shm_size\" must be " FORM_SHARE ", not -50"},
+	{IN_PROFILE "shm_size = \"512K\"", "2:12: \"shm_size\" must be " FORM_SHARE ", not \"512K\""},
 	{IN_PROFILE "changes = \"aply\"",
 	 "2:11: \"changes\" must be " FORM_CHANGES ", not \"aply\"; did you mean \"apply\"?"},
 	{IN_PROFILE "timeout = \"1s\\u0000\"", "2:11: \"timeout\" must be " FORM_DURATION ", not \"1s\\x00\""},
