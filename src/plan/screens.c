@@ -45,22 +45,6 @@ static bool is_above_mount(const struct plan_inputs *in, const char *dir)
 	return false;
 }
 
-/* The same, but for mounts that the sandbox has something else in the place of. */
-static bool shows_mount(const struct nodes *t, size_t node, const struct plan_inputs *in)
-{
-	const char *dir = t->v[node].source;
-	for (size_t i = 0; in->mount_points && i < in->mount_points->n; i++) {
-		const char *point = in->mount_points->v[i], *rest = path_rest(point, dir);
-		bool replaced = false;
-		for (size_t k = node + 1; rest && *rest && k < t->n; k++)
-			replaced |= path_is_beneath(point, t->v[k].path) && path_is_beneath(t->v[k].path, dir) &&
-				    t->v[k].kind != PLAN_SYMLINK;
-		if (rest && *rest && !replaced)
-			return true;
-	}
-	return false;
-}
-
 static bool wants_screen(struct nodes *t, struct node *n, const struct plan_world *w)
 {
 	return n->kind == PLAN_READ && n->source[1] && !is_system(n->source) && nodes_type(t, n, w) == PLAN_DIRECTORY;
@@ -127,7 +111,7 @@ void screens_add(struct nodes *t, const struct plan_inputs *in, struct strs *not
 		add_top_level(t, in);
 	for (size_t i = 0; i < t->n && !t->failed;) {
 		struct node *n = &t->v[i];
-		bool rebuilt = wants_screen(t, n, in->world) && shows_mount(t, i, in) &&
+		bool rebuilt = wants_screen(t, n, in->world) && is_above_mount(in, n->source) &&
 			       strcmp(n->path, n->source) == 0 && room_rebuild(t, in->world, n->path, BECAUSE, notes);
 		i = rebuilt ? 0 : i + 1; /* its entries were sorted in */
 	}

@@ -316,10 +316,15 @@ static bool is_shown_by_rule(const struct policy *p, const char *path)
 /* Layers cut them off by themselves. */
 static int find_sockets(const struct airlock_job *job, struct strs *ret, struct airlock_error *err)
 {
-	int rc = 0;
-	bool direct = !layers_wanted(job) && !job->backend->in_place && job->backend != &backend_passthrough;
-	for (size_t i = 0; direct && rc == 0 && i < job->project->n_roots; i++)
-		rc = host_sockets_find(job->project->roots[i].path, ret, err);
+	_cleanup_host_sockets_ struct host_sockets sockets = HOST_SOCKETS_INIT;
+	if (layers_wanted(job) || job->backend->in_place || job->backend == &backend_passthrough)
+		return 0;
+	int rc = host_sockets_read(&sockets, err);
+	for (size_t i = 0; rc == 0 && i < job->project->n_roots; i++) {
+		const char *dir = job->project->roots[i].path;
+		int found = host_sockets_find_in(&sockets, dir, ret);
+		rc = found < 0 ? base_errno(err, AIRLOCK_ERR_IO, found, "look for sockets", dir) : 0;
+	}
 	return rc;
 }
 

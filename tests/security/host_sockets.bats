@@ -197,6 +197,37 @@ try_all('$PROJECT/sockets')"
 	assert_attempts named='done' own='done'
 }
 
+@test "nor one that was bound by a relative name, or through a link, where the project is written to directly" {
+	mkdir -p deep/sockets
+	ln -s "$PROJECT/deep/sockets" "$BATS_TEST_TMPDIR/link"
+	python3 -c '
+import os, signal, socket, sys
+named, relative = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+named.bind(sys.argv[1] + "/through-link")
+os.chdir(sys.argv[1])
+relative.bind("by-relative-name")
+named.listen()
+relative.listen()
+print("ready", flush=True)
+signal.pause()' "$BATS_TEST_TMPDIR/link" >"$BATS_TEST_TMPDIR/serving" 3>&- &
+	SERVER=$!
+	eventually grep -q ready "$BATS_TEST_TMPDIR/serving"
+	each_backend direct_by_other_names
+}
+direct_by_other_names() {
+	local dir=$PROJECT/deep/sockets
+	run_python --changes direct <<-EOF_PYTHON
+		attempt("link", socket.socket(socket.AF_UNIX).connect, "$dir/through-link")
+		attempt("relative", socket.socket(socket.AF_UNIX).connect, "$dir/by-relative-name")
+	EOF_PYTHON
+	assert_all_failed 2
+	run_python --changes direct --ro "$dir/through-link" --ro "$dir/by-relative-name" <<-EOF_PYTHON
+		attempt("link", socket.socket(socket.AF_UNIX).connect, "$dir/through-link")
+		attempt("relative", socket.socket(socket.AF_UNIX).connect, "$dir/by-relative-name")
+	EOF_PYTHON
+	assert_attempts link='done' relative='done'
+}
+
 @test "sockets and FIFOs of its own work in the project, the playground and /tmp" {
 	each_backend own
 }
