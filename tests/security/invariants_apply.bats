@@ -310,6 +310,7 @@ i4_run_killed() {
 	for i in 1 3 5 7; do
 		some_project
 		keep_tree before .
+		: >"$BATS_TEST_TMPDIR/out" # or the last run's word would be taken for this one's
 		"$AIRLOCK" run -c "$EVERYTHING; echo done" >"$BATS_TEST_TMPDIR/out" 2>/dev/null 3>&- &
 		pid=$!
 		eventually grep -q "done" "$BATS_TEST_TMPDIR/out"
