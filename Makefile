@@ -8,7 +8,7 @@ DEPS ?= build run docs test
 FUZZ_SECONDS ?= 60
 BARE ?= /var/tmp/airlock-deb-test
 
-.PHONY: all vm gate-survey faults endurance deps demo check unit threads abi clang asan coverage install deb deb-test bench bench-publish conformance fuzz format lint clean help
+.PHONY: all vm workloads gate-survey faults endurance deps demo check unit threads abi clang asan coverage install deb deb-test bench bench-publish conformance fuzz format lint clean help
 
 all: $(BUILD)/build.ninja ## build $(BUILD)/airlock and the library
 	ninja -C $(BUILD)
@@ -62,6 +62,9 @@ gate-survey: all ## how often the gate would ask: DIRS="a b", each with two rele
 vm: all ## Debian's own kernels in virtual machines: one table (as root; VM_ARGS='--minutes 10 6.1')
 	tools/deps vm
 	tools/vm $(VM_ARGS)
+
+workloads: all ## real projects directly and in airlock: the same result, a true report? (WORKLOADS='redis gitday' WORKLOAD_ARGS=--publish)
+	tools/workloads --deps --airlock $(BUILD)/airlock $(WORKLOAD_ARGS) $(WORKLOADS)
 
 bench: all ## airlock beside other sandboxes: tables and $(BUILD)/bench.json (QUICK=1, SECTIONS=build,grep)
 	bench/run $(if $(QUICK),--quick) $(if $(SECTIONS),--sections $(SECTIONS)) $(BUILD)/airlock
