@@ -70,13 +70,14 @@ static bool is_directory(const struct change_stat *st)
 	return st->type == CHANGE_DIRECTORY;
 }
 
-/* The same entry after the file system was mounted again: other inode numbers, and perhaps times in whole seconds. */
+/* The same entry after the file system was mounted again: other inode numbers, and perhaps times in whole seconds. A link may
+ * have other times than it was to get (transfer.c). */
 static bool looks_like(const struct change_stat *now, const struct change_stat *then)
 {
-	if (now->type != then->type)
-		return false;
-	return is_directory(now) ||
-	       (now->size == then->size && now->mtime_ns / 1000000000 == then->mtime_ns / 1000000000);
+	if (now->type != then->type || is_directory(now))
+		return now->type == then->type;
+	return now->size == then->size &&
+	       (now->type == CHANGE_SYMLINK || now->mtime_ns / 1000000000 == then->mtime_ns / 1000000000);
 }
 
 static bool is_planned(const struct apply_tx *tx, const struct apply_op *op, const struct seen *s)
@@ -85,7 +86,7 @@ static bool is_planned(const struct apply_tx *tx, const struct apply_op *op, con
 	if (live->type != op->old.type)
 		return false;
 	if (live->inode != op->old.inode)
-		return tx->recovering && looks_like(live, &op->old);
+		return (tx->recovering || tx->roots[op->root].made_up_inodes) && looks_like(live, &op->old);
 	if (is_directory(live))
 		return true;
 	/* Our own link gave it a new ctime before we were killed. */

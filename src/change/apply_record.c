@@ -18,10 +18,13 @@ static struct change *change_of(const struct apply_op *op, struct change_set *se
 /* Written to since it came: that is not ours any more. A copy may be on a file system with coarser times. */
 static bool is_as_brought(const struct apply_tx *tx, const struct apply_op *op, const struct change_stat *live)
 {
-	if (live->type != op->want.type || live->inode != op->staged)
+	bool same_inode = live->inode == op->staged;
+	if (live->type != op->want.type || (!same_inode && !tx->roots[op->root].made_up_inodes))
 		return false;
 	if (live->type != CHANGE_FILE)
 		return true;
+	if (!same_inode && live->mtime_ns / 1000000000 != op->want.mtime_ns / 1000000000)
+		return false;
 	return live->size == op->want.size && (tx->roots[op->root].copy || live->mtime_ns == op->want.mtime_ns);
 }
 
@@ -121,7 +124,7 @@ static void set_applied(const struct apply_tx *tx, const struct apply_op *op, st
 static bool is_what_was_applied(const struct apply_tx *tx, const struct apply_op *op, const struct change *c)
 {
 	const struct change_stat *old = &op->old, *after = &c->after;
-	bool same = old->type == after->type && old->inode == after->inode &&
+	bool same = old->type == after->type && (old->inode == after->inode || tx->roots[op->root].made_up_inodes) &&
 		    (old->type == CHANGE_DIRECTORY || old->ctime_ns == after->ctime_ns);
 	return same || returns_is_same(tx->known, after, old);
 }

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "change/same_root.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
 #include "layer/upper.h"
@@ -76,18 +77,6 @@ int apply_tx_add_root(struct apply_tx *tx, const struct apply_root *root)
 
 /* ── Opening ── */
 
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	return clock_gettime(id, &t) < 0 ? 0 : t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* Many file systems get another device number each time they are mounted: it says something until the next restart. */
-static bool restarted_since(int64_t ns)
-{
-	return ns < clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-}
-
 /* Some file systems (sshfs) number their inodes anew each time they are mounted. What an interrupted transaction has put
  * into the root, under a name that only this run has, says that this is the one. */
 static bool has_our_stage(const struct apply_tx *tx, const struct apply_root *r)
@@ -116,11 +105,13 @@ static int open_live(const struct apply_tx *tx, struct apply_root *r, int64_t ol
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", r->path);
 	if (r->live_fd >= 0 && fstat(r->live_fd, &st) < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "fstat", r->path);
-	bool same = r->live_fd >= 0 && st.st_ino == r->inode && (st.st_dev == r->device || restarted_since(oldest_ns));
-	same = same || (r->live_fd >= 0 && (has_our_stage(tx, r) || is_mounted_again(tx, r, &st)));
+	const struct same_root_key key = {r->device, r->inode, oldest_ns};
+	bool same = r->live_fd >= 0 &&
+		    (same_root(r->live_fd, &st, &key) || has_our_stage(tx, r) || is_mounted_again(tx, r, &st));
 	if (!same)
 		return base_error(err, AIRLOCK_ERR_CONFLICT, "open", r->path,
 				  "%s is not the directory any more that the command ran in", r->path);
+	r->made_up_inodes = has_made_up_inodes(r->live_fd);
 	return 0;
 }
 

@@ -68,7 +68,8 @@ struct apply_nearby {
 struct apply_root {
 	char *path, *upper;
 	uint64_t device, inode;
-	bool copy;	   /* the run's directory is on another file system */
+	bool copy; /* the run's directory is on another file system */
+	bool made_up_inodes;
 	bool plain, links; /* while staging: for each operation in it */
 	int live_fd, upper_fd;
 	int stage_fd; /* before/, or our directory in the root */

@@ -11,6 +11,7 @@
 #include "change/compare.h"
 #include "change/gate_moved.h"
 #include "change/returns.h"
+#include "change/same_root.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
 #include "layer/open.h"
@@ -56,6 +57,7 @@ struct check {
 	size_t root;
 	int live, layer;  /* of this root, O_PATH */
 	bool tells_birth; /* when a directory was made */
+	bool made_up_inodes;
 	/* The directory looked at last: changes come sorted, so mostly it is the next one's as well. */
 	struct buf dir;
 	bool known;
@@ -92,7 +94,7 @@ static bool is_the_same_directory(struct check *k, int fd, const char *path)
 {
 	struct statx stx;
 	const struct change *c = change_set_find(k->set, k->root, path);
-	if (is_made_by_run(k, path))
+	if (is_made_by_run(k, path) || k->made_up_inodes)
 		return true;
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MODE | STATX_BTIME, &stx) < 0) {
 		note_error(k, errno);
@@ -184,11 +186,11 @@ static bool only_links_changed(const struct change_stat *live, const struct chan
 }
 
 /* Put back by an undo, an entry has the ctime of that; otherwise none may be later than the run's start. A clock that was
- * set back shows in the difference to what the scan saw. */
+ * set back shows in the difference to what the scan saw. Where times are whole seconds (sshfs), the size tells a little more. */
 static bool was_edited(const struct check *k, const struct change *c, const struct change_stat *live)
 {
 	bool was_old = c->settled || c->before.ctime_ns <= k->set->started_ns;
-	if (was_old && live->ctime_ns == c->before.ctime_ns)
+	if (was_old && live->ctime_ns == c->before.ctime_ns && live->size == c->before.size)
 		return false;
 	if (was_old && returns_is_same(k->returns, &c->before, live))
 		return false;
@@ -248,6 +250,11 @@ static bool is_same_index(struct check *k, const struct change *c, const char *p
 	return fd >= 0 && gate_index_mark(fd) == c->index_mark;
 }
 
+static bool is_same_inode(const struct check *k, const struct change *c, const struct change_stat *live)
+{
+	return live->inode == c->before.inode || k->made_up_inodes || returns_is_same(k->returns, &c->before, live);
+}
+
 /* The path the entry of c had before the run, which is not where it is after a rename. */
 static const char *judge_old(struct check *k, const struct change *c, const char *path)
 {
@@ -259,8 +266,7 @@ static const char *judge_old(struct check *k, const struct change *c, const char
 		return deleted;
 	if (is_same_index(k, c, path, &live))
 		return NULL;
-	if (live.type != c->before.type ||
-	    (live.inode != c->before.inode && !returns_is_same(k->returns, &c->before, &live)))
+	if (live.type != c->before.type || !is_same_inode(k, c, &live))
 		return replaced;
 	if (live.type == CHANGE_DIRECTORY)
 		return judge_directory(k, c, path, &live);
@@ -452,9 +458,10 @@ static const char *open_root(struct check *k, size_t root)
 	k->layer = open(r->upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (k->layer < 0)
 		note_error(k, errno);
-	if (st.st_dev != r->device || st.st_ino != r->inode)
+	if (!same_root(k->live, &st, &(struct same_root_key){r->device, r->inode, k->set->started_ns}))
 		return root_replaced;
 	k->tells_birth = tells_birth(k->live);
+	k->made_up_inodes = has_made_up_inodes(k->live);
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "change/same_root.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -424,7 +425,7 @@ static int open_live_root(struct scan *s)
 			errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? AIRLOCK_ERR_CONFLICT : AIRLOCK_ERR_IO;
 		return base_errno(s->err, code, errno, "open", root->path);
 	}
-	if (st.st_dev != root->device || st.st_ino != root->inode)
+	if (!same_root(fd, &st, &(struct same_root_key){root->device, root->inode, s->set->started_ns}))
 		return base_error(s->err, AIRLOCK_ERR_CONFLICT, "open", root->path,
 				  "%s is another directory than when the command began", root->path);
 	s->live_root = root->copy ? open(root->copy, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : TAKE_FD(fd);

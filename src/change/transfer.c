@@ -7,10 +7,12 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 
 #define COPY_CHUNK ((size_t)1 << 20)
@@ -251,6 +253,14 @@ static int copy_file(struct transfer_place from, struct transfer_place to, const
 	return rc;
 }
 
+/* sshfs, and perhaps other FUSE file systems, follow a link although we ask them not to: owner and times would go to its target,
+ * which is anywhere. There a link keeps those that it was made with. */
+static bool follows_links(int dirfd)
+{
+	struct statfs fs;
+	return fstatfs(dirfd, &fs) < 0 || (uint32_t)fs.f_type == FUSE_SUPER_MAGIC;
+}
+
 static int copy_symlink(struct transfer_place from, struct transfer_place to, const struct stat *st)
 {
 	char target[4097];
@@ -260,6 +270,8 @@ static int copy_symlink(struct transfer_place from, struct transfer_place to, co
 	target[n] = '\0';
 	if (symlinkat(target, to.dirfd, to.name) < 0)
 		return -errno;
+	if (follows_links(to.dirfd))
+		return 0;
 	int rc = set_owner(to, st);
 	return rc < 0 ? rc : set_times(to, st);
 }

@@ -6,9 +6,9 @@
 #include "layer/open.h"
 
 /* A directory's times change with what is in it. */
-static bool is_as_recorded(const struct change_stat *live, const struct change_stat *after)
+static bool is_as_recorded(const struct apply_root *r, const struct change_stat *live, const struct change_stat *after)
 {
-	if (live->type != after->type || live->inode != after->inode)
+	if (live->type != after->type || (live->inode != after->inode && !r->made_up_inodes))
 		return false;
 	if (live->type == CHANGE_NOTHING)
 		return true;
@@ -19,9 +19,10 @@ static bool is_as_recorded(const struct change_stat *live, const struct change_s
 }
 
 /* A later run may have replaced it, and given it back when that was undone. */
-static bool is_as_applied(const struct apply_tx *tx, const struct change_stat *live, const struct change_stat *after)
+static bool is_as_applied(const struct apply_tx *tx, size_t root, const struct change_stat *live,
+			  const struct change_stat *after)
 {
-	return is_as_recorded(live, after) || returns_is_same(tx->known, after, live);
+	return is_as_recorded(&tx->roots[root], live, after) || returns_is_same(tx->known, after, live);
 }
 
 /* True if git rewrote the applied index only to remember file times: the staged entries are the same. */
@@ -40,12 +41,12 @@ static int is_untouched(const struct apply_tx *tx, const struct change *c)
 {
 	struct change_stat live, nothing = {0};
 	int rc = ops_look_live(tx, c->root, c->path, &live);
-	if (rc < 0 || (!is_as_applied(tx, &live, &c->after) && !is_same_index(tx, c, &live)))
+	if (rc < 0 || (!is_as_applied(tx, c->root, &live, &c->after) && !is_same_index(tx, c, &live)))
 		return rc;
 	if (!c->from)
 		return 1;
 	rc = ops_look_live(tx, c->root, c->from, &live);
-	return rc < 0 ? rc : is_as_applied(tx, &live, &nothing);
+	return rc < 0 ? rc : is_as_applied(tx, c->root, &live, &nothing);
 }
 
 int undo_check(const struct apply_tx *tx, struct change_set *set, const bool *selected, struct airlock_error *err)

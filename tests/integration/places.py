@@ -3,13 +3,16 @@
 """Projects in places where the usual ways do not work: file systems of FUSE, whose renames take no flags; directories of a
 group that the user namespace does not know. Prints TAP.
 
-    places.py BUILD
+    places.py BUILD [DIR]
 
-Each place is made here and removed at the end.
+Each place is made here and removed at the end. With DIR, which /etc/fstab lets this user mount, only what is tried on FUSE, there:
+tools/vm does this with NFS.
 """
+import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +24,11 @@ TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tools"))
 import tap  # noqa: E402
 
-AIRLOCK = str(Path(sys.argv[1]).resolve() / "airlock")
+ARGS = argparse.ArgumentParser()
+ARGS.add_argument("build", type=Path)
+ARGS.add_argument("dir", type=Path, nargs="?")
+ARGS = ARGS.parse_args()
+AIRLOCK = str(ARGS.build.resolve() / "airlock")
 BACKENDS = os.environ.get("AIRLOCK_TEST_BACKENDS", "native bubblewrap").split()
 SCRIPT = """set -e
 printf 'new text' >changed; printf x >added; rm gone; mv moved moved-to; chmod 600 mode
@@ -60,6 +67,7 @@ class Place:
 
     def __init__(self, top, project):
         self.project, self.twin, self.home = project, top / "twin", top / "home"
+        self.prefix = []  # what airlock is started with
         self.twin.mkdir()
         self.home.mkdir()
         for directory in (project, self.twin):
@@ -70,7 +78,7 @@ class Place:
 
     def airlock(self, *arguments):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("AIRLOCK_", "XDG_"))}
-        return subprocess.run([AIRLOCK, *arguments], cwd=self.project, env=dict(kept, HOME=str(self.home)),
+        return subprocess.run([*self.prefix, AIRLOCK, *arguments], cwd=self.project, env=dict(kept, HOME=str(self.home)),
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
     def run(self, backend, *arguments):
@@ -84,21 +92,68 @@ def differs(found, wanted, what):
         yield f"{what}: " + ", ".join(f"{p}: {found.get(p)}, should be {wanted.get(p)}" for p in paths)
 
 
-# ---- FUSE
+# ---- file systems whose renames take no flags
 
-def mount_bindfs(stack, top):
-    """A directory shown a second time through FUSE, which refuses the flags of renameat2."""
-    if not shutil.which("bindfs"):
-        raise Needs("bindfs")
-    source, mount = top / "source", top / "mount"
+class Mount:
+    """A file system that can be mounted again, and then has another device number, and perhaps other inodes."""
+
+    def __init__(self, path, mount, unmount):
+        self.path, self.mount, self.unmount = path, mount, unmount
+
+    def __enter__(self):
+        done = subprocess.run(self.mount, capture_output=True, text=True)
+        if done.returncode:
+            raise Needs(f"the right to mount ({done.stderr.strip()})")
+        return self
+
+    def __exit__(self, *_):
+        end = time.monotonic() + 30
+        while (done := subprocess.run([*self.unmount, self.path], capture_output=True, text=True)).returncode:
+            if time.monotonic() > end:
+                raise RuntimeError(f"cannot unmount {self.path}: {done.stderr}")
+            time.sleep(0.1)  # busy: a descriptor that is being closed
+
+    def again(self):
+        self.__exit__()
+        self.__enter__()
+
+
+class FuseMount(Mount):
+    """Its server is ended with it. By itself it ends with the last mount, of which a sandbox of somebody else's may have one."""
+
+    def __enter__(self):
+        self.server = subprocess.Popen(self.mount, stderr=subprocess.PIPE, text=True)
+        while not os.path.ismount(self.path):
+            if self.server.poll() is not None:
+                raise Needs(f"the right to mount ({self.server.stderr.read().strip()})")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_):
+        super().__exit__()
+        self.server.terminate()
+        self.server.wait()
+        self.server.stderr.close()
+
+
+def mount_fuse(top, program):
+    """A directory shown a second time through FUSE: with the inode numbers from below (bindfs), or with made up ones (sshfs)."""
+    source, mount, server = top / "source", top / "mount", top / "server"
     source.mkdir()
     mount.mkdir()
-    done = subprocess.run(["bindfs", source, mount], capture_output=True, text=True)
-    if done.returncode:
-        raise Needs(f"a FUSE mount ({done.stderr.strip()})")
-    unmount = ["umount", "-l"] if os.getuid() == 0 else ["fusermount3", "-uz"]
-    stack.callback(subprocess.run, [*unmount, mount], check=True)
-    return mount
+    server.write_text("#!/bin/sh\nexec /usr/lib/openssh/sftp-server\n")
+    server.chmod(0o755)
+    if not shutil.which(program) or (program == "sshfs" and not Path("/usr/lib/openssh/sftp-server").exists()):
+        raise Needs(program)
+    command = {"bindfs": ["bindfs", "-f", "--no-allow-other", source, mount],
+               "sshfs": ["sshfs", "-f", "-o", f"ssh_command={server}", f"nowhere:{source}", mount]}
+    return FuseMount(mount, command[program], ["umount"] if os.getuid() == 0 else ["fusermount3", "-u"])
+
+
+def make_old(project):
+    """Times on sshfs are whole seconds: what is written in this second would not be told from what is written next."""
+    for path in project.rglob("*"):
+        os.utime(path, (1e9, 1e9))
 
 
 def there_and_back(place, backend):
@@ -120,12 +175,101 @@ def there_and_back(place, backend):
         yield f"an edit meanwhile: {done.returncode} {done.stderr}"
 
 
-def through_fuse(backend):
+def expect(done, status, what):
+    if done.returncode != status:
+        yield f"{what}: {done.returncode} {done.stderr}"
+
+
+def mounted_again(place, mount, backend):
+    """What is held can be applied, and what was applied can be undone, after the file system was mounted again; edits are seen."""
+    result, _ = place.run(backend, "--hold", "-c", SCRIPT)
+    run = result["run"]
+    mount.again()
+    os.listdir(mount.path)  # so that made up numbers go to others
+    (mount.path / "first").touch()
+    yield from expect(place.airlock("apply", run), 0, "apply")
+    yield from differs(look(place.project), place.after, "applied")
+    for wanted, what in ((place.before, "undone"), (place.after, "done again"), (place.before, "undone again")):
+        mount.again()
+        yield from expect(place.airlock("undo", run), 0, what)
+        yield from differs(look(place.project), wanted, what)
+    result, _ = place.run(backend, "--hold", "-c", "echo more >>changed")
+    mount.again()
+    (place.project / "changed").write_text("edited meanwhile")
+    yield from expect(place.airlock("apply", result["run"]), 3, "an edit")
+    if (place.project / "changed").read_text() != "edited meanwhile":
+        yield "the edit is gone"
+
+
+def links_outside(place, mount, backend):
+    """A link is all that is made: sshfs would give owner and times to what it leads to."""
+    outside = place.home / "outside"
+    outside.write_text("outside")
+    os.utime(outside, (1e9, 1e9))
+    result, _ = place.run(backend, "--hold", "-c", f"ln -s {outside} link; echo x >added")
+    yield from expect(place.airlock("apply", result["run"]), 0, "apply")
+    if not (place.project / "link").is_symlink():  # some sshfs do not read links out of the mount
+        yield "no link"
+    yield from expect(place.airlock("undo", result["run"]), 0, "undo")
+    if outside.stat().st_mtime != 1e9:
+        yield "the time of the target was changed"
+
+
+def killed(place, mount, backend, step):
+    """kill -9 at every call that changes a name: what is left is finished at the next start, also after another mount."""
+    calls = "renameat,renameat2,linkat,unlinkat,mkdirat"
+    for number in range(1, 1000, step):
+        run = place.run(backend, "--hold", "-c", SCRIPT)[0]["run"]
+        place.prefix = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={calls}:signal=KILL:when={number}"]
+        done = place.airlock("apply", run)
+        place.prefix = []
+        if number % 2 == 0:
+            mount.again()
+        recovered = place.airlock("recover")  # 1: there was nothing to do
+        if recovered.returncode not in (0, 1):
+            yield f"{number}: recover: {recovered.returncode} {recovered.stderr}"
+        tree = look(place.project)
+        if tree != place.before:
+            yield from differs(tree, place.after, f"{number}: recovered")
+            yield from expect(place.airlock("undo", run), 0, f"{number}: undo")
+        yield from differs(look(place.project), place.before, f"{number}: undone")
+        place.airlock("discard", run)
+        if done.returncode == 0:
+            break
+        if done.returncode not in (-signal.SIGKILL, 128 + signal.SIGKILL):
+            yield f"{number}: not killed: {done.returncode} {done.stderr}"
+            break
+    if number < 10:
+        yield f"applied with {number} calls only"
+
+
+def on_mount(act, backend, program):
     with ExitStack() as stack:
         top = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-        project = mount_bindfs(stack, top) / "project"
-        project.mkdir()
-        yield from there_and_back(Place(top, project), backend)
+        mount = Mount(ARGS.dir, ["mount", ARGS.dir], ["umount"]) if ARGS.dir else mount_fuse(top, program)
+        stack.enter_context(mount)
+        project = Path(tempfile.mkdtemp(dir=mount.path))
+        stack.callback(shutil.rmtree, project, ignore_errors=True)
+        place = Place(top, project)
+        make_old(project)
+        yield from act(place, mount, backend)
+
+
+def remote_tests(out, backend, program):
+    """The dear ones with one backend only: the backend has no part in what happens after the command."""
+    where = str(ARGS.dir) if ARGS.dir else program
+    test(out, f"{backend}: a project on {where}, applied, undone, and an edit meanwhile",
+         on_mount(lambda place, _, b: there_and_back(place, b), backend, program))
+    if backend != BACKENDS[0]:
+        return
+    test(out, f"{backend}: a project on {where} that is mounted again", on_mount(mounted_again, backend, program))
+    test(out, f"{backend}: a link on {where} to a file outside", on_mount(links_outside, backend, program))
+    if shutil.which("strace"):
+        step = 1 if os.environ.get("AIRLOCK_TEST_LONG") else 7
+        test(out, f"{backend}: a project on {where}, killed while applying",
+             on_mount(lambda place, mount, b: killed(place, mount, b, step), backend, program))
+    else:
+        out.test(f"{backend}: a project on {where}, killed while applying # skip needs: strace")
 
 
 # ---- a directory that a group shares
@@ -339,7 +483,10 @@ def test(out, name, faults):
 def main():
     out = tap.Writer()
     for backend in BACKENDS:
-        test(out, f"{backend}: a project on a FUSE mount, applied, undone, and an edit meanwhile", through_fuse(backend))
+        for program in (None,) if ARGS.dir else ("bindfs", "sshfs"):
+            remote_tests(out, backend, program)
+        if ARGS.dir:
+            continue
         test(out, f"{backend}: ACLs of other users stay", acls(backend))
         test(out, f"{backend}: ids that the sandbox does not have are refused as everywhere", ids(backend))
         test(out, f"{backend}: hard links that are split are named", links(backend))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* I3 on real directories: what somebody else does between the run's start and the apply, and what is no conflict. Each
  * test makes the live tree first, then "runs", then somebody comes. */
+#include "change/same_root.h"
 #include "twin_trees.h"
 
 /* ctime has the granularity of a clock tick: what comes after must be seen to. */
@@ -420,6 +421,24 @@ static void the_root_was_replaced(void **state)
 
 /* ── An original that was gone when the scan came ── */
 
+/* Disks may get other device numbers when the machine is started again; until then another number is another disk. */
+static void the_disk_has_another_number(void **state)
+{
+	struct stat st;
+	int fd = open(at("live", ""), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &st), 0);
+	struct same_root_key key = {.device = st.st_dev, .inode = st.st_ino, .read_ns = now_ns()};
+	assert_true(same_root(fd, &st, &key));
+	key.device += 1;
+	assert_false(same_root(fd, &st, &key));
+	key.read_ns = 1;
+	assert_true(same_root(fd, &st, &key));
+	key.inode += 1;
+	assert_false(same_root(fd, &st, &key));
+	assert_false(has_made_up_inodes(fd));
+	(void)close(fd);
+}
+
 static void deleted_while_the_command_ran(void **state)
 {
 	put("live", "d/a", "old");
@@ -553,6 +572,7 @@ int main(void)
 		TEST(a_directory_above_became_another_one),
 		TEST(a_directory_above_was_deleted),
 		TEST(the_root_was_replaced),
+		TEST(the_disk_has_another_number),
 		TEST(deleted_while_the_command_ran),
 		TEST(moved_there_by_the_command),
 		TEST(what_an_undo_put_back_is_ours),
