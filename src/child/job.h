@@ -167,6 +167,7 @@ enum child_entry_kind {
 	CHILD_ENTRY_SYMLINK, /* text is what it says */
 	CHILD_ENTRY_DIR,     /* an empty directory, for the backend to mount on */
 	CHILD_ENTRY_MOUNT,   /* the directory that text names, opened before anything is hidden */
+	CHILD_ENTRY_GONE,    /* the stage's own: left out */
 };
 
 struct child_entry {

@@ -154,25 +154,70 @@ static void mount_entry(int dir, const struct child_entry *e, char *name)
 	(void)r_close((int)e->fd);
 }
 
-static void rebuild(char *base, const struct child_rebuild *r)
+/* The last name of dir if that lies right in above, else NULL. */
+static const char *name_in(const char *dir, const char *above)
 {
-	int old = mounts_open_directory(CHILD_OP_REBUILD, base + r->dir);
+	while (*above && *above == *dir) {
+		above++;
+		dir++;
+	}
+	if (*above || *dir++ != '/')
+		return 0;
+	for (const char *p = dir; *p; p++)
+		if (*p == '/')
+			return 0;
+	return dir;
+}
+
+static int is_same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* Takes it out of the directory above, which is rebuilt after it, and returns 1; 0 when that is not rebuilt. */
+static int leave_out(char *base, const struct child_stage_job *job, const char *dir)
+{
+	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds);
+	int found = 0;
+	for (uint32_t i = 0; i < job->n_rebuilds; i++) {
+		const char *name = name_in(dir, base + rebuilds[i].dir);
+		struct child_entry *e = (void *)(base + rebuilds[i].entries);
+		for (uint32_t k = 0; name && k < rebuilds[i].n_entries; k++)
+			if (e[k].kind == CHILD_ENTRY_BIND && is_same(base + e[k].name, name)) {
+				e[k].kind = CHILD_ENTRY_GONE;
+				found = 1;
+			}
+	}
+	return found;
+}
+
+static void rebuild(char *base, const struct child_stage_job *job, const struct child_rebuild *r)
+{
+	/* Another program may have removed it since the plan was made. Should it come back it must not be seen as it is. */
+	long old = r_open(base + r->dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (old == -ENOENT && leave_out(base, job, base + r->dir))
+		return;
+	mounts_check(CHILD_OP_REBUILD, old);
 	int new = mounts_tmpfs(CHILD_SMALL_TMPFS, 0755);
-	mounts_attach(new, old);
+	mounts_attach(new, (int)old);
 	const struct child_entry *e = (const void *)(base + r->entries);
 	for (uint32_t i = 0; i < r->n_entries; i++) {
 		char *name = base + e[i].name;
 		if (e[i].kind == CHILD_ENTRY_BIND)
-			bind_entry(old, new, name);
+			bind_entry((int)old, new, name);
 		else if (e[i].kind == CHILD_ENTRY_SYMLINK)
 			mounts_check(CHILD_OP_REBUILD, raw_call3(__NR_symlinkat, base + e[i].text, new, name));
 		else if (e[i].kind == CHILD_ENTRY_MOUNT)
 			mount_entry(new, &e[i], name);
-		else
+		else if (e[i].kind != CHILD_ENTRY_GONE)
 			make_place(new, name);
 	}
 	(void)r_close(new);
-	(void)r_close(old);
+	(void)r_close((int)old);
 }
 
 /* ── Hiding ── */
@@ -243,7 +288,7 @@ void stage_main(void)
 		cover(base + covers[i].path, (int)covers[i].is_dir, empty);
 	/* The deepest first, so that the ones above bind the rebuilt directory and not what it covers. */
 	for (uint32_t i = job->n_rebuilds; i > 0; i--)
-		rebuild(base, &rebuilds[i - 1]);
+		rebuild(base, job, &rebuilds[i - 1]);
 	int64_t *argv = (void *)(base + job->argv);
 	for (int64_t *a = argv; *a; a++)
 		*a += (int64_t)(intptr_t)base;
