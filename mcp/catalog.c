@@ -40,8 +40,9 @@
 	",\"truncated\":{\"type\":\"boolean\"}"
 #define DENIALS_SCHEMA                                                                                                 \
 	OR_NULL("{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"op\":" STRING                    \
-		",\"path\":" STRING ",\"path_base64\":" STRING ",\"address\":" STRING ",\"rule\":" STRING              \
-		",\"source\":" STRING ",\"region\":" OR_NULL(STRING) ",\"text\":" STRING ",\"hint\":" OR_NULL(         \
+		",\"path\":" STRING ",\"path_base64\":" STRING ",\"address\":" STRING ",\"program\":" STRING           \
+		",\"rule\":" STRING ",\"source\":" STRING                                                              \
+		",\"region\":" OR_NULL(STRING) ",\"text\":" STRING ",\"hint\":" OR_NULL(                               \
 			STRING) ",\"count\":" INTEGER "},\"required\":[\"op\",\"rule\",\"source\",\"count\"]}}")
 #define RUN_OUTPUT_REST                                                                                                \
 	"\"working_dir\":" OR_NULL(STRING) ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(                    \

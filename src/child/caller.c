@@ -90,3 +90,33 @@ int caller_shares_mounts(int pid)
 	return raw_call5(__NR_statx, AT_FDCWD, "/proc/self/ns/mnt", 0, STATX_INO, &own) == 0 &&
 	       raw_call5(__NR_statx, AT_FDCWD, path, 0, STATX_INO, &other) == 0 && own.stx_ino == other.stx_ino;
 }
+
+/* Two mounts may show the same directory: whoever made a root of one of them has another view. */
+int caller_shares_root(int pid)
+{
+	char path[PROC_PATH];
+	struct statx own, other;
+	size_t n = add_text(path, 0, "/proc/");
+	n = add_number(path, n, (unsigned)pid);
+	(void)add_text(path, n, "/root");
+	return caller_shares_mounts(pid) &&
+	       raw_call5(__NR_statx, AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &own) == 0 &&
+	       raw_call5(__NR_statx, AT_FDCWD, path, 0, STATX_INO | STATX_MNT_ID, &other) == 0 &&
+	       own.stx_ino == other.stx_ino && own.stx_mnt_id == other.stx_mnt_id;
+}
+
+size_t caller_read_name(int pid, char *out, size_t size)
+{
+	char path[PROC_PATH];
+	size_t n = add_text(path, 0, "/proc/");
+	n = add_number(path, n, (unsigned)pid);
+	(void)add_text(path, n, "/comm");
+	long fd = r_open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	long len = r_read((int)fd, out, size);
+	(void)r_close((int)fd);
+	while (len > 0 && out[len - 1] == '\n')
+		len--;
+	return len < 0 ? 0 : (size_t)len;
+}

@@ -13,5 +13,9 @@ long caller_read_string(int pid, uint64_t address, char *out);
 long caller_read(int pid, uint64_t address, void *out, size_t len);
 /* The directory its paths are relative to: its own, or one of its descriptors. O_PATH, or -errno. */
 long caller_open_base(int pid, int dir_fd);
+/* Its name (comm), not terminated. Returns the length, 0 when it is not known. */
+size_t caller_read_name(int pid, char *out, size_t size);
+/* Are our mount namespace and our root its own? */
+int caller_shares_root(int pid);
 /* Is it in our mount namespace? In another one its paths mean other things. */
 int caller_shares_mounts(int pid);

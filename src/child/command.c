@@ -86,8 +86,9 @@ __attribute__((noreturn)) static void fail_start(int error_fd, int stage, long r
 	r_exit(127);
 }
 
-/* Where the kernel cannot do it, the message has no descriptor: then renames are the overlay's alone. */
-static void hand_over_listener(const struct child_job *job, int socket, int error_fd)
+/* Where the kernel cannot do it, the message has no descriptor: then renames are the overlay's alone. Returns whether there is a
+ * listener. */
+static int hand_over_listener(const struct child_job *job, int socket, int error_fd)
 {
 	(void)raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	long listener = notify_install(job->flags);
@@ -96,10 +97,11 @@ static void hand_over_listener(const struct child_job *job, int socket, int erro
 		(void)r_close((int)listener);
 		if (rc < 0) /* nobody would answer: the command could not open a file */
 			fail_start(error_fd, CHILD_STAGE_FILTER, rc);
-		return;
+		return 1;
 	}
 	struct child_message why = {.type = CHILD_FAILED, .b = (int32_t)-listener};
 	(void)r_write(socket, &why, sizeof why);
+	return 0;
 }
 
 /* As a shell starts a job: a process group of its own, in the foreground of the session. SIGTTOU is blocked, so that the
@@ -147,11 +149,10 @@ void command_become(const struct command *c)
 	rc = raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
 	if (rc < 0)
 		fail_start(c->error_fd, CHILD_STAGE_SETUP, rc);
-	if (c->notify_socket >= 0)
-		hand_over_listener(job, c->notify_socket, c->error_fd);
+	int listened = c->notify_socket >= 0 && hand_over_listener(job, c->notify_socket, c->error_fd);
 	rc = confine_files(job);
 	if (rc == 0)
-		rc = confine_calls(job);
+		rc = confine_calls(job, listened);
 	if (rc < 0)
 		fail_start(c->error_fd, CHILD_STAGE_FILTER, rc);
 	rc = exec_search(job, c->argv, c->envp);

@@ -2,6 +2,7 @@
 #include "child/confine.h"
 
 #include "child/raw_calls.h"
+#include "child/refused.h"
 
 #include <linux/capability.h>
 #include <linux/errno.h>
@@ -51,12 +52,27 @@ long confine_files(const struct child_job *job)
 	return rc < 0 ? rc : raw_call2(__NR_landlock_restrict_self, CHILD_FD_ARGS, 0);
 }
 
-long confine_calls(const struct child_job *job)
+/* The rules in front, which leave to the listener what it is told of; the rest is the job's own program. */
+static long put_in_front(const struct child_job *job, struct sock_fprog *program)
+{
+	static struct sock_filter code[BPF_MAXINSNS];
+	if (job->filter_len + REFUSED_RULES_MAX > BPF_MAXINSNS)
+		return -E2BIG;
+	size_t n = refused_rules(code, SECCOMP_RET_ALLOW, (job->flags & CHILD_NESTED) != 0);
+	for (uint32_t i = 0; i < job->filter_len; i++)
+		code[n + i] = program->filter[i];
+	*program = (struct sock_fprog){.len = (unsigned short)(n + job->filter_len), .filter = code};
+	return 0;
+}
+
+long confine_calls(const struct child_job *job, int listened)
 {
 	if (job->filter_len == 0)
 		return 0;
 	struct sock_fprog program = {.len = (unsigned short)job->filter_len,
 				     .filter = (void *)((char *)job + job->filter)}; /* only the kernel reads it */
+	if (listened && job->flags & CHILD_REFUSED && put_in_front(job, &program) < 0)
+		return -E2BIG;
 	long rc = raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	return rc < 0 ? rc : raw_call3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }

@@ -237,6 +237,7 @@ static void take_over_listener(struct state *st)
 		give_up(CHILD_STAGE_FILTER, -EMFILE); /* the filter is in force, and nobody could answer */
 	if (st->notify_fd >= 0)
 		notify_prepare(st->notify_fd);
+	st->observer.job = st->job;
 	begin_observing(st, st->notify_fd >= 0 ? 0 : why_not);
 }
 
@@ -252,7 +253,7 @@ static void start_command(struct state *st)
 				  .tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1,
 				  .error_fd = pipe_fds[1]};
 	command.joins_session = lead_session(st->job, command.tty);
-	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE) &&
+	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE | CHILD_REFUSED) &&
 	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->notify_socket) < 0)
 		st->notify_socket[0] = st->notify_socket[1] = -1;
 	command.notify_socket = st->notify_socket[1];

@@ -2,8 +2,10 @@
 #include "child/notify.h"
 
 #include "child/job.h"
+#include "child/missing.h"
 #include "child/observe.h"
 #include "child/raw_calls.h"
+#include "child/refused.h"
 #include "child/rename.h"
 
 #include <linux/audit.h>
@@ -39,7 +41,7 @@ static const int renames[] = {
 
 /* ── The filter ── */
 
-#define MAX_PROGRAM 256
+#define MAX_PROGRAM (REFUSED_RULES_MAX + 256)
 
 struct program {
 	struct sock_filter code[MAX_PROGRAM];
@@ -99,12 +101,14 @@ static void add_openat(struct program *p)
 static void build(struct program *p, unsigned flags)
 {
 	int nr;
-	p->len = 0;
+	p->len = flags & CHILD_REFUSED
+			 ? (unsigned short)refused_rules(p->code, SECCOMP_RET_USER_NOTIF, (flags & CHILD_NESTED) != 0)
+			 : 0;
 	add_load(p, offsetof(struct seccomp_data, arch));
 	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
 	add_return(p, SECCOMP_RET_ALLOW);
 	add_load(p, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < N_RENAMES; i++)
+	for (size_t i = 0; flags & (CHILD_RENAMES | CHILD_OBSERVE) && i < N_RENAMES; i++)
 		add_call(p, renames[i]);
 	for (size_t i = 0; flags & CHILD_OBSERVE && (nr = observe_number(i)) >= 0; i++)
 		if (nr != __NR_openat)
@@ -154,8 +158,17 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 	struct seccomp_notif_resp answer = {.id = request.id};
 	if (flags & CHILD_OBSERVE)
 		observe_call(observer, listener, &request);
-	if (flags & CHILD_RENAMES && is_rename(request.data.nr))
-		rename_answer(&request, &answer);
+	/* First, and whatever the flags are: the other filter leaves these to us, and to go on would carry them out. */
+	if (refused_is(request.data.nr)) {
+		answer.error = -EPERM;
+		refused_note(observer, listener, &request);
+	} else if (is_rename(request.data.nr)) {
+		if (flags & CHILD_RENAMES)
+			rename_answer(&request, &answer);
+		else
+			answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	} else if (missing_is(&request, (flags & CHILD_NESTED) != 0))
+		answer.error = -ENOENT;
 	else
 		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	/* Who is not answered waits for ever; -ENOENT says that nobody waits any more. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Calls of the command that the first process is told of before the kernel carries them out (seccomp user notification).
  *
- * A process can have one such filter only, so it serves both purposes: renames that an overlay refuses are made for the
- * command (rename.h), and calls that the plan may refuse are looked at and always let go on (observe.h). The first
+ * A process can have one such filter only, so it serves all purposes: renames that an overlay refuses are made for the
+ * command (rename.h), calls that the plan may refuse are looked at and always let go on (observe.h), deleting what does not
+ * exist is answered (missing.h), and calls that are refused are noted (refused.h). The first
  * process holds the listener, and everything the filter is on ends with it: nobody is ever left with the ENOSYS that
  * the kernel answers for a listener that is gone. Freestanding.
  */
@@ -10,7 +11,8 @@
 
 struct observer;
 
-/* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE. Returns the listener, or -errno where the
+/* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE, CHILD_REFUSED,
+ * CHILD_NESTED. Returns the listener, or -errno where the
  * kernel has no such thing. */
 long notify_install(unsigned flags);
 

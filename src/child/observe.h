@@ -16,6 +16,7 @@ struct observer {
 	const struct child_job *job;
 	struct child_seen_head *seen; /* NULL: nothing is noted */
 	unsigned missing;	      /* records of things that are not there */
+	int failed;		      /* the memory file cannot be had */
 };
 
 /* The memory file of seen.h, mapped. Returns its descriptor, for the supervisor, or -errno. */

@@ -2,6 +2,7 @@
 #include "child/rename.h"
 
 #include "child/caller.h"
+#include "child/missing.h"
 #include "child/raw_calls.h"
 
 #include <linux/errno.h>
@@ -243,6 +244,8 @@ void rename_answer(const struct seccomp_notif *request, struct seccomp_notif_res
 			rc = move_by_hand(&c);
 		if (rc == -ESTALE)
 			rc = over_itself(&c);
+		if (rc == -EROFS && missing_name(c.old_dir, c.old_path))
+			rc = -ENOENT; /* as outside, see missing.h */
 		answer->error = (int32_t)rc;
 	}
 	if (c.old_dir >= 0)

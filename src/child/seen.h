@@ -30,6 +30,16 @@ enum child_seen_op {
 	CHILD_SEEN_CONNECT,
 	CHILD_SEEN_BIND,
 	CHILD_SEEN_SEND,
+	/* Calls that the filter refuses (refused.h). */
+	CHILD_SEEN_TRACE,
+	CHILD_SEEN_NAMESPACE,
+	CHILD_SEEN_MOUNT,
+	CHILD_SEEN_PERF,
+	CHILD_SEEN_BPF,
+	CHILD_SEEN_KEYS,
+	CHILD_SEEN_USERFAULT,
+	CHILD_SEEN_FANOTIFY,
+	CHILD_SEEN_ADMIN, /* swap, modules, clock, reboot */
 	CHILD_SEEN_OPS,
 };
 
@@ -38,8 +48,10 @@ enum {
 	CHILD_SEEN_LOOKED =
 		1 << 1, /* it only matters whether it can be seen; a path of which more than the last name is
 					missing ends with the first of them */
-	CHILD_SEEN_FOREIGN = 1 << 2, /* the owner of the file, or of its directory, lets nobody write there either */
-	CHILD_SEEN_ADDRESS = 1 << 3, /* the text is a struct sockaddr: an internet address, or an abstract name */
+	CHILD_SEEN_FOREIGN = 1 << 2,  /* the owner of the file, or of its directory, lets nobody write there either */
+	CHILD_SEEN_CALL = 1 << 4,     /* the text is the name of the program (comm) */
+	CHILD_SEEN_FOR_ROOT = 1 << 5, /* of such a call: outside only root may do it */
+	CHILD_SEEN_ADDRESS = 1 << 3,  /* the text is a struct sockaddr: an internet address, or an abstract name */
 };
 
 struct child_seen {
@@ -48,7 +60,7 @@ struct child_seen {
 	uint32_t count; /* how often; stays at its maximum */
 	uint32_t length;
 	uint64_t hash;
-	char text[]; /* absolute path inside without symlinks, or the address; not terminated */
+	char text[]; /* absolute path inside without symlinks, or the address, or a name; not terminated */
 };
 
 struct child_seen_head {

@@ -115,7 +115,10 @@ int advice_find(const struct denial_scene *scene, const struct denial_verdict *v
 {
 	const char *option = NULL;
 	char *value = NULL;
-	if (v->rule == DENIAL_NETWORK_OFF) {
+	if (v->rule == DENIAL_CALL) {
+		bool by_nested = d->op == CHILD_SEEN_TRACE || d->op == CHILD_SEEN_NAMESPACE;
+		option = by_nested ? "nested" : NULL;
+	} else if (v->rule == DENIAL_NETWORK_OFF) {
 		option = scene->network_refused ? "profile" : "network";
 		value = scene->network_refused ? strdup("moderate") : NULL;
 	} else if (is_asked_hidden(v->source)) {

@@ -160,8 +160,18 @@ static bool fails_outside(const struct denial_scene *scene, const struct denial_
 	return fails;
 }
 
+/* Most are root's alone outside, and an ordinary user would have been refused there as well. */
+static struct denial_verdict decide_call(const struct denial_scene *scene, const struct denial_try *t)
+{
+	bool fails =
+		!scene->is_root && (t->flags & CHILD_SEEN_FOR_ROOT || (scene->may_call && !scene->may_call(t->op)));
+	return fails ? not_refused : (struct denial_verdict){DENIAL_CALL, scene->profile_source, NULL};
+}
+
 struct denial_verdict denial_decide(const struct denial_scene *scene, const struct denial_try *t)
 {
+	if (t->flags & CHILD_SEEN_CALL)
+		return decide_call(scene, t);
 	if (t->flags & CHILD_SEEN_ADDRESS)
 		return decide_address(scene, t);
 	const struct plan_mount *cover = cover_of(scene, t->path);

@@ -24,6 +24,9 @@ struct denial_scene {
 	/* May the user of this run write to this file, or make and delete names in this directory, outside the sandbox? It
 	 * is asked about things that exist. NULL: yes. Not for regions. */
 	bool (*may_write)(const char *path);
+	/* Could the user of this run do this outside, as far as the machine's settings say? NULL: yes. Not for regions. */
+	bool (*may_call)(enum child_seen_op op);
+	bool is_root;
 	const char *home;	    /* never offered as a whole; NULL: there is none */
 	bool in_place;		    /* rules on the host's own view instead of mounts: what no rule grants is refused */
 	bool workspace;		    /* a directory is the root inside */
@@ -36,12 +39,13 @@ struct denial_scene {
 struct denial_try {
 	enum child_seen_op op;
 	unsigned flags;	      /* CHILD_SEEN_… */
-	const char *path;     /* absolute, normal, without symlinks; NULL for an address */
+	const char *path;     /* absolute, normal, without symlinks; NULL for an address or a call */
+	const char *program;  /* of a call that the filter refuses */
 	const void *address;  /* a struct sockaddr */
 	size_t address_bytes; /* of it */
 };
 
-enum denial_rule { DENIAL_NONE, DENIAL_HIDDEN, DENIAL_NOT_VISIBLE, DENIAL_READ_ONLY, DENIAL_NETWORK_OFF };
+enum denial_rule { DENIAL_NONE, DENIAL_HIDDEN, DENIAL_NOT_VISIBLE, DENIAL_READ_ONLY, DENIAL_NETWORK_OFF, DENIAL_CALL };
 
 struct denial_verdict {
 	enum denial_rule rule; /* DENIAL_NONE: the plan does not refuse it */
@@ -59,9 +63,10 @@ struct denial {
 	enum denial_rule rule;
 	char *path;    /* or NULL */
 	char *address; /* "192.0.2.1:443", "[2001:db8::1]:53", "@name", or NULL */
+	char *program; /* who made a call that the filter refuses, "gdb"; "" when that is not known; or NULL */
 	char *source, *region;
-	char *option;	 /* "allow-write", "ro", "network" …, or NULL: nothing would allow it */
-	char *value;	 /* what the option takes, or NULL */
+	char *option; /* "allow-write", "ro", "network" …, "nested" for a profile; or NULL: nothing would allow it */
+	char *value;  /* what the option takes, or NULL */
 	bool is_to_make; /* the directory in value does not exist: somebody has to make it first */
 	uint64_t count;
 };

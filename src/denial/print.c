@@ -25,6 +25,15 @@ static const struct {
 	[CHILD_SEEN_CONNECT] = {"connect", "connect to"},
 	[CHILD_SEEN_BIND] = {"bind", "make the socket"},
 	[CHILD_SEEN_SEND] = {"send", "send to"},
+	[CHILD_SEEN_TRACE] = {"trace", "trace a process"},
+	[CHILD_SEEN_NAMESPACE] = {"namespace", "make or enter a namespace"},
+	[CHILD_SEEN_MOUNT] = {"mount", "mount or unmount"},
+	[CHILD_SEEN_PERF] = {"perf", "count events (perf_event_open)"},
+	[CHILD_SEEN_BPF] = {"bpf", "use bpf"},
+	[CHILD_SEEN_KEYS] = {"keys", "use the kernel's keyrings"},
+	[CHILD_SEEN_USERFAULT] = {"userfaultfd", "handle page faults (userfaultfd)"},
+	[CHILD_SEEN_FANOTIFY] = {"fanotify", "watch file systems (fanotify)"},
+	[CHILD_SEEN_ADMIN] = {"admin", "change the machine's swap, modules, clock or power"},
 };
 
 const char *denial_op_name(enum child_seen_op op)
@@ -38,14 +47,20 @@ const char *denial_rule_name(enum denial_rule rule)
 					    [DENIAL_HIDDEN] = "hidden",
 					    [DENIAL_NOT_VISIBLE] = "not visible",
 					    [DENIAL_READ_ONLY] = "read-only",
-					    [DENIAL_NETWORK_OFF] = "network off"};
+					    [DENIAL_NETWORK_OFF] = "network off",
+					    [DENIAL_CALL] = "system call"};
 	return names[rule];
 }
 
 void denial_add_what(const struct denial *d, struct buf *out)
 {
-	buf_printf(out, "%s ", ops[d->op].words);
-	buf_adds(out, d->path ? d->path : d->address);
+	buf_adds(out, ops[d->op].words);
+	const char *subject = d->program ? d->program : d->path ? d->path : d->address;
+	if (*subject) {
+		buf_adds(out, d->program ? ", as " : " ");
+		buf_adds(out, subject);
+		buf_adds(out, d->program ? " tried" : "");
+	}
 	buf_printf(out, " (%s: ", denial_rule_name(d->rule));
 	buf_adds(out, d->source);
 	buf_addc(out, ')');
@@ -57,6 +72,12 @@ void denial_add_hint(const struct denial *d, struct buf *out)
 {
 	if (!d->option)
 		return;
+	if (d->rule == DENIAL_CALL) {
+		buf_adds(out,
+			 "nested = true in the profile, or in a rule for this command (airlock.toml(5)); the profile "
+			 "permissive has it");
+		return;
+	}
 	if (strcmp(d->option, "hide") == 0)
 		buf_adds(out, "leave out ");
 	buf_printf(out, "--%s", d->option);
@@ -95,7 +116,9 @@ static void print_one(const struct denial *d, enum denial_reader reader, struct 
 	denial_add_what(d, &text);
 	json_open_object(j, NULL);
 	json_string(j, "op", denial_op_name(d->op));
-	if (d->path)
+	if (d->program)
+		json_string(j, "program", d->program);
+	else if (d->path)
 		json_path(j, "path", d->path);
 	else
 		json_string(j, "address", d->address);

@@ -13,6 +13,7 @@ static void free_denial(struct denial *d)
 {
 	free(d->path);
 	free(d->address);
+	free(d->program);
 	free(d->source);
 	free(d->region);
 	free(d->option);
@@ -38,11 +39,14 @@ static struct denial *append(struct denials *l)
 }
 
 /* The same thing seen in two ways, a name that was missing first and there later, is one refusal. */
-static struct denial *find(struct denials *l, enum child_seen_op op, enum denial_rule rule, const char *path)
+static struct denial *find(struct denials *l, enum denial_rule rule, const struct denial_try *t)
 {
-	for (size_t i = 0; path && i < l->n; i++)
-		if (l->v[i].op == op && l->v[i].rule == rule && l->v[i].path && strcmp(l->v[i].path, path) == 0)
+	for (size_t i = 0; i < l->n; i++) {
+		const struct denial *d = &l->v[i];
+		const char *known = t->program ? d->program : d->path, *text = t->program ? t->program : t->path;
+		if (d->op == t->op && d->rule == rule && known && text && strcmp(known, text) == 0)
 			return &l->v[i];
+	}
 	return NULL;
 }
 
@@ -53,7 +57,7 @@ static int add_refused(const struct denial_scene *scene, const struct denial_try
 	struct buf address = BUF_INIT;
 	if (v.rule == DENIAL_NONE || (t->address && !denial_add_address(t->address, t->address_bytes, &address)))
 		return 0;
-	struct denial *d = find(list, t->op, v.rule, t->path);
+	struct denial *d = find(list, v.rule, t);
 	if (d) {
 		d->count += count;
 		return 0;
@@ -67,10 +71,12 @@ static int add_refused(const struct denial_scene *scene, const struct denial_try
 			     .rule = v.rule,
 			     .path = t->path ? strdup(t->path) : NULL,
 			     .address = t->address ? buf_take(&address) : NULL,
+			     .program = t->program ? strdup(t->program) : NULL,
 			     .source = strdup(v.source),
 			     .region = v.region ? strdup(v.region) : NULL,
 			     .count = count};
-	if ((t->path && !d->path) || (t->address && !d->address) || !d->source || (v.region && !d->region))
+	if ((t->path && !d->path) || (t->program && !d->program) || (t->address && !d->address) || !d->source ||
+	    (v.region && !d->region))
 		return -ENOMEM;
 	return advice_find(scene, &v, d);
 }
@@ -86,7 +92,12 @@ static int read_record(const struct denial_scene *scene, const struct child_seen
 		t.address_bytes = r->length;
 		return add_refused(scene, &t, r->count, list);
 	}
-	_cleanup_free_ char *raw = strndup(text, r->length), *path = raw ? path_normalize("/", raw) : NULL;
+	_cleanup_free_ char *raw = strndup(text, r->length);
+	if (raw && r->flags & CHILD_SEEN_CALL) {
+		t.program = raw;
+		return add_refused(scene, &t, r->count, list);
+	}
+	_cleanup_free_ char *path = raw ? path_normalize("/", raw) : NULL;
 	if (!path)
 		return -ENOMEM;
 	t.path = path;

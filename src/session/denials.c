@@ -36,19 +36,17 @@ int denials_decide(struct airlock_job *job, const struct airlock_settings *s, st
 {
 	struct buf profile = BUF_INIT;
 	job->explain = job->config->explain_asked ? job->config->explain_denials : s->explain;
-	if (!job->explain)
-		return 0;
 	buf_printf(&profile, "profile %s", job->plan->profile);
 	job->profile_source = buf_take(&profile);
-	job->network_source = network_source(job);
-	return job->profile_source && job->network_source ? 0 : base_oom(err);
+	job->network_source = job->explain ? network_source(job) : NULL;
+	return job->profile_source && (job->network_source || !job->explain) ? 0 : base_oom(err);
 }
 
-/* Without a sandbox nothing is refused, and there is nothing to look for. */
+/* Without a sandbox nothing is refused, and there is nothing to look for. Calls that the filter refuses are told of in any case. */
 const struct denial_scene *denials_scene(struct airlock_run *run)
 {
 	const struct airlock_job *job = run->job;
-	if (!job->explain || job->backend == &backend_passthrough)
+	if (job->backend == &backend_passthrough)
 		return NULL;
 	run->scene = (struct denial_scene){
 		.plan = job->plan,
@@ -57,8 +55,9 @@ const struct denial_scene *denials_scene(struct airlock_run *run)
 		.network_refused = job->config->policy.network == POLICY_NETWORK_REFUSE,
 		.network_source = job->network_source,
 		.profile_source = job->profile_source,
+		.is_root = geteuid() == 0,
 	};
-	return &run->scene;
+	return job->explain ? &run->scene : NULL;
 }
 
 static const char *reason(int errnum)
@@ -76,17 +75,25 @@ static const char *reason(int errnum)
 	}
 }
 
+static void add_line(const struct denial *d, bool with_hints, struct buf *out)
+{
+	denial_add_what(d, out);
+	if (!with_hints)
+		return;
+	if (d->option) {
+		buf_adds(out, "; to allow: ");
+		denial_add_hint(d, out);
+	} else if (d->rule == DENIAL_CALL)
+		buf_adds(out, "; no profile allows it");
+}
+
 /* An agent is told what was refused, not which option would allow it: it cannot set one, a person can. */
 static void add_lines(struct airlock_run *run)
 {
 	bool with_hints = run->job->origin.kind == ORIGIN_PERSON;
 	for (size_t i = 0; i < run->denials.n; i++) {
 		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
-		denial_add_what(&run->denials.v[i], &line);
-		if (run->denials.v[i].option && with_hints) {
-			buf_adds(&line, "; to allow: ");
-			denial_add_hint(&run->denials.v[i], &line);
-		}
+		add_line(&run->denials.v[i], with_hints, &line);
 		text_add_escaped(&inert, buf_str(&line), line.len);
 		strs_add(&run->denial_lines, buf_str(&inert));
 	}
@@ -108,11 +115,63 @@ static bool may_write(const char *path)
 	return errno != EACCES && errno != EROFS && errno != EPERM;
 }
 
+/* The number in a file of /proc/sys; otherwise when there is no such file. */
+static long setting(const char *path, long otherwise)
+{
+	char text[24];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		(void)close(fd);
+	if (n <= 0)
+		return otherwise;
+	text[n] = '\0';
+	return strtol(text, NULL, 10);
+}
+
+/* What this machine lets an ordinary user do outside. */
+static bool may_call(enum child_seen_op op)
+{
+	switch (op) {
+	case CHILD_SEEN_TRACE:
+		return setting("/proc/sys/kernel/yama/ptrace_scope", 0) < 3;
+	case CHILD_SEEN_NAMESPACE:
+		return setting("/proc/sys/user/max_user_namespaces", 1) > 0 &&
+		       setting("/proc/sys/kernel/unprivileged_userns_clone", 1) > 0;
+	case CHILD_SEEN_PERF:
+		return setting("/proc/sys/kernel/perf_event_paranoid", 2) <= 2;
+	case CHILD_SEEN_BPF:
+		return setting("/proc/sys/kernel/unprivileged_bpf_disabled", 0) == 0;
+	case CHILD_SEEN_USERFAULT:
+		return setting("/proc/sys/vm/unprivileged_userfaultfd", 1) > 0;
+	default:
+		return true;
+	}
+}
+
+/* Without --explain-denials only what the filter refused is known. A command that succeeded did without it. */
+static void note_calls(struct airlock_run *run)
+{
+	bool with_hints = run->job->origin.kind == ORIGIN_PERSON;
+	if (supervise_result(run->supervise)->exit_code == 0)
+		return;
+	for (size_t i = 0; i < run->denials.n; i++) {
+		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
+		const struct denial *d = &run->denials.v[i];
+		if (d->rule != DENIAL_CALL)
+			continue;
+		buf_adds(&line, "refused: ");
+		add_line(d, with_hints, &line);
+		text_add_escaped(&inert, buf_str(&line), line.len);
+		strs_add(&run->layers.notes, buf_str(&inert));
+	}
+}
+
 void denials_settle(struct airlock_run *run)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
 	struct airlock_error err = {0};
-	if (!run->job->explain || run->job->backend == &backend_passthrough)
+	if (run->job->backend == &backend_passthrough || (!run->job->explain && !r->observed))
 		return;
 	if (!r->observed) {
 		if (r->observe_errnum)
@@ -126,8 +185,13 @@ void denials_settle(struct airlock_run *run)
 	_cleanup_free_ char *home = realpath(run->job->host.home, NULL);
 	scene.home = home;
 	scene.may_write = run->scene.workspace ? NULL : may_write;
+	scene.may_call = may_call;
 	if (denials_read(&scene, r->seen.data, r->seen.len, &run->denials, &err) < 0) {
 		explain_absence(run, err.message);
+		return;
+	}
+	if (!run->job->explain) {
+		note_calls(run);
 		return;
 	}
 	add_lines(run);
@@ -159,6 +223,8 @@ void denials_add_json(const struct airlock_run *run, enum denial_reader reader, 
 void denials_add_text(const struct airlock_run *run, struct buf *out)
 {
 	const struct denials *d = &run->denials;
+	if (!run->job->explain)
+		return; /* the notes say it */
 	for (size_t i = 0; i < d->n && i < LINES_MAX; i++) {
 		_cleanup_buf_ struct buf line = BUF_INIT;
 		denial_add_what(&d->v[i], &line);

@@ -108,8 +108,7 @@ static void fill_observer(struct supervise *s, struct child_job_spec *job, struc
 		return;
 	job->regions = *ret_regions;
 	job->head.n_regions = (uint32_t)n;
-	job->head.flags |=
-		CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE) | (s->spec.plan->nested ? CHILD_NESTED : 0);
+	job->head.flags |= CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE);
 }
 
 /* What the command may fill up. Backends that mount nothing show the host's own /tmp. */
@@ -137,6 +136,7 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
 	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
 			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
+			 (s->iso.syscalls != BACKEND_NONE ? CHILD_REFUSED : 0) | (plan->nested ? CHILD_NESTED : 0) |
 			 (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) |
 			 (shares_network(s) ? CHILD_SCOPED : 0);
 	limits_fill_job(&s->limits, &job.head);

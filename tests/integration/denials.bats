@@ -415,3 +415,119 @@ without_listeners() {
 		-- "$AIRLOCK" run --changes direct --explain-denials -c 'echo inner'
 	assert_stderr_contains 'what was refused could not be observed: somebody observes this process already'
 }
+
+# refused OP PROGRAM: the calls that the filter refused, as "OP PROGRAM"
+refused() {
+	python3 -c '
+import json, sys
+for d in json.load(open(sys.argv[1]))["denials"]:
+    if "program" in d:
+        print(d["op"], d["program"])' "$RAW_STDOUT"
+}
+
+calls_are_named() {
+	write_config ''
+	# Named at the end of a run that failed, with what allows it.
+	run_airlock run -- unshare --user true
+	assert_status 1
+	assert_stderr_contains 'refused: make or enter a namespace, as unshare tried (system call: profile moderate); to allow: nested = true in the profile'
+	# One that went on without it is not bothered.
+	run_airlock run -c 'unshare --user true 2>/dev/null; true'
+	assert_status 0
+	[[ $stderr != *refused* ]] || fail "a command that did without it was told"
+	# An agent is told what was refused, not how to allow it.
+	AIRLOCK_AGENT=1 run_airlock run -- unshare --user true
+	assert_stderr_contains 'refused: make or enter a namespace, as unshare tried'
+	[[ $stderr != *nested* && $stderr != *permissive* ]] || fail "an agent was told how"
+	observed -- unshare --user true
+	assert_status 1
+	[ "$(refused)" = 'namespace unshare' ]
+	assert_json 'profile moderate' denials 0 source
+	# What the hint says allows it.
+	write_config '[[commands]]' 'match = ["unshare"]' 'nested = true'
+	run_airlock run -- unshare --user true
+	assert_status 0
+	[[ $stderr != *refused* ]]
+	observed --profile permissive -- unshare --user true
+	assert_status 0
+	[ -z "$(refused)" ]
+	write_config ''
+}
+@test "namespaces that the filter refuses are named, with the profile that allows them" {
+	each_backend calls_are_named
+}
+
+tracing_is_named() {
+	observed -- python3 -I -S -c '
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(15, b"tracer", 0, 0, 0)
+assert libc.ptrace(0, 0, 0, 0) == -1 and ctypes.get_errno() == 1
+assert libc.syscall({"x86_64": 250, "aarch64": 219}[os.uname().machine], 0, 0, 0) == -1 and ctypes.get_errno() == 1
+'
+	assert_status 0
+	[ "$(refused)" = $'trace tracer\nkeys tracer' ] || fail "found: $(refused)"
+	run_airlock run -c 'python3 -I -S -c "import ctypes, os; os._exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) and 3)"'
+	assert_status 3
+	assert_stderr_contains 'refused: trace a process, as python3'
+	run_airlock run --profile permissive -c 'python3 -I -S -c "import ctypes, os; os._exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) and 3)"'
+	assert_status 0
+}
+@test "tracing and keyrings are named; keyrings no profile allows" {
+	each_backend tracing_is_named
+}
+
+would_fail_outside() {
+	observed -c 'mount -t tmpfs x /mnt 2>/dev/null; unshare --mount true 2>/dev/null; true'
+	if [ "$(id -u)" = 0 ]; then
+		[ "$(refused)" = $'mount mount\nnamespace unshare' ] || fail "found: $(refused)"
+	else
+		[ -z "$(refused)" ] || fail "found: $(refused)"
+	fi
+}
+@test "calls that only root may make are named to root only" {
+	each_backend would_fail_outside
+}
+
+# The kernel says "read-only" before it looks for the name; with somebody who listens it is as outside.
+missing_is_missing() {
+	local program='
+import errno, os
+def attempt(name, f, *args):
+	try:
+		f(*args)
+		print(name, "done")
+	except OSError as e:
+		print(name, errno.errorcode[e.errno])
+def all_of(missing, there, directory):
+	attempt("unlink missing", os.unlink, missing)
+	attempt("unlink there", os.unlink, there)
+	attempt("rmdir missing", os.rmdir, missing + "//")
+	attempt("rmdir there", os.rmdir, directory)
+	attempt("mkdir there", os.mkdir, directory)
+all_of("/usr/nosuch", "/usr/bin/env", "/usr/bin")
+attempt("rename missing", os.rename, "/usr/nosuch", "/usr/other")
+attempt("rename there", os.rename, "/usr/bin/env", "/usr/other")
+os.chdir("/usr/bin")
+all_of("nosuch", "env", "../bin")
+attempt("through proc", os.unlink, "/proc/self/cwd/env")
+open(os.environ["HERE"] + "/new", "w").close()
+here = os.open(os.environ["HERE"], os.O_RDONLY)
+attempt("through a descriptor", os.unlink, "/proc/self/fd/%d/new" % here)
+attempt("again", os.unlink, os.environ["HERE"] + "/new")'
+	local answers='unlink missing ENOENT
+unlink there EROFS
+rmdir missing ENOENT
+rmdir there EROFS
+mkdir there EEXIST'
+	run_airlock run --discard --explain-denials --env HERE="$PROJECT" -- python3 -I -S -c "$program"
+	assert_status 0
+	assert_stdout "$answers"$'\nrename missing ENOENT\nrename there EROFS\n'"$answers"$'\nthrough proc EROFS\nthrough a descriptor done\nagain ENOENT'
+	# Renaming is listened to in every run with layers.
+	run_airlock run --discard -- python3 -I -S -c 'import os; os.rename("/usr/nosuch", "/usr/other")'
+	assert_status 1
+	assert_stderr_contains FileNotFoundError
+}
+@test "what does not exist in a read-only place is not there: deleting and renaming it is ENOENT" {
+	each_backend missing_is_missing
+}
