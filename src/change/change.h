@@ -179,14 +179,19 @@ struct gate_rules {
 	const struct strs *hold;  /* patterns from the configuration: also held */
 	const struct strs *allow; /* never held */
 	const char *home;	  /* the home directory: what lies in it is read by programs; NULL: not known */
-	const bool *selected;	  /* what is to be applied, per change; NULL: all that waits */
-	bool only_tighten;	  /* what is held stays held: for judging again, without the configuration of then */
+	const struct strs
+		*environ;     /* "NAME=value": XDG_CONFIG_HOME and GIT_* of the person's environment; NULL: none */
+	const bool *selected; /* what is to be applied, per change; NULL: all that waits */
+	bool only_tighten;    /* what is held stays held: for judging again, without the configuration of then */
 };
 /* Sets verdict and reason of each change from its final content; reads the layer and the live tree, changes nothing. */
 int gate_judge(struct change_set *set, const struct gate_rules *rules, struct airlock_error *err);
 
-/* AIRLOCK_ERR_CONFLICT when undoing would bring something to life that a later run has left. */
-int gate_check_undo(const struct change_set *set, const bool *selected, struct airlock_error *err);
+/* AIRLOCK_ERR_CONFLICT when undoing, or doing again, would bring something to life that was not judged together with what lies
+ * in the live tree by now. Of the rules home, environ and selected count. run_dir: where the before-images are. */
+int gate_check_undo(const struct change_set *set, const struct gate_rules *rules, const char *run_dir,
+		    struct airlock_error *err);
+int gate_check_redo(struct change_set *set, const struct gate_rules *rules, struct airlock_error *err);
 
 /* A checksum of the entries of a git index without the times of files; 0 when it is no index. */
 uint64_t gate_index_mark(int fd);

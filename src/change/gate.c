@@ -95,6 +95,8 @@ static const char *judge_place(struct gate *g, const struct change *c)
 	if (!reason)
 		reason = gate_judge_git(g, c, path);
 	if (!reason)
+		reason = gate_judge_top(g, c, path);
+	if (!reason)
 		reason = gate_judge_alias(g, c, path);
 	return !reason && gate_is_unknown(g, c, path) ? UNKNOWN : reason;
 }
@@ -200,7 +202,7 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 		return AIRLOCK_ERR_INTERNAL;
 	g.selected = rules ? rules->selected : NULL;
 	gate_find_aliases(&g);
-	gate_follow_settings(&g, rules ? rules->home : NULL);
+	gate_follow_settings(&g, home ? home : rules ? rules->home : NULL, rules ? rules->environ : NULL);
 	gate_follow_home(&g, home);
 	for (size_t i = 0; rc == 0 && i < set->n; i++)
 		if (gate_is_open(&g, &set->v[i]))
@@ -209,46 +211,6 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 	rc = rc < 0 ? rc : gate_hold_whole(&g);
 	if (g.failed || rc < 0)
 		rc = base_oom(err);
-	gate_close(&g);
-	return rc;
-}
-
-/* ── Undo ── */
-
-static int add_reversed(struct change_set *to, const struct change *c)
-{
-	struct change *r = change_set_add(to, c->root, c->from ? c->from : c->path);
-	if (!r)
-		return -ENOMEM;
-	r->before = c->from ? (struct change_stat){0} : c->after;
-	r->after = c->before;
-	r->type = c->before.type;
-	return 0;
-}
-
-/* Undo brings back the person's own files. But a run that was applied since may count on their being gone. */
-int gate_check_undo(const struct change_set *set, const bool *selected, struct airlock_error *err)
-{
-	_cleanup_changes_ struct change_set *reversed = change_set_new(set->run);
-	struct gate g;
-	const char *reason = NULL;
-	int rc = reversed ? 0 : -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < set->n_roots; i++)
-		rc = change_set_take_root(reversed, strdup(set->roots[i].path), strdup(set->roots[i].upper),
-					  set->roots[i].device, set->roots[i].inode);
-	for (size_t i = 0; rc == 0 && i < set->n; i++)
-		if (set->v[i].state == CHANGE_APPLIED && (!selected || selected[i]))
-			rc = add_reversed(reversed, &set->v[i]);
-	if (rc < 0)
-		return base_oom(err);
-	change_set_sort(reversed);
-	if (gate_open(&g, reversed, NULL, err) < 0)
-		return AIRLOCK_ERR_INTERNAL;
-	const struct change *c = gate_find_awakened(&g, &reason);
-	if (c) {
-		rc = base_error(err, AIRLOCK_ERR_CONFLICT, "undo", c->path, "%s: %s", c->path, reason);
-		base_hint(err, "look at what lies beside it; --force undoes it all the same");
-	}
 	gate_close(&g);
 	return rc;
 }

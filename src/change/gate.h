@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "change/apply.h"
 #include "change/change.h"
 #include "change/gate_find.h"
 #include "change/gate_moved.h"
@@ -37,6 +38,7 @@ struct gate_alias {
 	char *path;	  /* relative; "" is the root itself */
 	const char *rest; /* what a path below it must match; NULL: only the path itself; borrowed from rule */
 	const struct sensitive_rule *rule;
+	int64_t since_ns; /* ctime of what leads to it; 0: not known, or the change set is about that */
 };
 
 /* Whether git would take a directory for a repository. */
@@ -44,6 +46,13 @@ struct gate_shape {
 	bool known, before, after;
 	size_t root;
 	struct buf dir;
+};
+
+/* What was said of the directory that was asked about last: gate_top.c. */
+struct gate_top {
+	size_t root;
+	char *dir; /* NULL: none yet */
+	const char *reason;
 };
 
 /* The data files, not programs, that the index of a live repository names. */
@@ -65,12 +74,21 @@ struct gate {
 	unsigned int compared;		  /* what it has cost to find out where changes were copied from */
 	struct gate_shape shape;	  /* of the directory asked about last: changes come sorted */
 	struct gate_tracked tracked;
+	struct gate_top top;
 	const bool *selected;	  /* those that are to be applied; NULL: all */
+	bool is_undo;		  /* what will be is in before-images, not in the layer */
+	int before_fd;		  /* of the before-images, borrowed */
+	struct apply_image image; /* the one that was opened last */
 	struct gate_repo **repos; /* those looked into so far: gate_repo.h */
 	size_t n_repos;
 	const struct gate_content *content; /* of the change being judged, when it is one of a commit */
-	struct strs reasons;		    /* those that are made up of parts */
-	bool failed;			    /* out of memory */
+	struct strs tops;    /* work trees that a relative setting may be meant in: roots, above them, and in them */
+	size_t first_below;  /* in tops: those in roots */
+	int n_settings;	     /* files of git's settings that were read */
+	int64_t link_ns;     /* the same of the link that was read last */
+	int64_t source_ns;   /* ctime of the file or link that is being followed; see struct gate_alias */
+	struct strs reasons; /* those that are made up of parts */
+	bool failed;	     /* out of memory */
 };
 
 /* Where the content of a change is that is in no tree but in a commit. Both replace what is in ret. */
@@ -126,6 +144,8 @@ bool gate_is_repository(struct gate *g, size_t root);
 const char *gate_judge_git(struct gate *g, const struct change *c, const char *folded);
 const char *gate_judge_link(struct gate *g, const struct change *c, const char *folded);
 const char *gate_judge_alias(struct gate *g, const struct change *c, const char *folded);
+/* Held when it makes a directory, with what already lies there, the top of a repository: gate_top.c. */
+const char *gate_judge_top(struct gate *g, const struct change *c, const char *folded);
 /* As rule says; for all but SENSITIVE_NEVER. */
 const char *gate_judge_rule(struct gate *g, const struct change *c, const char *folded,
 			    const struct sensitive_rule *rule);
@@ -183,8 +203,33 @@ bool gate_was_obeyed(struct gate *g, const struct change *c, const struct gate_n
 
 /* Takes path: a live name, or with rest what is below it, that is as sensitive as the rule says. */
 void gate_add_alias(struct gate *g, size_t root, char *path, const char *rest, const struct sensitive_rule *rule);
-/* What the person's own git configuration leads to; home may be NULL. gate_live.c. */
-void gate_follow_settings(struct gate *g, const char *home);
+/* True for the path that a leads to; _covers: also for a symlink in the way of it. */
+bool gate_alias_leads_to(const struct gate_alias *a, const char *path);
+bool gate_alias_covers(const struct gate_alias *a, const struct change *c);
+void gate_forget_aliases(struct gate *g, size_t keep); /* all but the first */
+extern const struct sensitive_rule gate_hook_rule;
+/* The same for an absolute path, if it leads into a root; and for everything that live symlinks on its way lead to. */
+void gate_lead_to(struct gate *g, const char *full, const char *rest, const struct sensitive_rule *rule);
+void gate_lead_in_root(struct gate *g, size_t root, const char *path, const char *rest,
+		       const struct sensitive_rule *rule);
+/* What the person's own git configuration leads to; home (a real path) and environ ("NAME=value") may be NULL. gate_live.c. */
+void gate_follow_settings(struct gate *g, const char *home, const struct strs *environ);
+/* What a configuration with this text in dir leads to; top: of its work tree. After gate_follow_settings. */
+void gate_follow_text(struct gate *g, const char *home, const char *top, const char *dir, const struct buf *text);
+/* What the text of an .envrc in dir leads to; the text is taken apart. gate_envrc.c. */
+void gate_follow_envrc(struct gate *g, const char *dir, struct buf *text);
+
+/* ── Around the roots: gate_above.c ── */
+
+/* One thing found in a directory above a root. */
+struct gate_above_place {
+	const char *dir;     /* the directory */
+	const char *git_dir; /* of the repository whose work tree it is; or NULL */
+	const char *envrc;   /* its .envrc; or NULL */
+};
+void gate_above_each(struct gate *g, void (*tell)(void *context, const struct gate_above_place *place), void *context);
+void gate_above_list_hooks(const char *hooks, void (*tell)(void *context, const char *path), void *context);
+int gate_find_tops(struct gate *g); /* fills g->tops; 0 or -ENOMEM */
 /* What links in the home directory lead to; home, a real path, may be NULL. gate_home.c. */
 void gate_follow_home(struct gate *g, const char *home);
 /* The first change that makes a directory with commands in it a repository; NULL: none. */

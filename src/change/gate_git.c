@@ -310,6 +310,8 @@ const struct change *gate_find_awakened(struct gate *g, const char **ret_reason)
 	for (size_t i = 0; i < g->set->n; i++) {
 		const struct change *c = &g->set->v[i];
 		_cleanup_buf_ struct buf folded = BUF_INIT;
+		if (!gate_is_open(g, c))
+			continue;
 		gate_fold(c->path, &folded);
 		size_t at = 0;
 		for (const char *rest = buf_str(&folded); rest && c->after.type != CHANGE_NOTHING;

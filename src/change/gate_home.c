@@ -74,11 +74,14 @@ static void follow_link(struct links *l, const char *dir, const char *name)
 		return;
 	}
 	target[n] = '\0';
+	struct stat st;
+	l->g->source_ns = lstat(link, &st) == 0 ? change_stat_of(&st).ctime_ns : 0;
 	_cleanup_free_ char *said = path_normalize(base, target), *end = realpath(link, NULL);
 	if (said)
 		lead_to(l->g, relative, said);
 	if (end && (!said || strcmp(end, said) != 0))
 		lead_to(l->g, relative, end);
+	l->g->source_ns = 0;
 }
 
 static bool is_type(DIR *dir, const struct dirent *e, unsigned char type, mode_t mode)

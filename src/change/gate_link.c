@@ -2,7 +2,6 @@
 /* Symlinks: new ones that leave the roots, and those of the live tree through which a sensitive name leads to a file with
  * another one. */
 #include "change/gate.h"
-#include "change/gate_config.h"
 #include "change/gate_name.h"
 
 #include "base/path.h"
@@ -106,7 +105,7 @@ const char *gate_judge_link(struct gate *g, const struct change *c, const char *
 
 static const struct sensitive_rule config_rule = {"**", SENSITIVE_GIT_CONFIG,
 						  "runs outside the sandbox: git configuration"};
-static const struct sensitive_rule hook_rule = {"**", SENSITIVE_ALWAYS, "runs outside the sandbox: git hook", false};
+const struct sensitive_rule gate_hook_rule = {"**", SENSITIVE_ALWAYS, "runs outside the sandbox: git hook", false};
 
 /* Takes path. rest NULL: the path itself. */
 void gate_add_alias(struct gate *g, size_t root, char *path, const char *rest, const struct sensitive_rule *rule)
@@ -118,7 +117,7 @@ void gate_add_alias(struct gate *g, size_t root, char *path, const char *rest, c
 		return;
 	}
 	g->aliases = v;
-	v[g->n_aliases++] = (struct gate_alias){root, path, rest, rule};
+	v[g->n_aliases++] = (struct gate_alias){root, path, rest, rule, g->source_ns};
 }
 
 /* A live path that is sensitive for what it is called, or for what leads to it. */
@@ -142,6 +141,8 @@ static ssize_t read_live_link(struct gate *g, const struct lead *lead, char *tar
 	if (dir < 0 || *name == '\0' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
 	*ret_mode = st.st_mode;
+	const struct change *c = change_set_find(g->set, lead->root, lead->path);
+	g->link_ns = c && gate_is_open(g, c) ? 0 : change_stat_of(&st).ctime_ns;
 	ssize_t n = S_ISLNK(st.st_mode) ? readlinkat(dir, name, target, size - 1) : -1;
 	if (n >= 0)
 		target[n] = '\0';
@@ -152,20 +153,104 @@ static ssize_t read_live_link(struct gate *g, const struct lead *lead, char *tar
 static bool follow(struct gate *g, struct lead lead)
 {
 	char target[PATH_MAX];
-	_cleanup_free_ char *kept = NULL;
+	_cleanup_free_ char *path = NULL;
 	mode_t mode;
-	for (int links = 0; links < MAX_LINKS; links++) {
-		if (read_live_link(g, &lead, target, sizeof target, &mode) < 0)
-			return links == 0 && S_ISDIR(mode);
-		_cleanup_free_ char *dir = dirname_of(lead.path);
-		char *path = NULL;
-		if (!dir || !gate_resolve(g, lead.root, dir, target, &lead.root, &path))
+	size_t root;
+	if (read_live_link(g, &lead, target, sizeof target, &mode) < 0)
+		return S_ISDIR(mode);
+	_cleanup_free_ char *dir = dirname_of(lead.path);
+	if (!dir || !gate_resolve(g, lead.root, dir, target, &root, &path))
+		return false;
+	g->source_ns = g->link_ns;
+	gate_lead_in_root(g, root, path, lead.rest, lead.rule);
+	g->source_ns = 0;
+	return false;
+}
+
+/* The first symlink on the way to a live path, turned into what it leads to: *ret_path, the caller's. False: there is none, or
+ * it leaves the roots. */
+static bool turn_link(struct gate *g, size_t *root, const char *path, char **ret_path)
+{
+	char target[PATH_MAX];
+	mode_t mode;
+	for (size_t n = 0; path[n]; n++) {
+		n += strcspn(path + n, "/");
+		_cleanup_free_ char *prefix = strndup(path, n), *dir = prefix ? dirname_of(prefix) : NULL,
+				    *turned = NULL;
+		if (!dir)
 			return false;
-		gate_add_alias(g, lead.root, strdup(path), lead.rest, lead.rule);
-		free(kept);
-		lead.path = kept = path;
+		if (read_live_link(g, &(struct lead){.root = *root, .path = prefix}, target, sizeof target, &mode) >=
+		    0) {
+			if (!gate_resolve(g, *root, dir, target, root, &turned))
+				return false;
+			*ret_path = path[n] && *turned ? path_join(turned, path + n + 1)
+						       : strdup(path[n] ? path + n + 1 : turned);
+			return *ret_path != NULL;
+		}
+		if (!path[n] || !S_ISDIR(mode))
+			return false;
 	}
 	return false;
+}
+
+void gate_lead_in_root(struct gate *g, size_t root, const char *path, const char *rest,
+		       const struct sensitive_rule *rule)
+{
+	_cleanup_free_ char *at = strdup(path);
+	int64_t source_ns = g->source_ns;
+	for (int links = 0; at && links <= MAX_LINKS; links++) {
+		char *next = NULL;
+		if (rest || *at)
+			gate_add_alias(g, root, strdup(at), rest, rule);
+		if (!turn_link(g, &root, at, &next))
+			break;
+		g->source_ns = AL_MAX(g->source_ns, g->link_ns);
+		free(at);
+		at = next;
+	}
+	g->source_ns = source_ns;
+}
+
+/* The target of a link that leads to nothing yet; NULL: it is none. */
+static char *dangling_target(const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof target - 1);
+	_cleanup_free_ char *dir = n > 0 ? path_dirname(path) : NULL, *real = dir ? realpath(dir, NULL) : NULL;
+	if (!real)
+		return NULL;
+	target[n] = '\0';
+	return path_normalize(real, target);
+}
+
+/* As the kernel would go: the part of the path that is there without symlinks, and the rest as it is said. */
+static char *real_place(const char *full, int links)
+{
+	_cleanup_free_ char *there = strdup(full);
+	while (there && *there) {
+		_cleanup_free_ char *real = realpath(there, NULL), *target = real ? NULL : dangling_target(there);
+		const char *rest = full + strlen(there);
+		if (real)
+			return *rest ? path_join(real, rest + 1) : TAKE_PTR(real);
+		if (target) {
+			_cleanup_free_ char *turned = *rest ? path_join(target, rest + 1) : strdup(target);
+			return turned && links < MAX_LINKS ? real_place(turned, links + 1) : NULL;
+		}
+		*strrchr(there, '/') = '\0';
+	}
+	return NULL;
+}
+
+void gate_lead_to(struct gate *g, const char *full, const char *rest, const struct sensitive_rule *rule)
+{
+	_cleanup_free_ char *path = NULL, *real = NULL;
+	size_t root;
+	if (!gate_resolve(g, 0, "", full, &root, &path)) {
+		real = real_place(full, 0);
+		if (!real || !gate_resolve(g, 0, "", real, &root, &path))
+			return;
+	}
+	gate_lead_in_root(g, root, path, rest, rule);
 }
 
 /* The components of a pattern one after the other, until one is not there or has a wildcard. */
@@ -220,42 +305,11 @@ static void follow_names(struct gate *g, size_t root)
 		follow_pattern(g, root, g->roots[root].above[i].rest, g->roots[root].above[i].rule);
 }
 
-struct hooks_path {
-	char *value; /* the last one counts */
-};
-
-static int find_hooks_path(void *context, const char *name, const char *value)
-{
-	struct hooks_path *h = context;
-	if (strcmp(name, "core.hookspath") == 0 && value) {
-		free(h->value);
-		h->value = strdup(value);
-	}
-	return 0;
-}
-
-/* core.hooksPath is relative to the top of the work tree: of whichever root that is. */
-static void add_hooks_path(struct gate *g, size_t root, const char *config)
-{
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	struct hooks_path h = {NULL};
-	if (gate_read_before(g, root, config, &text) < 0)
-		return;
-	(void)gitconfig_read(buf_str(&text), text.len, find_hooks_path, &h);
-	for (size_t i = 0; h.value && i < g->set->n_roots; i++) {
-		char *path = NULL;
-		size_t there = 0;
-		if (gate_resolve(g, i, "", h.value, &there, &path))
-			gate_add_alias(g, there, path, "**", &hook_rule);
-	}
-	free(h.value);
-}
-
 /* Hooks that are symlinks into the work tree, and the whole directory as one. */
 static void follow_hooks(struct gate *g, size_t root, const char *hooks)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
-	if (!follow(g, (struct lead){root, hooks, "**", &hook_rule}))
+	if (!follow(g, (struct lead){root, hooks, "**", &gate_hook_rule}))
 		return;
 	int event = fs_open_beneath(g->roots[root].live, hooks, O_RDONLY | O_DIRECTORY);
 	if (event >= 0)
@@ -263,7 +317,7 @@ static void follow_hooks(struct gate *g, size_t root, const char *hooks)
 	while (event >= 0 && (event = fs_walk_next(&w)) > 0) {
 		_cleanup_free_ char *path = event == FS_WALK_ENTRY ? path_join(hooks, w.name) : NULL;
 		if (path)
-			(void)follow(g, (struct lead){root, path, NULL, &hook_rule});
+			(void)follow(g, (struct lead){root, path, NULL, &gate_hook_rule});
 	}
 }
 
@@ -274,13 +328,12 @@ void gate_find_aliases(struct gate *g)
 			continue;
 		follow_names(g, root);
 		bool is_git = gate_is_repository(g, root);
-		add_hooks_path(g, root, is_git ? "config" : ".git/config");
 		follow_hooks(g, root, is_git ? "hooks" : ".git/hooks");
 		(void)follow(g, (struct lead){root, is_git ? "config" : ".git/config", NULL, &config_rule});
 	}
 }
 
-static bool leads_to(const struct gate_alias *a, const char *path)
+bool gate_alias_leads_to(const struct gate_alias *a, const char *path)
 {
 	_cleanup_buf_ struct buf folded = BUF_INIT;
 	const char *rest = *a->path ? path_rest(path, a->path) : path;
@@ -292,11 +345,29 @@ static bool leads_to(const struct gate_alias *a, const char *path)
 	return folded.failed || gate_name_match(a->rest, buf_str(&folded)) == GATE_MATCH;
 }
 
+/* A symlink in the place of a directory that leads there: through it, anything could. */
+static bool stands_in_the_way(const struct gate_alias *a, const struct change *c)
+{
+	const char *below = c->after.type == CHANGE_SYMLINK ? path_rest(a->path, c->path) : NULL;
+	return below && (*below || a->rest);
+}
+
+bool gate_alias_covers(const struct gate_alias *a, const struct change *c)
+{
+	return a->root == c->root && (gate_alias_leads_to(a, c->path) || stands_in_the_way(a, c));
+}
+
+void gate_forget_aliases(struct gate *g, size_t keep)
+{
+	while (g->n_aliases > keep)
+		free(g->aliases[--g->n_aliases].path);
+}
+
 const char *gate_judge_alias(struct gate *g, const struct change *c, const char *folded)
 {
 	const char *reason = NULL;
 	for (size_t i = 0; i < g->n_aliases && !reason; i++)
-		if (g->aliases[i].root == c->root && leads_to(&g->aliases[i], c->path))
+		if (gate_alias_covers(&g->aliases[i], c))
 			reason = gate_judge_rule(g, c, folded, g->aliases[i].rule);
 	return reason;
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The git configuration that is in force on this machine (the system's, the person's, the repository's) may lead into the
- * tree: an include, a directory of hooks or templates, a program for filters, diffs or aliases. What it leads to is
- * sensitive there, whatever it is called.
+/* The git configuration that is in force on this machine (the system's, the person's, that of their environment, the
+ * repository's) may lead into the tree: an include, a directory of hooks or templates, a program for filters, diffs or
+ * aliases. What it leads to is sensitive there, whatever it is called.
  *
  * The files are read here and never by git: parsed like git does (gate_config.c), a few, none larger than MAX_FILE. What
  * they lead to counts only where the run changes something, so that a file costs little beyond being read.
+ *
+ * Which repository a person will be in is not known: a root may lie in one whose .git is above it, and a changed path in
+ * one that lies in the root. All of them count (g->tops), and every setting counts, also one that a later file overrules:
+ * conditional includes and other terminals make it the last one elsewhere. This holds too much at worst.
  */
 #include "change/gate.h"
 #include "change/gate_config.h"
@@ -15,11 +19,13 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FILE ((size_t)1 << 20)
-#define MAX_FILES 32
+#define MAX_FILES 64
 #define MAX_INCLUDES 8 /* one in another */
+#define MAX_VARIABLES 256
 #define SYSTEM_FILE "/etc/gitconfig"
 
 static const struct sensitive_rule included = {.pattern = "**",
@@ -35,17 +41,12 @@ static const struct sensitive_rule program = {.pattern = "**",
 					      .how = SENSITIVE_ALWAYS,
 					      .reason = "runs outside the sandbox: started by the git configuration"};
 
-/* What direnv reads on entering the directory, because an .envrc that a person has allowed says so. */
-static const struct sensitive_rule entered = {
-	.pattern = "**", .how = SENSITIVE_ALWAYS, .reason = "runs outside the sandbox: .envrc leads here (direnv)"};
-
 struct live {
 	struct gate *g;
 	const char *home; /* may be NULL */
 	const char *dir;  /* of the file being read */
+	const char *top;  /* of the work tree the file belongs to; NULL: of every one */
 	int depth;
-	int *n_files;
-	char **hooks; /* core.hooksPath: the last one counts */
 };
 
 static void read_settings(struct live *l, const char *file);
@@ -58,46 +59,53 @@ static char *expand(const struct live *l, const char *value)
 	return strdup(value);
 }
 
-static void lead_to(struct live *l, const char *base, const char *value, const char *rest,
-		    const struct sensitive_rule *rule)
+/* For each work tree that a relative place may be meant in; once for an absolute one. */
+#define FOR_EACH_BASE(l, i, base)                                                                                      \
+	for (size_t i = 0; i < ((l)->top ? 1 : (l)->g->tops.n); i++)                                                   \
+		for (const char *base = (l)->top ? (l)->top : (l)->g->tops.v[i]; base; base = NULL)
+
+static void lead_to(struct live *l, const char *value, const char *rest, const struct sensitive_rule *rule)
 {
 	_cleanup_free_ char *place = expand(l, value);
-	struct gate *g = l->g;
-	for (size_t i = 0; place && *place && i < g->set->n_roots; i++) {
-		_cleanup_free_ char *full = path_normalize(base ? base : g->set->roots[i].path, place);
-		char *path = NULL;
-		size_t root;
-		if (full && gate_resolve(g, i, "", full, &root, &path) && *path)
-			gate_add_alias(g, root, path, rest, rule);
-		else
-			free(path);
+	if (!place || !*place)
+		return;
+	FOR_EACH_BASE(l, i, base)
+	{
+		_cleanup_free_ char *full = path_normalize(base, place);
+		if (full)
+			gate_lead_to(l->g, full, rest, rule);
+		if (place[0] == '/')
+			return;
 	}
 }
 
-/* The words of a command that name a changed file. The first one is looked for in PATH unless it has a slash. */
+/* A word of a command counts when it names something that is there or that the run makes: most words are none. */
+static void lead_to_word(struct live *l, const char *place)
+{
+	struct gate *g = l->g;
+	FOR_EACH_BASE(l, i, base)
+	{
+		_cleanup_free_ char *full = path_normalize(base, place), *path = NULL;
+		size_t root;
+		if (!full || !gate_resolve(g, 0, "", full, &root, &path) || !*path)
+			continue;
+		if (change_set_find(g->set, root, path) || gate_type_before(g, root, path) != CHANGE_NOTHING)
+			gate_lead_to(g, full, NULL, &program);
+	}
+}
+
+/* The first word is looked for in PATH unless it has a slash. */
 static void lead_to_program(struct live *l, const char *command)
 {
 	static const char between[] = " \t\n\"'`;|&()<>$={}!";
-	struct gate *g = l->g;
 	bool is_first = true;
 	for (const char *p = command; *(p += strspn(p, between));) {
 		size_t n = strcspn(p, between);
 		_cleanup_free_ char *word = strndup(p, n), *place = word ? expand(l, word) : NULL;
 		p += n;
-		if (!place || (is_first && !strchr(place, '/')) || place[0] == '-') {
-			is_first = false;
-			continue;
-		}
+		if (place && (!is_first || strchr(place, '/')) && place[0] != '-')
+			lead_to_word(l, place);
 		is_first = false;
-		for (size_t i = 0; i < g->set->n_roots; i++) {
-			_cleanup_free_ char *full = path_normalize(g->set->roots[i].path, place);
-			char *path = NULL;
-			size_t root;
-			if (full && gate_resolve(g, i, "", full, &root, &path) && *path &&
-			    change_set_find(g->set, root, path))
-				gate_add_alias(g, root, TAKE_PTR(path), NULL, &program);
-			free(path);
-		}
 	}
 }
 
@@ -125,7 +133,7 @@ static void follow_include(struct live *l, const char *value)
 	_cleanup_free_ char *place = expand(l, value), *full = place ? path_normalize(l->dir, place) : NULL;
 	if (!full)
 		return;
-	lead_to(l, l->dir, value, NULL, &included);
+	gate_lead_to(l->g, full, NULL, &included);
 	struct live below = *l;
 	below.depth++;
 	if (below.depth <= MAX_INCLUDES)
@@ -139,37 +147,43 @@ static int look_at_live(void *context, const char *name, const char *value)
 		return 0;
 	if (is_include(name))
 		follow_include(l, value);
-	else if (strcmp(name, "core.hookspath") == 0) {
-		free(*l->hooks);
-		*l->hooks = strdup(value);
-	} else if (strcmp(name, "init.templatedir") == 0)
-		lead_to(l, NULL, value, "**", &hook);
+	else if (strcmp(name, "core.hookspath") == 0 || strcmp(name, "init.templatedir") == 0)
+		lead_to(l, value, hook.pattern, &hook);
 	else if (strcmp(name, "core.attributesfile") == 0)
-		lead_to(l, NULL, value, NULL, &attributes);
+		lead_to(l, value, NULL, &attributes);
 	else if (is_program_key(name))
 		lead_to_program(l, value);
 	return 0;
 }
 
+/* ── Files ── */
+
 /* Outside of the roots opened like git does, symlinks and all: people keep their settings behind one. Only regular files, and
  * without waiting. */
-static int read_outside(const char *file, struct buf *ret)
+static int read_outside(const char *file, struct buf *ret, int64_t *ret_ctime_ns)
 {
 	struct stat st;
 	_cleanup_close_ int fd = open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -ENOENT;
+	*ret_ctime_ns = change_stat_of(&st).ctime_ns;
 	return fs_read_all(fd, MAX_FILE, ret);
 }
 
-/* In the roots a command may have left a symlink: none is followed there (I6). */
+/* In the roots a command may have left a symlink: none is followed there (I6). source_ns: when it was changed last; 0 when the
+ * change set itself is about it. */
 static int read_file(struct gate *g, const char *file, struct buf *ret)
 {
 	_cleanup_free_ char *path = NULL;
+	struct stat st;
 	size_t root;
-	if (g->set->n_roots > 0 && gate_resolve(g, 0, "", file, &root, &path))
-		return gate_read_before(g, root, path, ret);
-	return read_outside(file, ret);
+	g->source_ns = 0;
+	if (!gate_resolve(g, 0, "", file, &root, &path))
+		return read_outside(file, ret, &g->source_ns);
+	const struct change *c = change_set_find(g->set, root, path);
+	if (!(c && gate_is_open(g, c)) && gate_stat_before(g, root, path, &st) == 0)
+		g->source_ns = change_stat_of(&st).ctime_ns;
+	return gate_read_before(g, root, path, ret);
 }
 
 static void read_settings(struct live *l, const char *file)
@@ -177,11 +191,13 @@ static void read_settings(struct live *l, const char *file)
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	_cleanup_free_ char *dir = path_dirname(file);
 	const char *outer = l->dir;
-	if (!dir || ++*l->n_files > MAX_FILES || read_file(l->g, file, &text) < 0)
-		return;
-	l->dir = dir;
-	(void)gitconfig_read(buf_str(&text), text.len, look_at_live, l);
-	l->dir = outer;
+	int64_t outer_ns = l->g->source_ns;
+	if (dir && ++l->g->n_settings <= MAX_FILES && read_file(l->g, file, &text) == 0) {
+		l->dir = dir;
+		(void)gitconfig_read(buf_str(&text), text.len, look_at_live, l);
+		l->dir = outer;
+	}
+	l->g->source_ns = outer_ns;
 }
 
 static void read_at(struct live *l, const char *dir, const char *name)
@@ -191,74 +207,171 @@ static void read_at(struct live *l, const char *dir, const char *name)
 		read_settings(l, file);
 }
 
-/* ── .envrc ── */
-
-static bool is_one_of(const char *word, const char *const *list)
+/* A file that git reads as its configuration wherever it lies: it may lie in the tree itself. */
+static void read_named(struct live *l, const char *file)
 {
-	for (; *list; list++)
-		if (strcmp(word, *list) == 0)
-			return true;
-	return false;
+	gate_lead_to(l->g, file, NULL, &included);
+	read_settings(l, file);
 }
 
-static void lead_to_entered(struct gate *g, size_t root, const char *place)
+static void read_named_at(struct live *l, const char *dir, const char *name)
 {
-	char *path = NULL;
-	size_t there;
-	if (gate_resolve(g, root, "", place, &there, &path) && *path)
-		gate_add_alias(g, there, path, NULL, &entered);
-	else
-		free(path);
+	_cleanup_free_ char *file = path_join(dir, name);
+	if (file)
+		read_named(l, file);
 }
 
-/* One line, which is taken apart: what "source" and the like name, and what stands for a shell of Nix or Guix. Files that are
- * only watched or read are not obeyed. */
-static void follow_line(struct gate *g, size_t root, char *line)
+/* ── The environment ── */
+
+static const char *variable(const struct strs *environ, const char *name)
 {
-	static const char *const sources[] = {".",	"source",	    "source_env", "source_env_if_exists",
-					      "dotenv", "dotenv_if_exists", NULL};
-	static const char *const shells[] = {"flake", "nix", "devenv", "guix", NULL};
-	static const char *const recipes[] = {"flake.nix",  "flake.lock",  "shell.nix", "default.nix",
-					      "devenv.nix", "devenv.yaml", "guix.scm",	NULL};
-	static const char between[] = " \t\r\"';|&()$`";
-	bool is_source = false, is_use = false;
-	char *state = NULL;
-	for (char *w = strtok_r(line, between, &state); w && *w != '#'; w = strtok_r(NULL, between, &state)) {
-		if (is_use && is_one_of(w, shells))
-			for (const char *const *r = recipes; *r; r++)
-				lead_to_entered(g, root, *r);
-		if (is_source || strncmp(w, "./", 2) == 0)
-			lead_to_entered(g, root, w);
-		is_source |= is_one_of(w, sources);
-		is_use |= strcmp(w, "use") == 0;
+	size_t n = strlen(name);
+	for (size_t i = 0; environ && i < environ->n; i++)
+		if (strncmp(environ->v[i], name, n) == 0 && environ->v[i][n] == '=')
+			return environ->v[i] + n + 1;
+	return NULL;
+}
+
+/* "core.hooksPath" as gitconfig_read spells it: section and key in lower case, what is between them as it is. */
+static char *spell(const char *key)
+{
+	const char *first = strchr(key, '.'), *last = strrchr(key, '.');
+	char *name = first ? strdup(key) : NULL;
+	for (size_t i = 0; name && name[i]; i++)
+		if (i < (size_t)(first - key) || i > (size_t)(last - key))
+			name[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] | 0x20) : name[i];
+	return name;
+}
+
+/* GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0, … */
+static void read_pairs(struct live *l, const struct strs *environ)
+{
+	const char *count = variable(environ, "GIT_CONFIG_COUNT");
+	unsigned long n = count ? strtoul(count, NULL, 10) : 0;
+	for (unsigned long i = 0; i < AL_MIN(n, MAX_VARIABLES); i++) {
+		_cleanup_buf_ struct buf key = BUF_INIT, value = BUF_INIT;
+		buf_printf(&key, "GIT_CONFIG_KEY_%lu", i);
+		buf_printf(&value, "GIT_CONFIG_VALUE_%lu", i);
+		const char *said = variable(environ, buf_str(&key));
+		_cleanup_free_ char *name = said ? spell(said) : NULL;
+		if (name)
+			(void)look_at_live(l, name, variable(environ, buf_str(&value)));
 	}
 }
 
-/* direnv asks a person about .envrc, once, and not about what it leads to. */
-static void follow_envrc(struct gate *g, size_t root)
+static void read_environment(struct live *l, const struct strs *environ)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	char *state = NULL;
-	if (gate_read_before(g, root, ".envrc", &text) < 0 || text.len == 0)
-		return;
-	for (char *line = strtok_r(text.data, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
-		follow_line(g, root, line);
+	static const char *const programs[] = {"GIT_EXTERNAL_DIFF", "GIT_PAGER",   "GIT_EDITOR",
+					       "GIT_SSH_COMMAND",   "GIT_SSH",	   "GIT_SEQUENCE_EDITOR",
+					       "GIT_PROXY_COMMAND", "GIT_ASKPASS", NULL};
+	static const char *const files[] = {"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL", NULL};
+	const char *xdg = variable(environ, "XDG_CONFIG_HOME"), *templates = variable(environ, "GIT_TEMPLATE_DIR");
+	if (xdg && *xdg == '/') {
+		_cleanup_free_ char *ignored = path_join(xdg, "git/attributes");
+		read_named_at(l, xdg, "git/config");
+		if (ignored)
+			gate_lead_to(l->g, ignored, NULL, &attributes);
+	}
+	for (const char *const *f = files; *f; f++) {
+		const char *file = variable(environ, *f);
+		if (!file || !*file)
+			continue;
+		FOR_EACH_BASE(l, i, base)
+		{
+			_cleanup_free_ char *full = path_normalize(base, file);
+			if (full)
+				read_named(l, full);
+		}
+	}
+	if (templates)
+		lead_to(l, templates, hook.pattern, &hook);
+	for (const char *const *p = programs; *p; p++)
+		if (variable(environ, *p))
+			lead_to_program(l, variable(environ, *p));
+	read_pairs(l, environ);
 }
 
-void gate_follow_settings(struct gate *g, const char *home)
+/* ── Repositories ── */
+
+static void follow_hook(void *context, const char *path)
 {
-	int n_files = 0;
-	_cleanup_free_ char *hooks = NULL;
-	struct live l = {.g = g, .home = home, .dir = "/", .n_files = &n_files, .hooks = &hooks};
+	gate_lead_to(context, path, NULL, &hook);
+}
+
+/* git_dir: of the repository with this work tree. */
+static void read_repository(struct live *l, const char *top, const char *git_dir)
+{
+	_cleanup_free_ char *hooks = path_join(git_dir, "hooks");
+	l->top = top;
+	read_at(l, git_dir, "config");
+	read_at(l, git_dir, "config.worktree");
+	if (hooks)
+		gate_above_list_hooks(hooks, follow_hook, l->g);
+	l->top = NULL;
+}
+
+static void read_above(void *context, const struct gate_above_place *place)
+{
+	struct live *l = context;
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	if (place->git_dir) {
+		read_repository(l, place->dir, place->git_dir);
+		return;
+	}
+	l->g->source_ns = 0;
+	if (read_outside(place->envrc, &text, &l->g->source_ns) == 0)
+		gate_follow_envrc(l->g, place->dir, &text);
+	l->g->source_ns = 0;
+}
+
+/* In a root no symlink is followed, so that its hooks are left to gate_find_aliases. */
+static void read_root(struct live *l, size_t root)
+{
+	struct gate *g = l->g;
+	const char *path = g->set->roots[root].path;
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	_cleanup_free_ char *git = gate_is_repository(g, root) ? strdup(path) : path_join(path, ".git"),
+			    *envrc = path_join(path, ".envrc");
+	if (git) {
+		read_at(l, git, "config");
+		read_at(l, git, "config.worktree");
+	}
+	if (envrc && read_file(g, envrc, &text) == 0)
+		gate_follow_envrc(g, path, &text);
+	g->source_ns = 0;
+}
+
+static void read_below(struct live *l, const char *top)
+{
+	l->top = top;
+	read_at(l, top, ".git/config");
+	read_at(l, top, ".git/config.worktree");
+	l->top = NULL;
+}
+
+void gate_follow_text(struct gate *g, const char *home, const char *top, const char *dir, const struct buf *text)
+{
+	struct live l = {.g = g, .home = home, .dir = dir, .top = top};
+	(void)gitconfig_read(buf_str(text), text->len, look_at_live, &l);
+}
+
+void gate_follow_settings(struct gate *g, const char *home, const struct strs *environ)
+{
+	struct live l = {.g = g, .home = home, .dir = "/"};
+	if (gate_find_tops(g) < 0) {
+		g->failed = true;
+		return;
+	}
 	if (home) { /* without one it is a test of a tree alone */
 		read_settings(&l, SYSTEM_FILE);
-		read_at(&l, home, ".config/git/config");
-		read_at(&l, home, ".gitconfig");
+		read_named_at(&l, home, ".config/git/config");
+		read_named_at(&l, home, ".gitconfig");
+		read_environment(&l, environ);
+		gate_above_each(g, read_above, &l);
 	}
-	for (size_t i = 0; i < g->set->n_roots; i++) {
-		read_at(&l, g->set->roots[i].path, gate_is_repository(g, i) ? "config" : ".git/config");
-		follow_envrc(g, i);
-	}
-	if (hooks)
-		lead_to(&l, NULL, hooks, "**", &hook);
+	for (size_t i = 0; i < g->set->n_roots; i++)
+		read_root(&l, i);
+	for (size_t i = g->first_below; i < g->tops.n; i++)
+		read_below(&l, g->tops.v[i]);
+	g->source_ns = 0;
 }

@@ -57,10 +57,12 @@ void gate_close(struct gate *g)
 	free(g->roots);
 	gate_repos_close(g);
 	strs_done(&g->reasons);
+	strs_done(&g->tops);
 	moved_done(&g->moved);
 	gate_rows_done(&g->names);
 	gate_rows_done(&g->harmless);
 	buf_done(&g->shape.dir);
+	free(g->top.dir);
 	buf_done(&g->tracked.dir);
 	strs_done(&g->tracked.data);
 }
@@ -105,8 +107,19 @@ bool gate_has_symlink(struct gate *g, size_t root, const char *path)
 
 /* ── What is in it ── */
 
+/* Of a reversed change, what comes back: its after is the before of the change that is undone. */
+static int open_image(struct gate *g, const struct change *c, const char **ret_name)
+{
+	const struct change undone = {.path = c->path, .before = c->after, .slot = c->slot, .state = CHANGE_APPLIED};
+	int rc = apply_find_image(g->before_fd, g->roots[c->root].layer, &undone, &g->image);
+	*ret_name = g->image.name;
+	return rc < 0 ? rc : g->image.dir_fd;
+}
+
 int gate_open_parent_after(struct gate *g, const struct change *c, const char **ret_name)
 {
+	if (g->is_undo)
+		return open_image(g, c, ret_name);
 	const struct gate_root *r = &g->roots[c->root];
 	return (r->in_place ? fs_open_parent : upper_open_parent)(r->layer, c->path, ret_name);
 }
@@ -139,7 +152,7 @@ int gate_read_after(struct gate *g, const struct change *c, struct buf *ret)
 	buf_reset(ret);
 	if (g->content && g->content->change == c)
 		return g->content->after(g->content->context, ret);
-	if (g->roots[c->root].layer < 0)
+	if (g->roots[c->root].layer < 0 && !g->is_undo)
 		return -ENOENT;
 	int dir = gate_open_parent_after(g, c, &name);
 	return read_in(dir, name, true, ret);

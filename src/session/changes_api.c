@@ -150,6 +150,16 @@ static int mark_undone(struct earlier *e, const bool *selected, size_t n, bool u
 	return rc < 0 ? rc : change_set_save(e->set, e->record, err);
 }
 
+/* The refusal goes to whoever asked; a model is not told the flag that overrules it. */
+static int check_result(struct earlier *e, const bool *selected, bool undo, struct airlock_error *err)
+{
+	const struct gate_rules rules = {.home = e->host.home, .environ = &e->host.git_env, .selected = selected};
+	int rc = undo ? gate_check_undo(e->set, &rules, e->dir, err) : gate_check_redo(e->set, &rules, err);
+	if (rc < 0 && err && airlock_settings_is_agent(e->settings))
+		err->hint[0] = '\0';
+	return rc;
+}
+
 static int move_changes(struct earlier *e, const char *const *paths, enum direction direction, bool force,
 			size_t *ret_count, char **ret_text, struct airlock_error *err)
 {
@@ -163,8 +173,8 @@ static int move_changes(struct earlier *e, const char *const *paths, enum direct
 		keep_undone(e->set, selected);
 	size_t n = e->set->n;
 	*ret_count = count_selected(e->set, selected);
-	if (undo && !force && *ret_count > 0)
-		rc = gate_check_undo(e->set, selected, err);
+	if (direction != APPLY && !force && *ret_count > 0)
+		rc = check_result(e, selected, undo, err);
 	if (rc == 0 && *ret_count > 0)
 		rc = carry_out(e, selected, undo, force, &notes, err);
 	if (rc >= 0 && *ret_count > 0 && direction != APPLY)
@@ -197,7 +207,8 @@ int airlock_changes_sensitive(const struct airlock_settings *s, const char *run,
 	if (rc == 0)
 		rc = select_changes(e.set, paths, false, &selected, err);
 	/* Other runs may have been applied since it was judged. */
-	struct gate_rules rules = {.home = e.host.home, .selected = selected, .only_tighten = true};
+	struct gate_rules rules = {
+		.home = e.host.home, .environ = &e.host.git_env, .selected = selected, .only_tighten = true};
 	if (rc == 0)
 		rc = gate_judge(e.set, &rules, err);
 	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {

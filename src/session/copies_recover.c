@@ -49,7 +49,7 @@ static int find_changes(const struct host *host, const char *run_dir, struct cha
 {
 	_cleanup_free_ char *capture = path_join(run_dir, "capture"), *origins = path_join(run_dir, "origins");
 	_cleanup_origins_ struct copy_origins found = COPY_ORIGINS_INIT;
-	const struct gate_rules rules = {.home = host->home};
+	const struct gate_rules rules = {.home = host->home, .environ = &host->git_env};
 	if (!capture || !origins)
 		return base_oom(err);
 	int rc = change_set_load(capture, ret, err);

@@ -58,12 +58,20 @@ static char *current_directory(struct airlock_error *err)
 	return cwd;
 }
 
+static void find_git_env(const struct airlock_settings *s, struct strs *ret)
+{
+	for (size_t i = 0; i < s->environ.n; i++)
+		if (strncmp(s->environ.v[i], "GIT_", 4) == 0 || strncmp(s->environ.v[i], "XDG_CONFIG_HOME=", 16) == 0)
+			strs_add(ret, s->environ.v[i]);
+}
+
 int host_init(const struct airlock_settings *s, struct host *ret, struct airlock_error *err)
 {
 	*ret = (struct host){.system_file = SYSTEM_FILE};
 	const char *path = settings_getenv(s, "PATH");
 	ret->path_env = path ? path : "";
 	int rc = find_home(s, &ret->home, err);
+	find_git_env(s, &ret->git_env);
 	if (rc == 0) {
 		ret->cwd = current_directory(err);
 		ret->state_dir = xdg(s, "XDG_STATE_HOME", ret->home, ".local/state");
@@ -72,7 +80,7 @@ int host_init(const struct airlock_settings *s, struct host *ret, struct airlock
 		ret->user_file = ret->config_dir ? path_join(ret->config_dir, "config.toml") : NULL;
 		ret->trust_dir = ret->state_dir ? path_join(ret->state_dir, "trust") : NULL;
 		ret->playground = ret->data_dir ? path_join(ret->data_dir, "playground") : NULL;
-		if (!ret->cwd || !ret->user_file || !ret->trust_dir || !ret->playground)
+		if (!ret->cwd || ret->git_env.failed || !ret->user_file || !ret->trust_dir || !ret->playground)
 			rc = base_oom(err); /* keeps the error of the directory when there is one */
 		else
 			rc = find_runtime_dir(s, ret->home, &ret->runtime_dir, err);
@@ -91,4 +99,5 @@ void host_done(struct host *h)
 			&h->user_file, &h->trust_dir, &h->playground, &h->runtime_dir};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		base_freep(all[i]);
+	strs_done(&h->git_env);
 }

@@ -16,6 +16,7 @@ struct host {
 	char *runtime_dir; /* $XDG_RUNTIME_DIR, or NULL */
 	const char *system_file;
 	const char *path_env; /* "" when unset */
+	struct strs git_env;  /* XDG_CONFIG_HOME and GIT_*, as "NAME=value": what may steer git */
 };
 
 int host_init(const struct airlock_settings *s, struct host *ret, struct airlock_error *err);

@@ -372,8 +372,10 @@ static void forget_half(struct session_layers *c, const char *run_dir)
 static int decide(struct session_layers *c, const struct airlock_job *job, const char *run_dir,
 		  const struct supervise_result *result)
 {
-	struct gate_rules rules = {
-		.hold = &job->config->gate_hold, .allow = &job->config->gate_allow, .home = job->host.home};
+	struct gate_rules rules = {.hold = &job->config->gate_hold,
+				   .allow = &job->config->gate_allow,
+				   .home = job->host.home,
+				   .environ = &job->host.git_env};
 	enum policy_changes mode = job->config->policy.changes;
 	int rc = change_scan(c->set, &c->notes, &c->error);
 	if (rc == 0 && c->mirrored)

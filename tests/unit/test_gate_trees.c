@@ -105,7 +105,7 @@ static void the_directory_of_core_hooks_path_is_sensitive(void **state)
 	judge_layer();
 	assert_change("tools/hooks/pre-commit", RUNS "git hook");
 	assert_change("tools/x", NULL);
-	assert_change("x/pre-commit", NULL);
+	assert_change("x/pre-commit", RUNS "git hook"); /* the last one counts, but not in every repository */
 }
 
 /* ── Modes and types ── */
