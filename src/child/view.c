@@ -221,6 +221,10 @@ static long open_screened(const struct child_mount *m)
 static int bound(const struct child_mount *m)
 {
 	long screened = m->screen ? open_screened(m) : -1;
+	/* Somebody made or replaced the directory after the screen around it was made, another first run for instance, and the
+	 * kernel's overlay does not show that: it gets a screen of its own. */
+	if (m->screen && (screened == -ENOENT || screened == -ESTALE))
+		screened = mounts_screen(base + m->source);
 	if (screened >= 0)
 		return (int)screened;
 	if (m->screen)

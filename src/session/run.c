@@ -207,6 +207,19 @@ static void note_lost_output(struct airlock_run *run)
 		strs_addf(&run->layers.notes, "the output is not kept whole: %s", strerrordesc_np(lost->kept));
 }
 
+/* With the kernel's reason: there are several, and some are of this moment only. */
+static void note_exposed(struct airlock_run *run)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	const char *dir = run_exposed(run->job, r);
+	bool is_told = dir && dir == r->exposed && r->exposed_errnum;
+	if (dir)
+		strs_addf(&run->layers.notes,
+			  "the command could reach sockets of the host in %s, which cannot be shown through an "
+			  "overlay%s%s; hide it with --hide if that matters",
+			  dir, is_told ? ": " : "", is_told ? strerror(r->exposed_errnum) : "");
+}
+
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 {
 	if (run->finished)
@@ -225,13 +238,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		strs_add(&run->layers.notes,
 			 "with the network the command could reach sockets with abstract names (a session bus, "
 			 "X11); Linux 6.12 with Landlock keeps them apart");
-	const char *exposed = run_exposed(run->job, supervise_result(run->supervise));
-	if (exposed)
-		strs_addf(
-			&run->layers.notes,
-			"the command could reach sockets of the host in %s, which cannot be shown through an overlay; "
-			"hide it with --hide if that matters",
-			exposed);
+	note_exposed(run);
 	const char *again = supervise_result(run->supervise)->covered_again;
 	if (again)
 		strs_addf(&run->layers.notes,

@@ -211,6 +211,7 @@ static void handle(struct supervise *s, const struct child_message *m, pid_t pid
 		s->result.exposed = m->a == CHILD_STAGE_PLAN && m->subject < s->spec.plan->n_mounts
 					    ? s->spec.plan->mounts[m->subject].target
 					    : "a directory of the host";
+		s->result.exposed_errnum = m->b;
 		break;
 	case CHILD_LIMIT:
 		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? "memory" : "pids";

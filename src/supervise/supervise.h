@@ -46,8 +46,9 @@ struct supervise_result {
 	/* The command failed, and these file systems of the plan were full then; borrowed from it. */
 	const struct plan_mount *full[CHILD_MAX_TMPFS];
 	size_t n_full;
-	bool was_prepared; /* in a sandbox, or in namespaces, made in advance */
-	bool was_warm;	   /* in a sandbox made in advance */
+	bool was_prepared;  /* in a sandbox, or in namespaces, made in advance */
+	bool was_warm;	    /* in a sandbox made in advance */
+	int exposed_errnum; /* why exposed has no screen; 0: not known */
 	const struct capture *out, *err;
 	struct supervise_lost {
 		int kept;    /* on disk, of either stream */
