@@ -347,6 +347,62 @@ def what_the_mode_held_in_2026(place):
             client.request("tools/call", {**params, "requestState": state, "inputResponses": {key: answer}})
             assert (place.project / "made").exists() == applied
 
+def link_out(place, name):
+    """A symlink of the project that leads to a directory in the home."""
+    target = place.project.parent / ("outside-" + name)
+    target.mkdir()
+    (place.project / name).symlink_to(target)
+    return target
+
+
+@test
+def a_link_is_asked_about_and_only_a_decision_opens_it(place):
+    for revision in ("2025-11-25",):  # links are searched for once, so there is one for all
+        target = link_out(place, "link-" + revision)
+        write = f"echo ran >made; echo 1 >link-{revision}/new"
+        noes = ({"action": "accept"}, {"action": "accept", "content": {}}, {"action": "accept", "content": {"decision": "allow"}},
+                {"action": "cancel"}, {"action": "decline"})
+        for answer in noes:
+            with asking(place, answer, revision) as client:
+                result = client.run(write)
+                assert len(client.asked) == 1, (answer, client.asked)
+                check_schema(client.asked[0]["params"]["requestedSchema"], ["allow_once", "deny", "allow_always", "deny_always"])
+                assert str(target) in client.asked[0]["params"]["message"], client.asked
+                # The command ran, only the target stayed read-only, and the model is told no line that opens it.
+                assert (place.project / "made").exists() and not (target / "new").exists(), (answer, result)
+                assert "read-only" in str(result), result
+                names_no_grant(result)
+                assert "project link" not in str(result), result
+            (place.project / "made").unlink()
+        with asking(place, ALLOW, revision) as client:
+            assert client.run(write)["structuredContent"]["exit_code"] == 0
+            assert (target / "new").read_text() == "1\n"
+        with asking(place, {"action": "accept", "content": {"decision": "deny_always"}}, revision) as client:
+            client.run(f"echo 2 >link-{revision}/new")
+            client.run(f"echo 2 >link-{revision}/new")
+            assert (target / "new").read_text() == "1\n" and len(client.asked) == 1, client.asked  # a no is remembered
+
+
+@test
+def a_link_that_a_command_made_is_applied_by_a_person_only(place):
+    target = place.project.parent / "outside-made"
+    target.mkdir()
+    with asking(place, {"action": "accept"}) as client:
+        data = client.run(f"ln -s {target} made; ln -s . inside")["structuredContent"]
+        assert (place.project / "inside").is_symlink() and not (place.project / "made").is_symlink(), data
+        for answer in ({"action": "accept"}, {"action": "decline"}, {"action": "cancel"}):
+            client.answer = lambda request, answer=answer: answer
+            denied(client.tool("apply_changes", run=data["run"]), "sensitive-changes")
+            assert not (place.project / "made").is_symlink()
+        assert "leads out of the project" in client.asked[0]["params"]["message"], client.asked
+        client.answer = lambda request: ALLOW
+        assert client.tool("apply_changes", run=data["run"])["structuredContent"]["count"] == 1
+        assert (place.project / "made").is_symlink()
+        # Applied, it is a link like others: what it leads to is still a question of its own.
+        client.answer = lambda request: {"action": "decline"}
+        client.run("echo x >made/new")
+        assert not (target / "new").exists()
+
 
 if __name__ == "__main__":
     sys.exit(main())
