@@ -19,8 +19,9 @@
 	"\"state\":{\"type\":\"string\",\"enum\":[\"applied\",\"held\",\"conflict\",\"skipped\",\"discarded\"]},"      \
 	"\"reason\":" OR_NULL(STRING) ",\"from\":" OR_NULL(                                                            \
 		"{\"type\":\"string\"}") ",\"size\":{\"type\":"                                                        \
-					 "\"integer\"},\"mode\":{\"type\":\"string\"}},\"required\":[\"path\","        \
-					 "\"kind\",\"state\"]}}"
+					 "\"integer\"},\"mode\":{\"type\":\"string\"},\"owner\":" STRING               \
+					 ",\"owner_before\":" OR_NULL(STRING) "},\"required\":[\"path\","              \
+									      "\"kind\",\"state\"]}}"
 
 /* What a tool gives, or the error it ended with. */
 #define OUTPUT(required, properties)                                                                                   \

@@ -134,8 +134,14 @@ run_outside() {
 assert_inside() {
 	run_airlock run "$@" -- grep -E '^(Seccomp|NoNewPrivs|CapBnd):' /proc/self/status
 	assert_status 0
+	if is_root && [ "${stdout%%$'\n'*}" = $'CapBnd:\t'"$KEPT_BY_ROOT" ]; then
+		stdout=${stdout/"$KEPT_BY_ROOT"/0000000000000000}
+	fi
 	assert_stdout $'CapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2'
 }
+# CHOWN FOWNER FSETID KILL SETGID SETUID: what root's command keeps in its own user namespace, where it has other ids (native
+# backend, captured writes; src/child/view.c). It opens nothing of the host: integration/other_ids.bats.
+KEPT_BY_ROOT=00000000000000f9
 
 PYTHON_PRELUDE='
 import ctypes, errno, os, socket, stat, sys

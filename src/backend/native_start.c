@@ -4,6 +4,7 @@
 
 #include "backend/spawn.h"
 #include "backend/stage.h"
+#include "base/ids.h"
 #include "base/path.h"
 #include "child/become.h"
 #include "child/launch.h"
@@ -113,6 +114,8 @@ int native_translate(const struct plan *plan, bool own_proc, const char *empty_f
 			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (own_proc ? 0 : CHILD_PLAN_OLD_PROC),
 		.uid = geteuid(),
 		.gid = getegid(),
+		.first_id = plan->ids.others ? IDS_FIRST : 0,
+		.n_ids = plan->ids.others ? IDS_COUNT : 0,
 		.mounts = mounts,
 		.n_mounts = plan->n_mounts,
 	};

@@ -263,7 +263,10 @@ static int xattrs_like(const struct apply_op *op, const struct ends *e, int from
 	struct stat st;
 	if (live < 0 || fstat(live, &st) < 0)
 		return errno == ENOENT ? STEP_FOREIGN : -errno;
-	return st.st_ino == op->old.inode && S_ISDIR(st.st_mode) ? transfer_xattrs(from, live) : STEP_FOREIGN;
+	if (st.st_ino != op->old.inode || !S_ISDIR(st.st_mode))
+		return STEP_FOREIGN;
+	int rc = transfer_owner(from, live);
+	return rc < 0 ? rc : transfer_xattrs(from, live);
 }
 
 /* new: what the transaction wants; else what was there before. The layer has the one, the image in before/ the other. */

@@ -30,6 +30,10 @@ struct change_stat {
 	int64_t mtime_ns, ctime_ns;
 };
 
+struct change_owner {
+	uint32_t uid, gid;
+};
+
 enum change_state {
 	CHANGE_HELD,	  /* in the layer, waiting for a person; also every change before a decision */
 	CHANGE_APPLIED,	  /* in the live tree; what was there before is kept with the run */
@@ -49,6 +53,9 @@ struct change {
 	struct change_stat before, after;
 	bool opaque;	    /* a directory that replaces everything the old one had */
 	bool setid_dropped; /* setuid and setgid of a file are not applied */
+	/* Told only where the command gave it to somebody: another than before, or a new entry to another than who ran it. */
+	bool has_owner;
+	struct change_owner owner_before, owner; /* before: the same when it was not there */
 	/* The layer's entry was copied from the live tree while the command ran: a directory from this very path, a file
 	 * from here or, moved or linked by the command, from elsewhere. With before.type CHANGE_NOTHING, and for a file
 	 * a live parent directory that was changed since the run began, somebody else has removed the original (I3). */

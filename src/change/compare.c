@@ -295,8 +295,10 @@ int compare_entries(struct compare *c, const struct compare_side *upper, const s
 		ret->differs |= DIFFERS_MODE;
 	if (!same_time(upper->st->st_mtim, live->st->st_mtim))
 		ret->differs |= DIFFERS_MTIME;
+	if (c->owners && (upper->st->st_uid != live->st->st_uid || upper->st->st_gid != live->st->st_gid))
+		ret->differs |= DIFFERS_OWNER;
 	int rc = content(c, upper, live, ret);
 	/* Attributes can only add to what is known, but for a directory whose time may be a mere consequence. */
-	bool decided = S_ISDIR(upper->st->st_mode) ? ret->differs & DIFFERS_MODE : ret->differs;
+	bool decided = ret->differs & (S_ISDIR(upper->st->st_mode) ? DIFFERS_MODE | DIFFERS_OWNER : ~0u);
 	return rc < 0 || decided ? rc : attributes(c, upper, live, ret);
 }

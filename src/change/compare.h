@@ -12,11 +12,13 @@ enum {
 	DIFFERS_MODE = 2,
 	DIFFERS_MTIME = 4,
 	DIFFERS_XATTR = 8, /* user xattrs but overlay's, and ACLs */
+	DIFFERS_OWNER = 16,
 };
 
 /* Memory for comparing, used again and again; zero to begin with. */
 struct compare {
 	char *chunks; /* two of them, side by side */
+	bool owners;  /* they count: the layer keeps them exactly */
 	struct buf names[2], values[2];
 };
 void compare_done(struct compare *c);

@@ -10,12 +10,13 @@
  *   slot 0 3
  *   image 0 CTIME
  *   index 0 CHECKSUM CHECKSUM
+ *   owner 0 0 0 1000 1000
  *   dir 0 MTIME MTIME src
  *   end 1 SHA-256
  *
  * change: root, kind, type, verdict, state, flags, path, from, reason, before, after. slot: the change's place in the list
  * and where its before-image is. image: ctime of what waits to be live again. index: of
- * what was staged in an index of git before and after. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
+ * what was staged in an index of git before and after. owner: user and group before and after, where they were changed. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
  * cut short or altered anywhere tell so: what is applied later is what was found, or nothing.
  */
 #include "change/change.h"
@@ -97,6 +98,17 @@ static void add_head(struct buf *b, const struct change_set *set)
 	}
 }
 
+static void add_owner(struct buf *b, size_t i, const struct change *c)
+{
+	buf_adds(b, "owner");
+	fields_add_number(b, i);
+	fields_add_number(b, c->owner_before.uid);
+	fields_add_number(b, c->owner_before.gid);
+	fields_add_number(b, c->owner.uid);
+	fields_add_number(b, c->owner.gid);
+	buf_addc(b, '\n');
+}
+
 /* Few changes have these. */
 static void add_applied(struct buf *b, const struct change_set *set)
 {
@@ -122,6 +134,9 @@ static void add_applied(struct buf *b, const struct change_set *set)
 			fields_add_number(b, set->v[i].index_mark_after);
 			buf_addc(b, '\n');
 		}
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].has_owner)
+			add_owner(b, i, &set->v[i]);
 	for (size_t i = 0; i < set->n_dirs; i++) {
 		const struct change_dir *d = &set->dirs[i];
 		buf_adds(b, "dir");
@@ -377,6 +392,24 @@ static int read_index(struct reader *r, struct fields *f, struct airlock_error *
 	return 0;
 }
 
+static int read_owner(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	uint64_t i = 0, ids[4] = {0};
+	int rc = fields_take_number(f, &i);
+	for (size_t k = 0; rc == 0 && k < AL_ARRAY_LEN(ids); k++)
+		rc = fields_take_number(f, &ids[k]);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (i >= r->set->n)
+		return damaged(r, err, "no such change");
+	struct change *c = &r->set->v[i];
+	c->has_owner = true;
+	c->owner_before = (struct change_owner){(uint32_t)ids[0], (uint32_t)ids[1]};
+	c->owner = (struct change_owner){(uint32_t)ids[2], (uint32_t)ids[3]};
+	return 0;
+}
+
 static int read_image(struct reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t i = 0;
@@ -434,9 +467,10 @@ static int read_end(struct reader *r, struct fields *f, struct airlock_error *er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root", "change", "slot", "image", "index", "dir", "direct", "end", NULL};
+	static const char *const words[] = {"root",  "change", "slot",	 "image", "index",
+					    "owner", "dir",    "direct", "end",	  NULL};
 	static int (*const readers[])(struct reader *, struct fields *, struct airlock_error *) = {
-		read_root, read_change, read_slot, read_image, read_index, read_dir, read_direct};
+		read_root, read_change, read_slot, read_image, read_index, read_owner, read_dir, read_direct};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,17 @@ static int64_t shown_size(const struct change *c)
 	return c->type == CHANGE_DIRECTORY ? 0 : (int64_t)shown(c)->size;
 }
 
+struct owner_text {
+	char text[24];
+};
+
+static struct owner_text owner_text(const struct change_owner *o)
+{
+	struct owner_text t;
+	(void)snprintf(t.text, sizeof t.text, "%" PRIu32 ":%" PRIu32, o->uid, o->gid);
+	return t;
+}
+
 static void add_object(struct json *j, const struct change_set *set, const struct change *c)
 {
 	char mode[16];
@@ -42,6 +54,11 @@ static void add_object(struct json *j, const struct change_set *set, const struc
 		json_null(j, "from");
 	json_int(j, "size", shown_size(c));
 	json_string(j, "mode", mode);
+	if (c->has_owner) {
+		json_string(j, "owner", owner_text(&c->owner).text);
+		json_string(j, "owner_before",
+			    c->before.type == CHANGE_NOTHING ? NULL : owner_text(&c->owner_before).text);
+	}
 	json_close(j);
 }
 
@@ -92,6 +109,16 @@ static void add_why(struct buf *out, const struct change *c, const char *word)
 	buf_addc(out, ')');
 }
 
+static void add_owner(struct buf *out, const struct change *c)
+{
+	if (!c->has_owner)
+		return;
+	buf_adds(out, "  (owner ");
+	if (c->before.type != CHANGE_NOTHING)
+		buf_printf(out, "%s -> ", owner_text(&c->owner_before).text);
+	buf_printf(out, "%s)", owner_text(&c->owner).text);
+}
+
 static void add_line(struct buf *out, const struct change_set *set, const struct change *c, bool is_mixed)
 {
 	static const char letters[] = "AMDRmT"; /* in the order of enum change_kind */
@@ -102,6 +129,7 @@ static void add_line(struct buf *out, const struct change_set *set, const struct
 		buf_adds(out, " -> ");
 	}
 	add_path(out, set, c, c->path);
+	add_owner(out, c);
 	add_why(out, c, state_word(c, is_mixed));
 	buf_addc(out, '\n');
 }

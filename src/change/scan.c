@@ -123,7 +123,17 @@ struct pair {
 	struct stat upper_st, live_st;
 	enum scan_live live;
 	bool copied_up;
+	bool is_given; /* by the command, to somebody else */
 };
+
+static void tell_owner(const struct scan *s, struct change *c, const struct stat *before, const struct stat *after,
+		       bool is_given)
+{
+	c->owner = (struct change_owner){after->st_uid, after->st_gid};
+	c->owner_before = before ? (struct change_owner){before->st_uid, before->st_gid} : c->owner;
+	bool differs = c->owner.uid != c->owner_before.uid || c->owner.gid != c->owner_before.gid;
+	c->has_owner = s->compare.owners && (before ? differs : is_given);
+}
 
 static int report_pair(struct scan *s, const struct pair *p, enum change_kind kind)
 {
@@ -132,6 +142,7 @@ static int report_pair(struct scan *s, const struct pair *p, enum change_kind ki
 	if (!c)
 		return AIRLOCK_ERR_INTERNAL;
 	c->copied_up = p->copied_up;
+	tell_owner(s, c, before, &p->upper_st, p->is_given);
 	return 0;
 }
 
@@ -206,6 +217,10 @@ static int look(struct scan *s, struct pair *p)
 		return base_oom(s->err);
 	if (fstatat(fs_walk_dirfd(&s->upper), s->upper.name, &p->upper_st, AT_SYMLINK_NOFOLLOW) < 0)
 		return scan_fail(s, -errno, "lstat", p->path);
+	int rc = s->in_place ? 0 : upper_settle_ids(fs_walk_dirfd(&s->upper), s->upper.name, &p->upper_st);
+	if (rc < 0)
+		return scan_fail(s, rc, "chown", p->path);
+	p->is_given = rc > 0;
 	p->live = scan_look_live(s, s->upper.name, &p->live_st);
 	return 0;
 }
@@ -372,6 +387,7 @@ static int report_old_dir(struct scan *s, const struct scan_level *l)
 		return AIRLOCK_ERR_INTERNAL;
 	c->opaque = l->opaque;
 	c->copied_up = l->marks.copied_up;
+	tell_owner(s, c, &l->live_st, &l->upper_st, false);
 	return 0;
 }
 
@@ -476,11 +492,16 @@ static int scan_root(struct scan *s)
 	struct scan_level top = {.live_fd = -EBADF, .original = true};
 	s->in_place = s->set->roots[s->root].copy != NULL;
 	s->mirror = s->set->roots[s->root].mirror;
+	/* Copies that an ordinary user makes are his own. */
+	s->compare.owners = !is_whole(s) || geteuid() == 0;
 	int rc = open_live_root(s);
 	if (rc < 0)
 		return rc;
 	if (lstat(upper, &top.upper_st) < 0)
 		return scan_fail(s, -errno, "lstat", NULL);
+	rc = s->in_place ? 0 : upper_settle_ids(AT_FDCWD, upper, &top.upper_st);
+	if (rc < 0)
+		return scan_fail(s, rc, "chown", NULL);
 	int unlocked = upper_unlock(AT_FDCWD, upper, &top.upper_st);
 	if (unlocked < 0)
 		return scan_fail(s, unlocked, "chmod", NULL);

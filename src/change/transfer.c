@@ -228,6 +228,34 @@ static int set_owner(struct transfer_place to, const struct stat *st)
 	return fchownat(to.dirfd, to.name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
+static bool is_own_group(gid_t gid)
+{
+	_cleanup_free_ gid_t *groups = NULL;
+	int n = getgroups(0, NULL);
+	if (gid == getegid())
+		return true;
+	groups = n > 0 ? calloc((size_t)n, sizeof *groups) : NULL;
+	n = groups ? getgroups(n, groups) : 0;
+	for (int i = 0; i < n; i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
+}
+
+int transfer_owner(int from_fd, int to_fd)
+{
+	struct stat from, to;
+	if (fstat(from_fd, &from) < 0 || fstat(to_fd, &to) < 0)
+		return -errno;
+	bool is_root = geteuid() == 0;
+	/* What others copied of a group that is not theirs has a group of their own, which says nothing. */
+	bool same = from.st_gid == to.st_gid && (!is_root || from.st_uid == to.st_uid);
+	if (same || (!is_root && !(is_own_group(from.st_gid) && is_own_group(to.st_gid))))
+		return 0;
+	uid_t uid = is_root ? from.st_uid : (uid_t)-1;
+	return fchownat(to_fd, "", uid, from.st_gid, AT_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
 struct manner {
 	bool sync;
 	bool shared; /* out: no byte was copied */

@@ -22,6 +22,8 @@ int transfer_copy_quickly(struct transfer_place from, struct transfer_place to, 
 
 /* Gives a directory the user xattrs and ACLs of another, and no others. Both may be O_PATH. */
 int transfer_xattrs(int from_fd, int to_fd);
+/* Gives one the owner, and everybody but root its group, of the other. Both may be O_PATH. */
+int transfer_owner(int from_fd, int to_fd);
 
 /* Makes an entry of the layer, which is only ours, fit to be live: overlay's xattrs and file capabilities go, a file gets this
  * mode. st: what it is now. */

@@ -262,7 +262,8 @@ struct child_plan {
 	uint32_t magic, size, flags;
 	uint32_t uid, gid;
 	uint32_t n_mounts, mounts; /* offset of the array */
-	uint32_t reserved;
+	/* With CHILD_PLAN_USER_LAST: ids 1 to n_ids - 1 inside are those behind first_id outside. 0: only uid and gid exist. */
+	uint32_t first_id, n_ids;
 };
 
 enum child_op {

@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <linux/mman.h>
 #include <linux/mount.h>
+#include <linux/sched.h>
 #include <linux/sysinfo.h>
 #include <asm/statfs.h>
 
@@ -80,6 +81,52 @@ void mounts_map_user(int proc_fd, uint32_t uid, uint32_t gid)
 	mounts_write_file(proc_fd, "self/setgroups", "deny", 4);
 	write_map(proc_fd, "self/uid_map", uid);
 	write_map(proc_fd, "self/gid_map", gid);
+}
+
+/* "0 0 1", and behind it the ids that stand for the others. */
+static long write_map_of_root(int process_fd, const char *path, uint32_t first, uint32_t n)
+{
+	char text[64] = "0 0 1\n1 ";
+	size_t at = sizeof "0 0 1\n1 " - 1;
+	at += put_number(text + at, first + 1, 10);
+	text[at++] = ' ';
+	at += put_number(text + at, n - 1, 10);
+	long fd = raw_call4(__NR_openat, process_fd, path, O_WRONLY | O_CLOEXEC, 0);
+	return fd < 0 ? fd : r_write((int)fd, text, at);
+}
+
+/* The helper: in the namespace that has the ids. Whoever is in the new one may map its own id only. setgroups(2) stays
+ * allowed: su(1) and setpriv(1) need it. */
+__attribute__((noreturn)) static void write_maps_when_told(int pipe, int process_fd, uint32_t first, uint32_t n)
+{
+	char told;
+	long rc = r_read(pipe, &told, 1) == 1 ? write_map_of_root(process_fd, "uid_map", first, n) : -EPIPE;
+	if (rc >= 0)
+		rc = write_map_of_root(process_fd, "gid_map", first, n);
+	r_exit(rc < 0 ? (int)-rc : 0);
+}
+
+void mounts_enter_user_with(int proc_fd, uint32_t first, uint32_t n)
+{
+	int pipe[2], status = 0;
+	int self = (int)mounts_check(CHILD_OP_MAP, raw_call4(__NR_openat, proc_fd, "self", O_PATH | O_CLOEXEC, 0));
+	mounts_check(CHILD_OP_MAP, raw_call2(__NR_pipe2, pipe, O_CLOEXEC));
+	long helper = mounts_check(CHILD_OP_MAP, raw_call5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0));
+	if (helper == 0) {
+		(void)r_close(pipe[1]); /* or it would wait for itself when we are killed */
+		write_maps_when_told(pipe[0], self, first, n);
+	}
+	mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));
+	mounts_check(CHILD_OP_MAP, r_write(pipe[1], "", 1));
+	long rc;
+	do
+		rc = raw_call4(__NR_wait4, helper, &status, 0, 0);
+	while (rc == -EINTR);
+	mounts_check(CHILD_OP_MAP, rc);
+	mounts_check(CHILD_OP_MAP, status & 0x7f ? -EINTR : -(status >> 8 & 0xff));
+	(void)r_close(pipe[0]);
+	(void)r_close(pipe[1]);
+	(void)r_close(self);
 }
 
 void mounts_make_private(void)

@@ -26,6 +26,9 @@ void *mounts_map_file(int fd);
 
 /* The one id is the same inside and outside. proc_fd: a directory with a proc file system. */
 void mounts_map_user(int proc_fd, uint32_t uid, uint32_t gid);
+/* Enters a user namespace of root's: 0 is 0 there, and ids 1 to n - 1 are those behind first. Needs CAP_SETUID and CAP_SETGID
+ * outside. */
+void mounts_enter_user_with(int proc_fd, uint32_t first, uint32_t n);
 /* In a user namespace of our own, whose limits hold for those within it as well. Of inotify instances a user has 128, mostly
  * for a desktop: without a limit here a command could take them all. */
 void mounts_leave_some_to_the_user(int proc_fd);

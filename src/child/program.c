@@ -286,8 +286,12 @@ static void lay_out_plan(struct layout *l, const struct child_mount_spec *mounts
 
 int child_plan_bytes(const struct child_plan_spec *spec, void **ret, size_t *ret_len)
 {
-	struct child_plan head = {
-		.flags = spec->flags, .uid = spec->uid, .gid = spec->gid, .n_mounts = (uint32_t)spec->n_mounts};
+	struct child_plan head = {.flags = spec->flags,
+				  .uid = spec->uid,
+				  .gid = spec->gid,
+				  .first_id = spec->first_id,
+				  .n_ids = spec->n_ids,
+				  .n_mounts = (uint32_t)spec->n_mounts};
 	struct layout l = {0};
 	lay_out_plan(&l, spec->mounts, &head);
 	if (l.at > MAX_JOB_BYTES)

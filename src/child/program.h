@@ -87,6 +87,7 @@ struct child_mount_spec {
 
 struct child_plan_spec {
 	uint32_t flags, uid, gid;
+	uint32_t first_id, n_ids; /* as struct child_plan has them */
 	const struct child_mount_spec *mounts;
 	size_t n_mounts;
 };

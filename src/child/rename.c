@@ -11,7 +11,8 @@
 #include <linux/seccomp.h>
 #include <linux/stat.h>
 
-#define MAX_DEPTH 400 /* nested directories moved in one call */
+#define OVERFLOW_ID 65534 /* what every id is shown as that the sandbox does not know */
+#define MAX_DEPTH 400	  /* nested directories moved in one call */
 #define LIST_BYTES 4096
 #define XATTR_BYTES 65536 /* the most there can be */
 
@@ -131,6 +132,17 @@ static void give_times(int fd, const struct statx *st)
 	(void)raw_call4(__NR_utimensat, fd, 0, times, 0);
 }
 
+/* Only ids of the sandbox, and only where they are not ours anyway. */
+static void give_owner(int fd, const struct statx *st)
+{
+	struct statx now;
+	if (st->stx_uid == OVERFLOW_ID || st->stx_gid == OVERFLOW_ID ||
+	    raw_call5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &now) < 0)
+		return;
+	if (now.stx_uid != st->stx_uid || now.stx_gid != st->stx_gid)
+		(void)raw_call3(__NR_fchown, fd, st->stx_uid, st->stx_gid);
+}
+
 /* Fills the new directory from the old one, and gives it the old one's attributes last. */
 static long fill_directory(int from, int new_dir, const char *new, const struct statx *st, int depth)
 {
@@ -148,6 +160,7 @@ static long fill_directory(int from, int new_dir, const char *new, const struct 
 		(void)raw_call3(__NR_unlinkat, new_dir, new, 0x200);
 		return rc;
 	}
+	give_owner((int)to, st);
 	(void)raw_call2(__NR_fchmod, to, st->stx_mode & 07777);
 	give_times((int)to, st);
 	(void)r_close((int)to);
@@ -165,7 +178,10 @@ static long move_directory(int old_dir, const char *old, int new_dir, const char
 		return rc;
 	if ((st.stx_mode & S_IFMT) != S_IFDIR)
 		return -EXDEV;
+	int given = st.stx_uid != OVERFLOW_ID && st.stx_uid != (uint32_t)raw_call0(__NR_geteuid);
 	int closed = (st.stx_mode & 0700) != 0700;
+	if (given) /* by root's command to somebody: root takes it back, which it may, while it is moved */
+		(void)raw_call5(__NR_fchownat, old_dir, old, 0, -1, AT_SYMLINK_NOFOLLOW);
 	if (closed)
 		(void)raw_call3(__NR_fchmodat, old_dir, old, (st.stx_mode & 07777) | 0700);
 	long from = raw_call4(__NR_openat, old_dir, old, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
@@ -174,6 +190,8 @@ static long move_directory(int old_dir, const char *old, int new_dir, const char
 		(void)r_close((int)from);
 	if (rc == 0)
 		return raw_call3(__NR_unlinkat, old_dir, old, 0x200 /* AT_REMOVEDIR */);
+	if (given)
+		(void)raw_call5(__NR_fchownat, old_dir, old, st.stx_uid, -1, AT_SYMLINK_NOFOLLOW);
 	if (closed)
 		(void)raw_call3(__NR_fchmodat, old_dir, old, st.stx_mode & 07777);
 	return rc;

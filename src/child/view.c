@@ -4,7 +4,8 @@
  * | namespaces                   | uid          | capabilities             | root and cwd           |
  * | the plan's; the user one     | the caller's | all, in the user         | the host's, until      |
  * | last where the caller is     |              | namespace the mounts     | pivot_root; then the   |
- * | privileged                   |              | belong to; at the end 0  | sandbox's              |
+ * | privileged                   |              | belong to; at the end 0, | sandbox's              |
+ * |                              |              | or KEPT_WITH_IDS         |                        |
  *
  * Theory of operation. The sandbox's root is mounted over the host's "/". Whoever had the old root keeps seeing it, so
  * sources are found by their host paths and targets beneath the descriptor of the new root, with openat2 and as they will
@@ -426,23 +427,30 @@ static void bring_loopback_up(void)
 	(void)r_close(fd);
 }
 
-static void drop_privileges(void)
+/* What root's command keeps where it has the ids of others: it may give its files away, become somebody else, and end what
+ * it started as somebody else. Over files these count only where owner and group are ids of the sandbox: root's own, and
+ * those that belong to nobody outside. CAP_DAC_OVERRIDE is not among them: it would open files of root's that even their
+ * owner may not read. All of them are below 32. */
+#define KEPT_WITH_IDS                                                                                                  \
+	(1u << CAP_CHOWN | 1u << CAP_FOWNER | 1u << CAP_FSETID | 1u << CAP_KILL | 1u << CAP_SETGID | 1u << CAP_SETUID)
+
+static void drop_privileges(uint32_t kept)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
+	struct __user_cap_data_struct few[2] = {{kept, kept, 0}, {0, 0, 0}};
 	long rc = 0;
 	for (unsigned long cap = 0; rc == 0; cap++)
-		rc = r_prctl(PR_CAPBSET_DROP, cap);
+		rc = cap < 32 && kept & 1u << cap ? 0 : r_prctl(PR_CAPBSET_DROP, cap);
 	if (rc != -EINVAL) /* which says that there are no more */
 		mounts_check(CHILD_OP_PRIVILEGES, rc);
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
-	mounts_check(CHILD_OP_PRIVILEGES, raw_call2(__NR_capset, &head, none));
+	mounts_check(CHILD_OP_PRIVILEGES, raw_call2(__NR_capset, &head, few));
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	/* Looked at, not believed: whatever was left would be the command's. */
 	struct __user_cap_data_struct left[2];
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call2(__NR_capget, &head, left));
-	if (left[0].effective | left[0].permitted | left[1].effective | left[1].permitted ||
-	    r_prctl(PR_CAPBSET_READ, 0) != 0)
+	if (left[0].effective != kept || left[0].permitted != kept || left[1].effective | left[1].permitted ||
+	    r_prctl(PR_CAPBSET_READ, CAP_DAC_OVERRIDE) != 0)
 		mounts_check(CHILD_OP_PRIVILEGES, -EPERM);
 }
 
@@ -549,7 +557,9 @@ void view_build(void)
 	drop_screens();
 	mounts_tell_exposed();
 	enter_root();
-	if (plan->flags & CHILD_PLAN_USER_LAST) {
+	if (plan->flags & CHILD_PLAN_USER_LAST && plan->n_ids > 0) {
+		mounts_enter_user_with(proc, plan->first_id, plan->n_ids);
+	} else if (plan->flags & CHILD_PLAN_USER_LAST) {
 		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));
 		mounts_map_user(proc, plan->uid, plan->gid);
 	}
@@ -558,7 +568,7 @@ void view_build(void)
 		mounts_write_file(proc, "sys/user/max_user_namespaces", "0", 1);
 	mounts_leave_some_to_the_user(proc);
 	(void)r_close(proc);
-	drop_privileges();
+	drop_privileges(plan->n_ids > 0 ? KEPT_WITH_IDS : 0);
 	(void)raw_call1(__NR_umask, umask);
 	(void)raw_call2(__NR_munmap, plan, plan->size);
 }

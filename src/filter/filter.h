@@ -43,11 +43,22 @@ static inline struct filter_program filter_program(enum filter_arch arch, unsign
 
 /* ── Ids that the sandbox does not have ── */
 
-/* Inside there is one user id and one group id. The kernel answers EINVAL to the others, for it knows no such id there;
- * programs expect what an ordinary user gets everywhere, EPERM, and fakeroot and tar go on after it. This goes in front of
- * the program, which it falls into for every call that it does not answer. */
-#define FILTER_IDS_MAX 128
+/* Inside there are few user and group ids, often one of each. The kernel answers EINVAL to the others, for it knows no such id
+ * there; programs expect what an ordinary user gets everywhere, EPERM, and fakeroot and tar go on after it. This goes in front
+ * of the program, which it falls into for every call that it does not answer. */
+#define FILTER_IDS_MAX 400
+#define FILTER_GROUPS_MAX 8
+
+struct filter_id_range {
+	unsigned first, last; /* both are in it */
+};
+
+struct filter_id_sets {
+	struct filter_id_range users, groups[FILTER_GROUPS_MAX];
+	unsigned n_groups;
+};
 
 /* Returns how many instructions it has put into code. Nothing where the command may have user namespaces of its own: there
  * are other ids in those. */
-unsigned short filter_ids(enum filter_arch arch, unsigned uid, unsigned gid, struct sock_filter code[FILTER_IDS_MAX]);
+unsigned short filter_ids(enum filter_arch arch, const struct filter_id_sets *known,
+			  struct sock_filter code[FILTER_IDS_MAX]);

@@ -42,28 +42,44 @@ static size_t argument(unsigned number)
 	return offsetof(struct seccomp_data, args) + number * sizeof(__u64);
 }
 
-/* One call: its number, three instructions for each argument, a jump past the refusal, the refusal. */
-static unsigned short add_call(const struct id_call *c, int number, const unsigned own[2], struct sock_filter *code)
+struct ranges {
+	const struct filter_id_range *v;
+	unsigned n;
+};
+
+/* One argument: passes on to what follows when it is UNCHANGED or in one of the ranges, else refuses. */
+static unsigned short add_argument(unsigned at, const struct ranges *known, struct sock_filter *code)
 {
-	unsigned short n = 0, len = (unsigned short)(1 + 3 * c->n + 2);
-	code[n++] =
-		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, (unsigned char)(len - 1));
-	for (unsigned i = 0; i < c->n; i++) {
-		/* to the refusal, which is the last instruction */
-		unsigned char refuse = (unsigned char)(len - 1 - (n + 3));
-		code[n++] = load(argument(c->at[i]));
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UNCHANGED, 1, 0);
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own[c->which[i]], 0, refuse);
+	unsigned short n = 0, len = (unsigned short)(2 + 2 * known->n + 1);
+	code[n++] = load(argument(at));
+	code[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UNCHANGED, (unsigned char)(len - n - 1), 0);
+	n++;
+	for (unsigned i = 0; i < known->n; i++) {
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, known->v[i].first, 0, 1);
+		code[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, known->v[i].last, 0,
+						       (unsigned char)(len - n - 1));
+		n++;
 	}
-	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0);
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	return n;
 }
 
-/* Most calls that are made often have smaller numbers: those pass by all of it. */
-unsigned short filter_ids(enum filter_arch arch, unsigned uid, unsigned gid, struct sock_filter code[FILTER_IDS_MAX])
+/* One call: its number, which jumps past the rest for every other call, then its arguments. */
+static unsigned short add_call(const struct id_call *c, int number, const struct ranges known[2],
+			       struct sock_filter *code)
 {
-	const unsigned own[2] = {[USER] = uid, [GROUP] = gid};
+	unsigned short n = 1;
+	for (unsigned i = 0; i < c->n; i++)
+		n = (unsigned short)(n + add_argument(c->at[i], &known[c->which[i]], code + n));
+	code[0] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, (unsigned char)(n - 1));
+	return n;
+}
+
+/* Most calls that are made often have smaller numbers: those pass by all of it. */
+unsigned short filter_ids(enum filter_arch arch, const struct filter_id_sets *known,
+			  struct sock_filter code[FILTER_IDS_MAX])
+{
+	const struct ranges ranges[2] = {[USER] = {&known->users, 1}, [GROUP] = {known->groups, known->n_groups}};
 	unsigned short n = 3;
 	int first = INT_MAX;
 	for (size_t i = 0; i < N_CALLS; i++) {
@@ -71,7 +87,7 @@ unsigned short filter_ids(enum filter_arch arch, unsigned uid, unsigned gid, str
 			continue;
 		first = calls[i].number[arch] < first ? calls[i].number[arch] : first;
 		code[n++] = load(offsetof(struct seccomp_data, nr));
-		n = (unsigned short)(n + add_call(&calls[i], calls[i].number[arch], own, code + n));
+		n = (unsigned short)(n + add_call(&calls[i], calls[i].number[arch], ranges, code + n));
 	}
 	code[0] = load(offsetof(struct seccomp_data, nr));
 	code[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)first, 1, 0);

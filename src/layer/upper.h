@@ -42,6 +42,12 @@ bool upper_owns_xattr(const char *attribute);
 /* Removes them from what is to leave the layer; fd may be O_PATH. Mode and mtime stay. Returns how many there were. */
 int upper_strip_xattrs(int fd);
 
+/* ── Ids ── */
+
+/* Gives an entry, and those its ACLs name, the ids that the command of root's meant (base/ids.h). 1: its owner was changed, and
+ * st is what it is now; 0: nothing was to be done to it. */
+int upper_settle_ids(int dirfd, const char *name, struct stat *st);
+
 /* ── Access ── */
 
 /* An entry of ours may have any mode; its owner may change that. When it cannot be read (and searched, a directory) gives

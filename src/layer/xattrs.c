@@ -156,3 +156,9 @@ int xattrs_remove(int fd, const char *name, const char *attribute)
 	long rc = name ? remove_in(fd, name, attribute) : remove_own(fd, attribute);
 	return rc < 0 ? -errno : 0;
 }
+
+int xattrs_set(int fd, const char *attribute, const void *value, size_t len)
+{
+	struct place p = place_of(fd, NULL);
+	return setxattr(p.path, attribute, value, len, 0) < 0 ? -errno : 0;
+}

@@ -11,4 +11,7 @@ int xattrs_list(int fd, const char *name, struct buf *ret);
 /* The value into an emptied buffer; -ENODATA: no such attribute. */
 int xattrs_get(int fd, const char *name, const char *attribute, struct buf *ret);
 
+/* Of the descriptor itself, which may be O_PATH. */
+int xattrs_set(int fd, const char *attribute, const void *value, size_t len);
+
 int xattrs_remove(int fd, const char *name, const char *attribute);

@@ -128,6 +128,15 @@ enum {
 	PLAN_NS_CGROUP = 1 << 6,
 };
 
+#define PLAN_GROUPS_MAX 4
+
+/* The ids of the sandbox besides the caller's own. */
+struct plan_ids {
+	bool others;			  /* root: all that base/ids.h stands for */
+	uint32_t groups[PLAN_GROUPS_MAX]; /* an ordinary user: groups of roots, by newgidmap(1) */
+	size_t n_groups;
+};
+
 struct plan {
 	char *profile;
 	struct plan_mount *mounts; /* in the order in which they are made */
@@ -144,6 +153,7 @@ struct plan {
 	/* Hidden by not being among the entries of a rebuilt directory, so that no mount tells of them: path and rule. */
 	struct strs left_out, left_out_because;
 	struct strs exposed; /* directories that should have a screen and cannot: their sockets lead to the host */
+	struct plan_ids ids; /* plan_build leaves it empty: who runs the plan fills it in */
 };
 
 /* In a workspace every mount point that has nothing but the workspace below it must be there: the caller makes them. */

@@ -12,6 +12,7 @@
 #include "session/host_sockets.h"
 #include "session/copies.h"
 #include "session/denials.h"
+#include "session/ids.h"
 #include "session/layers.h"
 #include "session/links.h"
 #include "session/world.h"
@@ -444,6 +445,8 @@ static int plan_capture(struct airlock_job *job, struct airlock_error *err)
 		rc = capture_tell_once(&job->host, &choice) ? warn_of_copy(job, &choice, err) : 0;
 		job->mirrors = true;
 	}
+	if (rc == 0)
+		ids_decide_others(job);
 	return rc == 0 && (copies_wanted(job) || job->mirrors) ? copies_preflight(job, err) : rc;
 }
 

@@ -2,6 +2,7 @@
 #include "supervise/internal.h"
 
 #include "backend/prepared.h"
+#include "base/ids.h"
 #include "child/program.h"
 #include "filter/filter.h"
 
@@ -73,6 +74,18 @@ static void fill_terminal(const struct supervise_spec *spec, struct child_job *j
 	}
 }
 
+/* Which ids the sandbox has. */
+static struct filter_id_sets known_ids(const struct plan *plan)
+{
+	struct filter_id_sets known = {
+		.users = {geteuid(), geteuid()}, .groups = {{getegid(), getegid()}}, .n_groups = 1};
+	if (plan->ids.others)
+		known.users = known.groups[0] = (struct filter_id_range){0, IDS_COUNT - 1};
+	for (size_t i = 0; i < plan->ids.n_groups && known.n_groups < FILTER_GROUPS_MAX; i++)
+		known.groups[known.n_groups++] = (struct filter_id_range){plan->ids.groups[i], plan->ids.groups[i]};
+	return known;
+}
+
 /* A backend that says calls are filtered is one whose first process gets the filter. */
 static void fill_filter(const struct supervise *s, struct child_job_spec *job, struct sock_filter **ret_code)
 {
@@ -91,7 +104,8 @@ static void fill_filter(const struct supervise *s, struct child_job_spec *job, s
 	struct sock_filter *code = reallocarray(NULL, FILTER_IDS_MAX + p.len, sizeof *code);
 	if (!code) /* the kernel's own answer is a refusal, too */
 		return;
-	unsigned short n = filter_ids(FILTER_ARCH_OWN, geteuid(), getegid(), code);
+	struct filter_id_sets known = known_ids(plan);
+	unsigned short n = filter_ids(FILTER_ARCH_OWN, &known, code);
 	memcpy(code + n, p.code, p.len * sizeof *code);
 	job->filter = *ret_code = code;
 	job->head.filter_len = (uint32_t)(n + p.len);

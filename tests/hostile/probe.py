@@ -217,7 +217,8 @@ def set_user_id():
         return "done" if os.waitpid(pid, 0)[1] == 0 and os.getuid() != 0 else "refused"
     for program in "/usr/bin/sudo", "/usr/bin/pkexec", "/bin/su":
         yield program, privileges, program
-    yield "capabilities", lambda: "none" if capabilities() == 0 else "done"
+    # Root's command may give files away and become somebody whom nobody is outside (integration/other_ids.bats).
+    yield "capabilities", lambda: "none" if capabilities() in ((0, 0xf9) if os.getuid() == 0 else (0,)) else "done"
     yield "no_new_privs", lambda: "set" if LIBC.prctl(39, 0, 0, 0, 0) == 1 else "done"
 
 

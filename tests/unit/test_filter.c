@@ -428,7 +428,9 @@ static void numbers_of_x32_and_beyond_do_not_exist(void **state)
 static uint32_t id_verdict(enum filter_arch arch, int nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	struct sock_filter code[FILTER_IDS_MAX + 1];
-	unsigned short n = filter_ids(arch, 1000, 2000, code);
+	const struct filter_id_sets known = {
+		.users = {1000, 1000}, .groups = {{2000, 2000}, {3000, 3005}}, .n_groups = 2};
+	unsigned short n = filter_ids(arch, &known, code);
 	assert_true(n <= FILTER_IDS_MAX);
 	code[n] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	struct seccomp_data data = {.nr = nr, .arch = audit_arch[arch], .args = {a, b, c, d}};
@@ -455,10 +457,23 @@ static void ids_that_are_not_there_are_refused_and_others_pass(void **state)
 		assert_int_equal(id_verdict(arch, setuid_nr[i], 0, 0, 0, 0), refused);
 		assert_int_equal(id_verdict(arch, setresgid_nr[i], 2000, same, 2000, 7), pass);
 		assert_int_equal(id_verdict(arch, setresgid_nr[i], 2000, same, 7, 7), refused);
+		assert_int_equal(id_verdict(arch, setresgid_nr[i], 3000, 3005, 2000, 7), pass);
+		assert_int_equal(id_verdict(arch, setresgid_nr[i], 3000, 3006, 2000, 7), refused);
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 3, 1000, 3003, 0), pass);
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 3, 1000, 2999, 0), refused);
+		assert_int_equal(id_verdict(arch, fchown_nr[i], 3, 3003, 2000, 0), refused);
 		for (int nr = 0; nr < 50; nr++)
 			assert_int_equal(id_verdict(arch, nr, 7, 7, 7, 7), pass);
 		assert_int_equal(id_verdict(arch, LAST_NUMBER, 7, 7, 7, 7), pass);
 	}
+}
+
+static void the_most_groups_fit(void **state)
+{
+	struct filter_id_sets known = {.n_groups = FILTER_GROUPS_MAX};
+	struct sock_filter code[FILTER_IDS_MAX];
+	for (int arch = 0; arch <= FILTER_ARCH_AARCH64; arch++)
+		assert_in_range(filter_ids((enum filter_arch)arch, &known, code), 100, FILTER_IDS_MAX);
 }
 
 int main(void)
@@ -475,6 +490,7 @@ int main(void)
 		cmocka_unit_test(foreign_architectures_end_the_process),
 		cmocka_unit_test(numbers_of_x32_and_beyond_do_not_exist),
 		cmocka_unit_test(ids_that_are_not_there_are_refused_and_others_pass),
+		cmocka_unit_test(the_most_groups_fit),
 	};
 	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
 }
