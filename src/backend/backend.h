@@ -59,6 +59,7 @@ struct backend_fds {
 	int stdin_fd, stdout_fd, stderr_fd, control_fd, job_fd, program_fd;
 	const struct backend_layer *layers;
 	size_t n_layers;
+	int user_ns_fd; /* a user namespace with more groups than our own, for the mounts (sys/ids.h); 0: none */
 };
 
 /* A sandbox that was made before there was a command for it: everything but the layers. Good for one command (prepared.h). */

@@ -33,7 +33,7 @@ int native_translate(const struct plan *plan, bool own_proc, const char *empty_f
 /* The same as a memory file for the child. */
 int native_plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds);
 int native_clone_flags(const struct plan *plan);
-int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, pid_t *ret_pid,
+int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, int user_ns_fd, pid_t *ret_pid,
 		  const char **ret_failed_call);
 
 /* Of a mount of this plan that a child makes later: the layers, and what is mounted in them. -EINVAL: something else would have

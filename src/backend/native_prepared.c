@@ -151,7 +151,7 @@ static int start(const struct plan *plan, const void *bytes, size_t len, struct 
 		return null < 0 ? -errno : mounts;
 	/* The places of the job and the program are kept for what comes with CHILD_TAKE. */
 	const int from[LAUNCH_FDS] = {null, null, null, control, null, null, mounts, job};
-	int rc = native_launch(plan, from, program, &p->pid, ret_call);
+	int rc = native_launch(plan, from, program, 0, &p->pid, ret_call);
 	if (rc == 0)
 		p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	return rc;
@@ -297,8 +297,8 @@ bool native_take(const struct backend_context *ctx, const struct plan *plan, con
 {
 	_cleanup_free_ char *empty = NULL;
 	bool own_proc = false;
-	if (look_around(ctx, plan, &own_proc, &empty, NULL) < 0)
-		return false;
+	if (fds->user_ns_fd || look_around(ctx, plan, &own_proc, &empty, NULL) < 0)
+		return false; /* what was made in advance has our own group only */
 	if (p->ahead)
 		return native_take_ahead(plan, own_proc, empty, fds, p);
 	bool taken = take(plan, own_proc, empty, fds, p);

@@ -143,23 +143,26 @@ int native_clone_flags(const struct plan *plan)
 	return flags;
 }
 
-int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, pid_t *ret_pid,
+int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, int user_ns_fd, pid_t *ret_pid,
 		  const char **ret_failed_call)
 {
 	static const char *const argv[] = {"airlock", "view", NULL};
-	struct launch l = {.namespaces = native_clone_flags(plan),
+	struct launch l = {.namespaces = native_clone_flags(plan) & (user_ns_fd ? ~CLONE_NEWUSER : -1),
+			   .user_ns_fd = user_ns_fd ? fcntl(user_ns_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD) : 0,
 			   .argv = argv,
 			   .uid = geteuid(),
 			   .gid = getegid(),
 			   .new_session = plan->new_session,
 			   .program_fd = fcntl(program_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD)};
-	int rc = l.program_fd < 0 ? -errno : spawn_lift_fds(from, LAUNCH_FDS, l.fds);
+	int rc = l.program_fd < 0 || l.user_ns_fd < 0 ? -errno : spawn_lift_fds(from, LAUNCH_FDS, l.fds);
 	if (rc == 0) {
 		rc = launch(&l, ret_pid);
 		*ret_failed_call = l.failed_call;
 		spawn_drop_fds(l.fds, LAUNCH_FDS);
 	}
 	base_closep(&l.program_fd);
+	if (l.user_ns_fd > 0)
+		base_closep(&l.user_ns_fd);
 	return rc;
 }
 
@@ -172,5 +175,5 @@ int native_start(const struct plan *plan, bool own_proc, const char *empty_file,
 		return job;
 	const int from[LAUNCH_FDS] = {
 		fds->stdin_fd, fds->stdout_fd, fds->stderr_fd, fds->control_fd, fds->job_fd, -1, -1, job};
-	return native_launch(plan, from, fds->program_fd, ret_pid, ret_failed_call);
+	return native_launch(plan, from, fds->program_fd, fds->user_ns_fd, ret_pid, ret_failed_call);
 }

@@ -205,7 +205,9 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 	struct rebuilds rebuilds = {0};
 	struct child_stage_cover *covers = NULL;
 	struct screens screens = {0};
-	struct child_stage_spec spec = {.flags = geteuid() == 0 ? 0 : CHILD_STAGE_USER,
+	struct child_stage_spec spec = {.flags = geteuid() == 0	   ? 0
+						 : fds->user_ns_fd ? CHILD_STAGE_ENTER_USER
+								   : CHILD_STAGE_USER,
 					.uid = geteuid(),
 					.gid = getegid(),
 					.file = file,

@@ -193,6 +193,8 @@ static int join(struct matcher *m, struct candidate *gone, struct candidate *add
 	c->kind = CHANGE_RENAMED;
 	c->from = TAKE_PTR(gone->change->path);
 	c->before = gone->change->before;
+	c->owner_before = gone->change->owner_before;
+	c->has_owner = scan_changes_owner(m->scan, c);
 	gone->taken = added->taken = true;
 	return scan_judge_setid(m->scan, c);
 }

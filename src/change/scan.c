@@ -17,8 +17,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define NOTES_MAX 50
-
 /* ── Saying ── */
 
 void scan_note(struct scan *s, const char *path, int errnum, const char *consequence)
@@ -28,7 +26,7 @@ void scan_note(struct scan *s, const char *path, int errnum, const char *consequ
 		s->notes->failed = true;
 		return;
 	}
-	if (s->n_notes++ >= NOTES_MAX)
+	if (s->n_notes++ >= SCAN_NOTES_MAX)
 		return;
 	text_add_escaped(&text, path, strlen(path));
 	if (errnum == EXDEV)
@@ -41,8 +39,8 @@ void scan_note(struct scan *s, const char *path, int errnum, const char *consequ
 
 static int finish_notes(struct scan *s)
 {
-	if (s->n_notes > NOTES_MAX)
-		strs_addf(s->notes, "%zu more paths could not be read", s->n_notes - NOTES_MAX);
+	if (s->n_notes > SCAN_NOTES_MAX)
+		strs_addf(s->notes, "%zu more paths could not be read", s->n_notes - SCAN_NOTES_MAX);
 	return s->notes->failed ? base_oom(s->err) : 0;
 }
 
@@ -94,6 +92,16 @@ static int judge_other(struct scan *s, struct change *c, mode_t mode)
 	return change_set_reason(c, "a %s cannot be applied", what) < 0 ? base_oom(s->err) : 0;
 }
 
+static struct change_owner owner_of(const struct stat *st)
+{
+	return st ? (struct change_owner){st->st_uid, st->st_gid} : (struct change_owner){0};
+}
+
+bool scan_changes_owner(const struct scan *s, const struct change *c)
+{
+	return s->compare.owners && (c->owner.uid != c->owner_before.uid || c->owner.gid != c->owner_before.gid);
+}
+
 struct change *scan_report(struct scan *s, const char *path, enum change_kind kind, const struct stat *before,
 			   const struct stat *after)
 {
@@ -109,6 +117,8 @@ struct change *scan_report(struct scan *s, const char *path, enum change_kind ki
 		c->before = change_stat_of(before);
 	if (after)
 		c->after = change_stat_of(after);
+	c->owner_before = owner_of(before ? before : after);
+	c->owner = owner_of(after ? after : before);
 	c->type = after ? c->after.type : c->before.type;
 	scan_top(s)->entries_changed = true;
 	int rc = after && c->type == CHANGE_OTHER ? judge_other(s, c, after->st_mode) : scan_judge_setid(s, c);
@@ -126,15 +136,6 @@ struct pair {
 	bool is_given; /* by the command, to somebody else */
 };
 
-static void tell_owner(const struct scan *s, struct change *c, const struct stat *before, const struct stat *after,
-		       bool is_given)
-{
-	c->owner = (struct change_owner){after->st_uid, after->st_gid};
-	c->owner_before = before ? (struct change_owner){before->st_uid, before->st_gid} : c->owner;
-	bool differs = c->owner.uid != c->owner_before.uid || c->owner.gid != c->owner_before.gid;
-	c->has_owner = s->compare.owners && (before ? differs : is_given);
-}
-
 static int report_pair(struct scan *s, const struct pair *p, enum change_kind kind)
 {
 	const struct stat *before = p->live == SCAN_PRESENT ? &p->live_st : NULL;
@@ -142,7 +143,7 @@ static int report_pair(struct scan *s, const struct pair *p, enum change_kind ki
 	if (!c)
 		return AIRLOCK_ERR_INTERNAL;
 	c->copied_up = p->copied_up;
-	tell_owner(s, c, before, &p->upper_st, p->is_given);
+	c->has_owner = before ? scan_changes_owner(s, c) : p->is_given;
 	return 0;
 }
 
@@ -187,6 +188,8 @@ static int on_same_type(struct scan *s, const struct pair *p)
 		return scan_remember_link(s, p->path, &p->upper_st);
 	if (rc < 0 || !found.differs)
 		return rc;
+	if (S_ISREG(p->upper_st.st_mode))
+		scan_note_acl(s, p->path);
 	return report_pair(s, p, found.differs & DIFFERS_CONTENT ? CHANGE_MODIFIED : CHANGE_METADATA);
 }
 
@@ -387,7 +390,7 @@ static int report_old_dir(struct scan *s, const struct scan_level *l)
 		return AIRLOCK_ERR_INTERNAL;
 	c->opaque = l->opaque;
 	c->copied_up = l->marks.copied_up;
-	tell_owner(s, c, &l->live_st, &l->upper_st, false);
+	c->has_owner = scan_changes_owner(s, c);
 	return 0;
 }
 
@@ -508,6 +511,7 @@ static int scan_root(struct scan *s)
 	s->first = s->set->n;
 	rc = walk_upper(s, &top);
 	rc = rc < 0 ? rc : scan_find_renames(s);
+	rc = rc < 0 ? rc : scan_note_moved_acls(s);
 	scan_tell_links(s);
 	int back = unlocked ? upper_relock(AT_FDCWD, upper, &top.upper_st) : 0;
 	return rc < 0 ? rc : back < 0 ? scan_fail(s, back, "chmod", NULL) : 0;

@@ -60,6 +60,8 @@ struct scan {
  * NULL: out of memory, already told. */
 struct change *scan_report(struct scan *s, const char *path, enum change_kind kind, const struct stat *before,
 			   const struct stat *after);
+/* Whether the command gave it to somebody else; where owners count. */
+bool scan_changes_owner(const struct scan *s, const struct change *c);
 /* Sets setid_dropped and reason from before, after and kind. 0 or a code. */
 int scan_judge_setid(struct scan *s, struct change *c);
 /* "PATH could not be read (…): CONSEQUENCE", for the first ones; then they are counted. path NULL: out of memory. */
@@ -71,6 +73,15 @@ int scan_fail(struct scan *s, int errnum, const char *op, const char *path);
  * state; and the error for it. */
 bool scan_is_shortage(int rc);
 int scan_shortage(struct scan *s, int rc, const char *path);
+
+#define SCAN_NOTES_MAX 50
+
+/* ── scan_acls.c ── */
+
+/* The entry the walk is at, which differs from the live one: notes when the ACL's entries of others are gone. */
+void scan_note_acl(struct scan *s, const char *path);
+/* The same for directories that the command moved; after the renames are found. 0 or a code. */
+int scan_note_moved_acls(struct scan *s);
 
 /* ── scan_levels.c ── */
 

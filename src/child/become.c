@@ -110,6 +110,8 @@ int become(struct launch *l)
 		(void)raw_call0(__NR_setsid);
 	if (l->namespaces & CLONE_NEWUSER)
 		rc = own_namespace(l);
+	else if (l->user_ns_fd)
+		rc = keep_capabilities(l);
 	for (int i = 0; rc >= 0 && i < LAUNCH_FDS; i++)
 		if (l->fds[i] >= 0)
 			rc = child_call(l, "dup3", raw_call3(__NR_dup3, l->fds[i], i, 0));

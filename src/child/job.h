@@ -41,10 +41,11 @@
 #define CHILD_FD_CONTROL 3
 #define CHILD_FD_JOB 4
 #define CHILD_FD_SELF 5
-#define CHILD_FD_ARGS 6	  /* the backend's arguments, or a Landlock ruleset (CHILD_RULESET) */
-#define CHILD_FD_STAGE 7  /* struct child_stage_job, only for the stage */
-#define CHILD_FD_PLAN 7	  /* struct child_plan, only for the native backend */
-#define CHILD_FD_MOUNTS 6 /* CHILD_PLAN_HOLD: the mount table of the caller */
+#define CHILD_FD_ARGS 6	   /* the backend's arguments, or a Landlock ruleset (CHILD_RULESET) */
+#define CHILD_FD_STAGE 7   /* struct child_stage_job, only for the stage */
+#define CHILD_FD_PLAN 7	   /* struct child_plan, only for the native backend */
+#define CHILD_FD_USER_NS 8 /* a user namespace, only for a stage with CHILD_STAGE_ENTER_USER */
+#define CHILD_FD_MOUNTS 6  /* CHILD_PLAN_HOLD: the mount table of the caller */
 
 #define CHILD_JOB_MAGIC 0x6b6c7261u
 #define CHILD_NONE (-1)
@@ -154,7 +155,8 @@ struct child_message {
 #define CHILD_ASIDE CHILD_ASIDE_AT "/aside"
 
 enum {
-	CHILD_STAGE_USER = 1 << 0, /* make a user namespace and map uid and gid to themselves */
+	CHILD_STAGE_USER = 1 << 0,	 /* make a user namespace and map uid and gid to themselves */
+	CHILD_STAGE_ENTER_USER = 1 << 1, /* enter that of CHILD_FD_USER_NS instead */
 };
 
 struct child_layer {

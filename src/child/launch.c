@@ -23,6 +23,7 @@
 struct shared {
 	struct launch *l;
 	int result;
+	pid_t child; /* of the one that entered the user namespace first */
 };
 
 IN_CHILD static int child_main(void *data)
@@ -31,6 +32,30 @@ IN_CHILD static int child_main(void *data)
 	s->result = become(s->l);
 	raw_call1(__NR_exit_group, 127);
 	return 127;
+}
+
+/* The namespaces must belong to a user namespace that is there already: only who is in it can make such. So this process enters
+ * it, and its child, which is the caller's as CLONE_PARENT has it, gets the rest. It shares this stack until it executes. */
+IN_CHILD static int enter_main(void *data)
+{
+	struct shared *s = data;
+	long rc = raw_call2(__NR_setns, s->l->user_ns_fd, CLONE_NEWUSER);
+	s->l->failed_call = "setns";
+	if (rc >= 0) {
+		s->l->failed_call = "clone";
+		rc = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD | s->l->namespaces, 0, 0, 0,
+			       0);
+		if (rc == 0) {
+			s->l->failed_call = NULL;
+			s->result = become(s->l);
+			raw_call1(__NR_exit_group, 127);
+		}
+	}
+	if (rc < 0)
+		s->result = (int)rc;
+	s->child = rc < 0 ? 0 : (pid_t)rc;
+	raw_call1(__NR_exit_group, 0);
+	return 0;
 }
 
 static void wait_for(pid_t pid)
@@ -47,15 +72,27 @@ IN_CHILD int launch(struct launch *l, pid_t *ret_pid)
 	l->failed_call = NULL;
 	/* libc's own signals too: their handlers know nothing of a child that is only half there. */
 	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-	pid_t pid = clone(child_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD | l->namespaces, &s);
+	int namespaces = l->user_ns_fd ? 0 : l->namespaces;
+	pid_t pid = clone(l->user_ns_fd ? enter_main : child_main, stack + sizeof stack,
+			  CLONE_VM | CLONE_VFORK | SIGCHLD | namespaces, &s);
 	int rc = pid < 0 ? -errno : s.result;
 #ifdef __SANITIZE_ADDRESS__
 	/* The child's calls never return: what the sanitizer noted about their frames would be held against ours. */
 	ASAN_UNPOISON_MEMORY_REGION(stack, sizeof stack);
 #endif
 	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+	if (pid > 0 && l->user_ns_fd) {
+		wait_for(pid);
+		pid = s.child;
+		if (pid == 0 && rc == 0) { /* somebody killed the one between */
+			l->failed_call = "clone";
+			return -ECHILD;
+		}
+	}
 	if (pid < 0)
 		l->failed_call = "clone";
+	else if (rc < 0 && pid == 0)
+		return rc;
 	else if (rc < 0)
 		wait_for(pid);
 	else

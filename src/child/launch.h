@@ -14,6 +14,7 @@ struct launch {
 	int program_fd;	     /* executed; above LAUNCH_FDS too */
 	const char *const *argv;
 	uint32_t uid, gid; /* mapped to themselves when there is a user namespace */
+	int user_ns_fd;	   /* a user namespace to enter instead of a new one; above LAUNCH_FDS; 0: none */
 	int new_session;
 	const char *failed_call; /* out: what failed, NULL: nothing */
 };

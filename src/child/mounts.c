@@ -97,12 +97,17 @@ static long write_map_of_root(int process_fd, const char *path, uint32_t first, 
 
 /* The helper: in the namespace that has the ids. Whoever is in the new one may map its own id only. setgroups(2) stays
  * allowed: su(1) and setpriv(1) need it. */
-__attribute__((noreturn)) static void write_maps_when_told(int pipe, int process_fd, uint32_t first, uint32_t n)
+__attribute__((noreturn)) static void write_maps_when_told(int pipe, int proc_fd, int process_fd, uint32_t first,
+							   uint32_t n)
 {
 	char told;
 	long rc = r_read(pipe, &told, 1) == 1 ? write_map_of_root(process_fd, "uid_map", first, n) : -EPIPE;
 	if (rc >= 0)
 		rc = write_map_of_root(process_fd, "gid_map", first, n);
+	/* The command gets the number that it has without us. Not every kernel can, and nothing depends on it. */
+	long last = raw_call4(__NR_openat, proc_fd, "sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC, 0);
+	if (last >= 0)
+		(void)r_write((int)last, "1", 1);
 	r_exit(rc < 0 ? (int)-rc : 0);
 }
 
@@ -114,7 +119,7 @@ void mounts_enter_user_with(int proc_fd, uint32_t first, uint32_t n)
 	long helper = mounts_check(CHILD_OP_MAP, raw_call5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0));
 	if (helper == 0) {
 		(void)r_close(pipe[1]); /* or it would wait for itself when we are killed */
-		write_maps_when_told(pipe[0], self, first, n);
+		write_maps_when_told(pipe[0], proc_fd, self, first, n);
 	}
 	mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));
 	mounts_check(CHILD_OP_MAP, r_write(pipe[1], "", 1));

@@ -23,13 +23,17 @@
 
 static void enter_namespaces(const struct child_stage_job *job)
 {
-	int user = job->flags & CHILD_STAGE_USER;
+	int user = job->flags & CHILD_STAGE_USER, entered = job->flags & CHILD_STAGE_ENTER_USER;
+	if (entered) {
+		mounts_check(CHILD_OP_UNSHARE, raw_call2(__NR_setns, CHILD_FD_USER_NS, CLONE_NEWUSER));
+		(void)r_close(CHILD_FD_USER_NS);
+	}
 	mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)));
 	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
-	if (user) {
+	if (user)
 		mounts_map_user(proc, job->uid, job->gid);
+	if (user || entered)
 		mounts_leave_some_to_the_user(proc);
-	}
 	(void)r_close(proc);
 	mounts_make_private();
 }

@@ -94,13 +94,15 @@ static enum capture_obstacle foreign_ids(const char *root)
 	return faccessat(AT_FDCWD, root, W_OK, AT_EACCESS) == 0 ? CAPTURE_FOREIGN_OWNER : CAPTURE_FREE;
 }
 
-void capture_examine(const struct airlock_job *job, struct capture_choice *ret)
+static void examine(const struct airlock_job *job, bool knows_groups, struct capture_choice *ret)
 {
 	*ret = (struct capture_choice){.obstacle = CAPTURE_FREE};
 	for (size_t i = 0; i < job->plan->roots.n && ret->obstacle == CAPTURE_FREE; i++) {
 		struct sys_probe p = {.works = true};
 		ret->root = job->plan->roots.v[i];
 		ret->obstacle = foreign_ids(ret->root);
+		if (knows_groups && ret->obstacle == CAPTURE_FOREIGN_GROUP)
+			ret->obstacle = CAPTURE_FREE;
 		if (ret->obstacle != CAPTURE_FREE)
 			continue;
 		examine_root(&job->host, ret->root, &p);
@@ -110,6 +112,16 @@ void capture_examine(const struct airlock_job *job, struct capture_choice *ret)
 		ret->errnum = p.errnum;
 		(void)snprintf(ret->detail, sizeof ret->detail, "%s", p.detail);
 	}
+}
+
+void capture_examine(const struct airlock_job *job, struct capture_choice *ret)
+{
+	examine(job, false, ret);
+}
+
+void capture_examine_grouped(const struct airlock_job *job, struct capture_choice *ret)
+{
+	examine(job, true, ret);
 }
 
 void capture_describe(const struct airlock_job *job, const struct capture_choice *choice, struct buf *ret)
@@ -122,8 +134,8 @@ void capture_describe(const struct airlock_job *job, const struct capture_choice
 		buf_printf(ret,
 			   "changes are found by comparing with a copy of %s, which is made for each run: its group is "
 			   "not "
-			   "your own, and an overlay cannot copy files of another group",
-			   choice->root);
+			   "your own, an overlay cannot copy files of another group, and %s",
+			   choice->root, choice->detail);
 		return;
 	case CAPTURE_FOREIGN_OWNER:
 		buf_printf(

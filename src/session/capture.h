@@ -13,7 +13,7 @@
 
 enum capture_obstacle {
 	CAPTURE_FREE,
-	CAPTURE_FOREIGN_GROUP, /* of a root: the user namespace does not know it, so nothing could be copied up */
+	CAPTURE_FOREIGN_GROUP, /* of a root: the user namespace does not know it, so nothing could be copied up; detail: why not */
 	CAPTURE_FOREIGN_OWNER, /* the same for its owner, where we may write in it: a directory that people share */
 	CAPTURE_NO_OVERLAY,    /* not with this state directory and this root */
 };
@@ -22,11 +22,13 @@ struct capture_choice {
 	enum capture_obstacle obstacle;
 	const char *root; /* borrowed from the plan */
 	int errnum;	  /* of CAPTURE_NO_OVERLAY, with the step in detail */
-	char detail[256];
+	char detail[512];
 };
 
 /* For a job whose plan has layers. */
 void capture_examine(const struct airlock_job *job, struct capture_choice *ret);
+/* The same where the user namespace knows the groups of the roots. */
+void capture_examine_grouped(const struct airlock_job *job, struct capture_choice *ret);
 
 /* Whether an overlay over this directory can have its upper directory in the state directory. */
 bool capture_can_layer(const struct host *host, const char *dir);

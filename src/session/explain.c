@@ -63,7 +63,7 @@ const char *airlock_job_explain(struct airlock_job *job)
 	else if (job->backend->in_place)
 		buf_adds(&out, "nothing is mounted: what is listed below as mounts is granted, or not, where it is\n");
 	if (job->mirrors)
-		buf_adds(&out, "changes are found by comparing with a copy, which is mounted over the project\n");
+		buf_printf(&out, "%s\nthe copy is mounted over the project\n", job->capture_because);
 	if (copies_wanted(job))
 		buf_adds(&out,
 			 "changes are found by comparing with a copy: the command writes to the project itself\n");
@@ -92,6 +92,8 @@ const char *airlock_job_explain_json(struct airlock_job *job)
 	json_open_object(&j, NULL);
 	json_string(&j, "backend", job->backend->name);
 	json_string(&j, "capture", layers_capture_name(job));
+	if (job->capture_because)
+		json_string(&j, "capture_because", job->capture_because);
 	plan_print_json(job->plan, &j);
 	links_json(job->project, &j);
 	json_open_array(&j, "argv");

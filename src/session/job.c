@@ -30,6 +30,8 @@ void airlock_job_free(struct airlock_job *job)
 {
 	if (!job || __atomic_fetch_sub(&job->runs, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
+	ids_forget_groups(job);
+	free(job->capture_because);
 	plan_free(job->plan);
 	project_free(job->project);
 	workspace_done(&job->workspace);
@@ -420,13 +422,19 @@ static int build_plan(struct airlock_job *job, struct airlock_error *err)
 	return plan_build(&in, &job->plan, err);
 }
 
-static int warn_of_copy(struct airlock_job *job, const struct capture_choice *choice, struct airlock_error *err)
+/* The result always has the reason; a person is told once for each project. */
+static int take_copy(struct airlock_job *job, const struct capture_choice *choice, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
+	job->mirrors = true;
 	capture_describe(job, choice, &text);
-	if (!strs_has(&job->warnings, buf_str(&text))) /* said already when the plan is made a second time */
-		strs_add(&job->warnings, buf_str(&text));
-	return text.failed || job->warnings.failed ? base_oom(err) : 0;
+	job->capture_because = buf_take(&text);
+	if (!job->capture_because)
+		return base_oom(err);
+	if (capture_tell_once(&job->host, choice) &&
+	    !strs_has(&job->warnings, job->capture_because)) /* said already when the plan is made a second time */
+		strs_add(&job->warnings, job->capture_because);
+	return job->warnings.failed ? base_oom(err) : 0;
 }
 
 /* With overlays where they can be had, else with copies of the roots that are mounted at their place. */
@@ -435,15 +443,19 @@ static int plan_capture(struct airlock_job *job, struct airlock_error *err)
 	plan_free(job->plan);
 	job->plan = NULL;
 	job->mirrors = false;
+	ids_forget_groups(job);
+	base_freep(&job->capture_because);
 	int rc = build_plan(job, err);
 	if (rc == 0 && layers_wanted(job))
 		rc = layers_preflight(job, err);
 	struct capture_choice choice = {.obstacle = CAPTURE_FREE};
 	if (rc == 0 && layers_wanted(job))
 		capture_examine(job, &choice);
+	if (choice.obstacle == CAPTURE_FOREIGN_GROUP && ids_map_groups(job, &choice))
+		capture_examine_grouped(job, &choice);
 	if (choice.obstacle != CAPTURE_FREE) {
-		rc = capture_tell_once(&job->host, &choice) ? warn_of_copy(job, &choice, err) : 0;
-		job->mirrors = true;
+		rc = take_copy(job, &choice, err);
+		ids_forget_groups(job);
 	}
 	if (rc == 0)
 		ids_decide_others(job);

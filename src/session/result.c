@@ -51,6 +51,8 @@ static void add_isolation(struct json *j, const struct airlock_job *job, const s
 	json_string(j, "syscalls", grade_name(iso.syscalls));
 	json_string(j, "limits", grade_name(job->backend == &backend_passthrough ? BACKEND_NONE : r->limits));
 	json_string(j, "capture", layers_capture_name(job));
+	if (job->capture_because)
+		json_string(j, "capture_because", job->capture_because);
 	json_close(j);
 }
 

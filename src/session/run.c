@@ -82,6 +82,7 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.max_output = job->config->max_output,
 		.layers = run->caches.layers,
 		.n_layers = run->caches.n_layers,
+		.user_ns_fd = job->user_ns_fd,
 		.pty = job->pty,
 		.observe = denials_scene(run),
 		.stdin_fd = io ? io->stdin_fd : -1,

@@ -179,8 +179,8 @@ static int init_streams(struct supervise *s)
 
 static struct backend_fds fds_of(const struct supervise *s, const struct child_ends *e)
 {
-	return (struct backend_fds){e->in,  e->out,	e->err,		e->control,
-				    e->job, e->program, s->spec.layers, s->spec.n_layers};
+	return (struct backend_fds){e->in,	e->out,		e->err,		  e->control,	     e->job,
+				    e->program, s->spec.layers, s->spec.n_layers, s->spec.user_ns_fd};
 }
 
 /* In the sandbox that was made in advance. False: none, or not the one this plan would make. */

@@ -25,6 +25,7 @@ struct supervise_spec {
 	int64_t max_output;
 	const struct backend_layer *layers; /* borrowed until the run is over */
 	size_t n_layers;
+	int user_ns_fd; /* as backend_fds has it; borrowed until the run is over */
 	bool pty;
 	const struct denial_scene *observe; /* note what it refuses; borrowed until the run is over; NULL: do not */
 	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */

@@ -362,6 +362,81 @@ def of_a_group(backend):
         yield from while_it_runs(place, backend)
 
 
+# Runs what follows where the machine has these accounts, and /etc/subgid grants what the first argument says.
+WITH_ACCOUNTS = f"""set -e
+mount --make-rprivate /
+mkdir -p "$2/etc"
+cp /etc/passwd /etc/group "$2/etc"
+echo 'airlock-places:x:{USER}:{USER}::/nowhere:/bin/sh' >>"$2/etc/passwd"
+printf 'airlock-places:x:{USER}:\\nairlock-team:x:{GROUP}:airlock-places\\n' >>"$2/etc/group"
+printf '%s' "$1" >"$2/etc/subgid"
+: >"$2/etc/subuid"
+for file in passwd group subgid subuid; do mount --bind "$2/etc/$file" /etc/$file; done
+shift 2
+exec "$@"
+"""
+
+
+def grant(place, top, line):
+    place.command = ["unshare", "--mount", "sh", "-c", WITH_ACCOUNTS, "sh", line, str(top), *place.command]
+
+
+def groups_of(project):
+    return {str(p.relative_to(project)): p.lstat().st_gid for p in sorted(project.rglob("*"))}
+
+
+def of_a_granted_group(backend):
+    """With a line in /etc/subgid the group is known inside: an overlay, and files keep their group and may get it."""
+    if not os.path.exists("/usr/bin/newgidmap") or not os.path.exists("/etc/subgid"):
+        raise Needs("newgidmap")
+    with ExitStack() as stack:
+        top = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/var/lib", ignore_cleanup_errors=True)))
+        project = top / "project"
+        project.mkdir()
+        place = GroupPlace(top, project)
+        plain = place.command
+        groups = groups_of(project)
+        for line in ("", f"airlock-places:{GROUP + 1}:1\n", f"somebody:{GROUP}:1\n"):  # nothing, another group, for another user
+            place.command = plain
+            grant(place, top, line)
+            result, _ = place.run(backend, "--hold", "-c", "true")
+            isolation = result["isolation"]
+            if isolation["capture"] != "copy" or f"{USER}:{GROUP}:1 in /etc/subgid" not in isolation["capture_because"]:
+                yield f"{line!r}: {isolation}"
+        place.command = plain
+        grant(place, top, f"airlock-places:{GROUP}:1\n")
+        result, status = place.run(backend, "-c", SCRIPT)
+        if status or result["changes"]["state"] != "applied" or result["isolation"]["capture"] != "overlay":
+            yield f"run: {status} {result}"
+            return
+        if "capture_because" in result["isolation"] or result["notes"]:
+            yield f"said without need: {result['isolation']} {result['notes']}"
+        yield from differs(without_setgid(look(project)), without_setgid(place.after), "applied")
+        if foreign_groups(project):
+            yield f"lost their group: {foreign_groups(project)}"
+        place.airlock("undo", result["run"])
+        yield from differs(look(project), place.before, "undone")
+        if groups_of(project) != groups:
+            yield f"undone, lost their group: {groups_of(project)}"
+        result, status = place.run(backend, "-c", f"chgrp {USER} same tree && stat -c %g same tree && chgrp {GROUP} tree/sub/f")
+        if backend != "native":  # bwrap's own namespace knows one group
+            if "not permitted" not in result["stderr"]:
+                yield f"chgrp: {result['stderr']}"
+            return
+        found = [(c["path"], c["kind"], c.get("owner")) for c in result["changes"]["files"]]
+        if status or found != [("same", "metadata", f"{USER}:{USER}"), ("tree", "metadata", f"{USER}:{USER}")]:
+            yield f"chgrp: {status} {found} {result['stderr']}"
+        if [(project / n).stat().st_gid for n in ("same", "tree")] != [USER, USER]:
+            yield f"chgrp was not applied: {groups_of(project)}"
+        place.airlock("undo", result["run"])
+        if groups_of(project) != groups:
+            yield f"chgrp was not undone: {groups_of(project)}"
+        result, status = place.run(backend, "--", "python3", "-c", IDS, str(GROUP + 1))
+        if result["stdout"] != "Operation not permitted\n" * 5 + "own\n":
+            yield f"other ids: {result['stdout']}"
+        yield from while_it_runs(place, backend)
+
+
 def of_somebody_else(backend):
     """A directory of a colleague, writable for the group: what is changed becomes the user's own, undo gives it back."""
     with ExitStack() as stack:
@@ -397,13 +472,29 @@ def acls(backend):
                                                          capture_output=True).returncode:
             raise Needs("setfacl and a file system with ACLs")
         subprocess.run(["setfacl", "-d", "-m", "u:1234:rwx", project / "tree"], check=True)
-        result, status = place.run(backend, "-c", "echo more >>changed; chmod 640 mode; echo new >tree/new")
-        if status or result["changes"]["state"] != "applied":
-            yield f"run: {status} {result['error']}"
-        for name in ("changed", "mode", "tree/new"):
-            shown = subprocess.run(["getfacl", "-n", project / name], capture_output=True, text=True).stdout
-            if "user:1234:" not in shown:
-                yield f"{name}: {shown}"
+
+        def shown():
+            return subprocess.run(["getfacl", "-cn", *(p for p in sorted(project.rglob("*")) if not p.is_symlink())],
+                                  capture_output=True, text=True).stdout
+        before = shown()
+        result, status = place.run(backend, "-c", "echo more >>changed; mv mode mode2; chmod 640 mode2; echo new >tree/new")
+        if status or result["changes"]["state"] != "applied" or result["notes"]:
+            yield f"run: {status} {result['error']} {result['notes']}"
+        for name in ("changed", "mode2", "tree/new"):
+            acl = subprocess.run(["getfacl", "-n", project / name], capture_output=True, text=True).stdout
+            if "user:1234:" not in acl:
+                yield f"{name}: {acl}"
+        after = shown()
+        for wanted in (before, after, before):
+            place.airlock("undo", result["run"])
+            if shown() != wanted:
+                yield f"undone: {shown()}, should be {wanted}"
+        # What cannot be kept is named: a new file in its place, a directory that is moved entry by entry.
+        result, status = place.run(backend, "-c", "cp changed tmp; echo more >>tmp; mv tmp changed; mv tree wood")
+        lost = [note for note in result["notes"] if "ACL" in note]
+        wanted = [f"{name} has lost what its ACL said about other users and groups" for name in ("changed", "wood")]
+        if status or (lost != wanted and os.getuid() != 0) or lost[:1] != wanted[:1]:
+            yield f"lost: {status} {lost}"
 
 
 IDS = """
@@ -494,6 +585,7 @@ def main():
         test(out, f"{backend}: hard links that are split are named", links(backend))
         if os.getuid() == 0:
             test(out, f"{backend}: a directory of a group has a copy mounted over it", of_a_group(backend))
+            test(out, f"{backend}: where newgidmap makes the group known, an overlay is over it", of_a_granted_group(backend))
             test(out, f"{backend}: so has one of somebody else's that the group may write in", of_somebody_else(backend))
             test(out, f"{backend}: a success whose changes cannot be applied is none",
                  full(backend, "true", (125, 125, "exited", "held", "io")))

@@ -49,6 +49,9 @@ static uint32_t interpret(struct filter_program p, const struct seccomp_data *d)
 		case BPF_JMP | BPF_JGE | BPF_K:
 			at += a >= i->k ? i->jt : i->jf;
 			break;
+		case BPF_JMP | BPF_JGT | BPF_K:
+			at += a > i->k ? i->jt : i->jf;
+			break;
 		case BPF_JMP | BPF_JSET | BPF_K:
 			at += a & i->k ? i->jt : i->jf;
 			break;
