@@ -72,8 +72,7 @@ static bool holds_excluded(const struct config *c, const char *path)
 
 struct collector {
 	struct airlock_job *job;
-	const char *dir; /* of the project's caches */
-	int whole_fd;
+	const char *dir; /* of the project's caches; it need not be there yet */
 	struct cache_list *list;
 	size_t cap, n_layered;
 	struct strs mounts; /* where something is mounted below the home; read when first asked for */
@@ -137,8 +136,6 @@ static int add_cache(struct collector *c, const char *path, struct airlock_error
 	    (missing ? errno != ENOENT : !S_ISDIR(st.st_mode)))
 		return 0;
 	bool layered = !missing && c->n_layered < MAX_LAYERS && can_be_layered(c, path, &st);
-	if (!layered && mkdirat(c->whole_fd, buf_str(&name), 0700) < 0 && errno != EEXIST)
-		return base_errno(err, AIRLOCK_ERR_IO, errno, "mkdir", buf_str(&name));
 	struct strs *s = &c->list->paths;
 	strs_add(s, path);
 	strs_addf(s, "%s/whole/%s", c->dir, buf_str(&name));
@@ -226,8 +223,9 @@ static int write_project(const struct airlock_job *job, const char *dir, int dir
 	return fs_write_private_file(file, project, strlen(project), err);
 }
 
-/* Makes what is missing, and holds it against `airlock cache clear` for as long as the job lives. */
-static int open_directory(struct airlock_job *job, const char *dir, int *ret_whole, struct airlock_error *err)
+/* Makes what is missing, and takes the lock that keeps `airlock cache clear` away. */
+static int open_directory(const struct airlock_job *job, const char *dir, int *ret_lock, int *ret_whole,
+			  struct airlock_error *err)
 {
 	int rc = fs_make_private_dir(dir, err);
 	if (rc < 0)
@@ -235,9 +233,8 @@ static int open_directory(struct airlock_job *job, const char *dir, int *ret_who
 	_cleanup_close_ int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir_fd < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", dir);
-	base_closep(&job->caches_fd);
-	job->caches_fd = openat(dir_fd, "use", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (job->caches_fd < 0 || flock(job->caches_fd, LOCK_SH) < 0)
+	*ret_lock = openat(dir_fd, "use", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*ret_lock < 0 || flock(*ret_lock, LOCK_SH) < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "lock", dir);
 	rc = write_project(job, dir, dir_fd, err);
 	static const char *const parts[] = {"whole", "upper", "used"};
@@ -262,15 +259,10 @@ int caches_decide(struct airlock_job *job, struct cache_list *ret, struct airloc
 	if (!are_wanted(job))
 		return 0;
 	_cleanup_free_ char *dir = directory_of(job);
-	_cleanup_close_ int whole = -EBADF;
-	struct airlock_error why = {0};
-	int rc = dir ? open_directory(job, dir, &whole, &why) : base_oom(&why);
-	if (rc < 0) { /* a state directory that cannot be used at all ends the run later, with its own error */
-		strs_addf(&job->warnings, "commands cannot write to the caches of the home: %s", why.message);
-		return 0;
-	}
-	struct collector c = {.job = job, .dir = dir, .whole_fd = whole, .list = ret};
-	rc = rc < 0 ? rc : collect(&c, err);
+	if (!dir)
+		return base_oom(err);
+	struct collector c = {.job = job, .dir = dir, .list = ret};
+	int rc = collect(&c, err);
 	strs_done(&c.mounts);
 	return rc;
 }
@@ -294,6 +286,27 @@ static bool is_whole(const struct plan_mount *m)
 {
 	_cleanup_free_ char *dir = path_dirname(m->cache);
 	return dir && strcmp(path_basename(dir), "whole") == 0;
+}
+
+int caches_make(const struct airlock_job *job, int *lock_fd, struct airlock_error *err)
+{
+	const struct plan *plan = job->plan;
+	size_t first = 0;
+	while (first < plan->n_mounts && !plan->mounts[first].cache)
+		first++;
+	if (first == plan->n_mounts || *lock_fd >= 0)
+		return 0;
+	_cleanup_free_ char *dir = directory_of(job);
+	_cleanup_close_ int lock = -EBADF, whole = -EBADF;
+	int rc = dir ? open_directory(job, dir, &lock, &whole, err) : base_oom(err);
+	for (size_t i = first; rc == 0 && i < plan->n_mounts; i++) {
+		const struct plan_mount *m = &plan->mounts[i];
+		if (m->cache && is_whole(m))
+			rc = make_below(whole, path_basename(m->cache), err);
+	}
+	if (rc == 0)
+		*lock_fd = TAKE_FD(lock);
+	return rc;
 }
 
 /* Hides what is not there yet. Everything on the way may be the command's work: nothing is followed. What is in the way, a
@@ -372,12 +385,14 @@ static int take_lock(struct session_caches *c, const struct plan_mount *m, struc
 	return 0;
 }
 
-int caches_begin(struct session_caches *c, const struct airlock_job *job, const char *run_dir,
+int caches_begin(struct session_caches *c, struct airlock_job *job, const char *run_dir,
 		 const struct backend_layer *layers, size_t n_layers, struct airlock_error *err)
 {
 	const struct plan *plan = job->plan;
 	size_t n = 0, at;
-	int rc = 0;
+	int rc = caches_make(job, &job->caches_fd, err);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		n += is_layered(&plan->mounts[i]);
 	c->layers = calloc(n_layers + n + 1, sizeof *c->layers);

@@ -2,6 +2,7 @@
 /* Caches of the home that commands may write to, without writing to the home.
  *
  *   caches_decide(job, &caches, err);                 for the plan: which there are, and where their own directories are
+ *   caches_make(job, &fd, err);                       before anything is mounted: these directories
  *   caches_begin(&run->caches, job, layers…, err);    when the run starts: layers of the project and of its caches
  *   caches_tidy(&run->caches, run_dir);               when nothing is mounted any more
  *
@@ -42,7 +43,11 @@ struct cache_list {
 int caches_decide(struct airlock_job *job, struct cache_list *ret, struct airlock_error *err);
 void cache_list_done(struct cache_list *l);
 
-int caches_begin(struct session_caches *c, const struct airlock_job *job, const char *run_dir,
+/* Makes the directories that the plan names; `airlock cache clear` refuses for as long as *lock_fd is open. Must come before the
+ * first mount, also before that of a sandbox made in advance. Not done when the plan is made: whoever only looks at a plan
+ * (`airlock explain`) leaves nothing behind. Does nothing when *lock_fd is open already, or the plan has no caches. */
+int caches_make(const struct airlock_job *job, int *lock_fd, struct airlock_error *err);
+int caches_begin(struct session_caches *c, struct airlock_job *job, const char *run_dir,
 		 const struct backend_layer *layers, size_t n_layers, struct airlock_error *err);
 /* While there is nothing to do but to wait: removes what earlier runs have left. */
 void caches_clean(const struct session_caches *c);

@@ -142,7 +142,9 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		rc = job_ask(job, io, err);
 	if (rc == 0) {
 		job->started = true;
-		advance(job);
+		if (caches_make(job, &job->caches_fd, NULL) ==
+		    0) /* else start() fails over it, unless something else comes first */
+			advance(job);
 		rc = start(run, io, err);
 	}
 	if (rc < 0) {

@@ -4,6 +4,8 @@
 #include "session/warm.h"
 
 #include "base/error.h"
+#include "base/macros.h"
+#include "session/caches.h"
 #include "session/job.h"
 
 struct airlock_warm *airlock_warm_new(void)
@@ -45,7 +47,10 @@ int airlock_warm_prepare(struct airlock_warm *w, const struct airlock_job *job, 
 	if (!is_worth_it(job))
 		return 0;
 	struct airlock_error why = {0};
-	int rc = job->backend->prepare(&job->ctx, job->plan, &w->prepared, &why);
+	_cleanup_close_ int lock = -EBADF;
+	int rc = caches_make(job, &lock, &why);
+	if (rc == 0)
+		rc = job->backend->prepare(&job->ctx, job->plan, &w->prepared, &why);
 	if (rc == AIRLOCK_ERR_UNAVAILABLE)
 		return 0;
 	if (rc < 0 && err && err->code == 0)

@@ -56,6 +56,74 @@ kept() {
 	assert_status 0
 }
 
+# The caches that a plan has, and where their directories are: "target source".
+planned() {
+	run_airlock explain --json -- true
+	assert_status 0
+	json '"\n".join(sorted(m["target"] + " " + m["source"] for m in d["mounts"] if m["because"] == "cache"))'
+}
+
+# A function, because a command after "!" fails no test.
+lacks() {
+	! grep -Eq "$1" <<<"$2"
+}
+
+@test "explain shows the caches, and makes nothing; a run makes what it shows" {
+	each_backend only_shown
+}
+only_shown() {
+	rm -rf "$XDG_STATE_HOME/airlock/caches"
+	local caches
+	caches=$(planned)
+	grep -q "^$HOME/.npm $HOME/.npm\$" <<<"$caches" # in the home: a layer over it
+	grep -q "^$HOME/.cargo/registry $XDG_STATE_HOME/airlock/caches/.*/whole/.cargo%2Fregistry\$" <<<"$caches"
+	run_airlock explain -- true
+	assert_status 0
+	assert_absent "$XDG_STATE_HOME/airlock/caches"
+	assert_absent "$HOME/.cargo"
+	run_airlock run -c 'touch ~/.cargo/registry/a ~/.npm/a'
+	assert_status 0
+	[ -e "$(kept_dirs)/whole/.cargo%2Fregistry/a" ]
+	[ -e "$(kept_dirs)/upper/.npm/a" ]
+}
+
+@test "a plan has the caches that the configuration leaves and adds, per project unless they are shared" {
+	local own other
+	own=$(planned)
+	grep -q "^$HOME/go/pkg " <<<"$own"
+	write_config '[cache]' 'paths = ["~/.mytool/cache"]' 'exclude = ["~/.npm", "~/.cache/pip"]'
+	own=$(planned)
+	grep -q "^$HOME/.mytool/cache " <<<"$own"
+	lacks "^$HOME/.npm " "$own"
+	# What is excluded lies below ~/.cache: that is no cache as a whole then, but the others in it are.
+	lacks "^$HOME/.cache(/pip)? " "$own"
+	grep -q "^$HOME/.cache/uv " <<<"$own"
+	make_project "$HOME/another"
+	other=$(planned)
+	[ "$(cut -d' ' -f1 <<<"$own")" = "$(cut -d' ' -f1 <<<"$other")" ]
+	[ "$(grep go/pkg <<<"$own")" != "$(grep go/pkg <<<"$other")" ]
+	write_config '[cache]' 'shared = true'
+	other=$(planned)
+	grep -q "^$HOME/go/pkg $XDG_STATE_HOME/airlock/caches/shared/whole/go%2Fpkg\$" <<<"$other"
+	cd "$HOME/project" || return
+	[ "$(planned)" = "$other" ]
+	write_config '[cache]' 'enabled = false'
+	[ -z "$(planned)" ]
+}
+
+@test "a run that cannot make the directories of its caches fails, and says which" {
+	mkdir -p "$XDG_STATE_HOME/airlock"
+	: >"$XDG_STATE_HOME/airlock/caches"
+	run_airlock run -- touch "$HOME/project/ran"
+	assert_status 125
+	assert_stderr_contains "$XDG_STATE_HOME/airlock/caches"
+	assert_absent "$HOME/project/ran"
+	rm "$XDG_STATE_HOME/airlock/caches"
+	run_airlock run -- touch "$HOME/project/ran"
+	assert_status 0
+	[ -e "$HOME/project/ran" ]
+}
+
 @test "two runs of a project at once: both write, the second one's layer goes with it" {
 	each_backend both_at_once
 }

@@ -654,6 +654,68 @@ static void impossible_values_are_refused(void **state)
 	}
 }
 
+static bool table_has(const char *name)
+{
+	for (const char *const *n = policy_cache_names(); *n; n++)
+		if (strcmp(*n, name) == 0)
+			return true;
+	return false;
+}
+
+static void the_table_of_caches_is_in_order(void **state)
+{
+	(void)state;
+	static const char *const promised[] = {".npm",
+					       ".cache",
+					       ".cargo/registry",
+					       ".cargo/git",
+					       "go/pkg",
+					       ".gradle/caches",
+					       ".m2/repository",
+					       ".nuget/packages",
+					       ".cache/pip",
+					       ".bun/install/cache",
+					       ".local/share/pnpm/store"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(promised); i++)
+		if (!table_has(promised[i]))
+			fail_msg("%s is no cache", promised[i]);
+	const char *const *all = policy_cache_names();
+	for (size_t i = 0; all[i]; i++) {
+		_cleanup_free_ char *path = path_join("/home/u", all[i]);
+		assert_int_equal(policy_cache_check(path, "/home/u"), POLICY_CACHE_FINE);
+		/* The outer directory comes first, and nothing is there twice: who goes through the table relies on it. */
+		for (size_t k = i + 1; all[k]; k++)
+			if (path_is_beneath(all[i], all[k]))
+				fail_msg("%s comes before %s", all[i], all[k]);
+	}
+}
+
+static void caches_are_below_the_home_and_hold_no_programs(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path, *home;
+		enum policy_cache_fault fault;
+	} cases[] = {
+		{"/home/u/.tool/cache", "/home/u", POLICY_CACHE_FINE},
+		{"/home/u/.local/share/tool", "/home/u", POLICY_CACHE_FINE},
+		{"/home/u/binary", "/home/u", POLICY_CACHE_FINE},
+		{"/home/u", "/home/u", POLICY_CACHE_OUTSIDE},
+		{"/home/uu/.cache", "/home/u", POLICY_CACHE_OUTSIDE},
+		{"/usr/lib", "/home/u", POLICY_CACHE_OUTSIDE},
+		{"/", "/home/u", POLICY_CACHE_OUTSIDE},
+		{"/.cache", "/", POLICY_CACHE_OUTSIDE},
+		{"/home/u/bin", "/home/u", POLICY_CACHE_PROGRAMS},
+		{"/home/u/.local/bin", "/home/u", POLICY_CACHE_PROGRAMS},
+		{"/home/u/.local", "/home/u", POLICY_CACHE_PROGRAMS},
+		{"/home/u/.cargo", "/home/u", POLICY_CACHE_PROGRAMS},
+		{"/home/u/go/bin/tool", "/home/u", POLICY_CACHE_PROGRAMS},
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(cases); i++)
+		if (policy_cache_check(cases[i].path, cases[i].home) != cases[i].fault)
+			fail_msg("%s in %s", cases[i].path, cases[i].home);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -676,6 +738,8 @@ int main(void)
 		cmocka_unit_test(a_pattern_means_what_fnmatch_says),
 		cmocka_unit_test(paths_are_expanded),
 		cmocka_unit_test(impossible_values_are_refused),
+		cmocka_unit_test(the_table_of_caches_is_in_order),
+		cmocka_unit_test(caches_are_below_the_home_and_hold_no_programs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
