@@ -24,7 +24,7 @@ STEPS = (
     "cd work && git worktree list | wc -l && git worktree remove ../tree",
     "cd work && git switch -q -c conflict v1 && sed -i '1s/.*/mine/' a.txt && git commit -q -a -m Mine && ! git merge main && git merge --abort",
     "cd work && git switch -q main && git reset -q --hard HEAD~1 && git reset -q --hard ORIG_HEAD",
-    "cd work && git bisect start HEAD v1 >/dev/null && git bisect run sh -c '! test -e topic.2' >/dev/null && git bisect reset -q",
+    "cd work && git bisect start HEAD v1 >/dev/null && git bisect run sh -c '! test -e topic.2' >/dev/null && git bisect reset >/dev/null 2>&1",
     "cd work && git -c gc.auto=0 gc -q --prune=now && git fsck --strict",
     "cd work && git push -q origin --all && git push -q origin --tags && git branch -q -D conflict && git remote prune origin",
     "git -C origin.git repack -q -a -d && git clone -q --depth 1 file://$PWD/origin.git shallow && git -C shallow log --oneline",

@@ -3,7 +3,7 @@
 
 A workload's prepare(t) gets a Template:
 
-    t.source("xz-utils")               the project is this source package, as its authors released it
+    t.source("xz-utils")               this source package as its authors released it, into the project
     t.package("libfoo-tests", "lib")   the files of a binary package below project/lib, not installed
     t.sh("npm install")                a command in the project, with the network and the template's home
     t.write("a/b.txt", "text")         a file of the project
@@ -58,10 +58,9 @@ class Template:
         return self._call(["apt-get", "-q", *(f"-o{key}={value}" for key, value in options.items()), *arguments], self.downloads)
 
     def source(self, package):
-        self._apt("source", "--download-only", "--only-source", package)
-        files = sorted(self.downloads.glob(f"{package}_*.dsc"), key=os.path.getmtime)
-        self.project.rmdir()
-        self._call(["dpkg-source", "--no-check", "--skip-patches", "-x", files[-1], self.project], self.downloads)
+        self._apt("source", "--tar-only", "--download-only", "--only-source", package)
+        files = [path for path in self.downloads.glob(f"{package}_*.orig.tar.*") if path.suffix != ".asc"]
+        self._call(["tar", "-x", "--strip-components=1", "-C", self.project, "-f", max(files, key=os.path.getmtime)], self.downloads)
 
     def package(self, package, below):
         place = self.downloads / f"{package}.deb.d"
