@@ -98,9 +98,9 @@ run_suite() {
 	*.bats) command=(bats "$top/tests/$file") ;;
 	*) command=(python3 "$top/tests/$file" "$top/build" "${@:4}") ;;
 	esac
-	as "$who" timeout 1200 env TMPDIR="$tmp" AIRLOCK="$airlock" AIRLOCK_TEST_BACKENDS="$backend" BATS_TEST_TIMEOUT=600 EVENTUALLY_SECONDS=120 \
+	as "$who" timeout 3600 env PYTHONUNBUFFERED=1 TMPDIR="$tmp" AIRLOCK="$airlock" AIRLOCK_TEST_BACKENDS="$backend" BATS_TEST_TIMEOUT=600 EVENTUALLY_SECONDS=120 \
 		"${command[@]}" >"$log" 2>&1 </dev/null || status=$?
-	[ $status -eq 124 ] && echo 'not ok killed after 20 minutes' >>"$log"
+	[ $status -eq 124 ] && echo 'not ok killed after an hour' >>"$log"
 	[ $status -ne 0 ] && ! grep -q '^not ok' "$log" && echo "not ok ended with $status" >>"$log"
 	echo "SUITE $who | $backend | $file ${*:4}| $(grep '^ok' "$log" | grep -vc '# skip') passed, $(grep -c '^not ok' "$log") failed, $(grep -c '^ok.*# skip' "$log") skipped"
 	grep -A12 '^not ok' "$log" | sed 's/^/  /'
