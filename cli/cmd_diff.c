@@ -8,12 +8,13 @@
 #include "decide.h"
 #include "json_read.h"
 
-static int print_json(const struct invocation *inv, const struct change_list *list, struct airlock_error *err)
+static int print_json(const struct invocation *inv, const struct airlock_changes *changes, struct airlock_error *err)
 {
 	char *text = NULL;
-	int rc = airlock_changes_diff(inv->settings, list->run, decide_paths(inv), false, &text, err);
+	int rc =
+		airlock_changes_diff(inv->settings, airlock_changes_run(changes), decide_paths(inv), false, &text, err);
 	if (rc >= 0) {
-		(void)printf("{\"run\": \"%s\", \"diff\": ", list->run);
+		(void)printf("{\"run\": \"%s\", \"diff\": ", airlock_changes_run(changes));
 		json_print_string(stdout, text);
 		(void)printf("}\n");
 	}
@@ -23,11 +24,11 @@ static int print_json(const struct invocation *inv, const struct change_list *li
 
 int cmd_diff(const struct invocation *inv, struct airlock_error *err)
 {
-	struct change_list list = {0};
-	int rc = change_list_load(inv->settings, inv->operand, &list, err);
+	struct airlock_changes *changes = NULL;
+	int rc = airlock_changes_open(inv->settings, inv->operand, &changes, err);
 	if (rc >= 0)
-		rc = inv->json ? print_json(inv, &list, err)
-			       : diff_show(inv->settings, &list, decide_paths(inv), STDOUT_FILENO, err);
-	change_list_done(&list);
+		rc = inv->json ? print_json(inv, changes, err)
+			       : diff_show(inv->settings, changes, decide_paths(inv), STDOUT_FILENO, err);
+	airlock_changes_free(changes);
 	return rc;
 }

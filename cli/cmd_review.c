@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <airlock/changes.h>
 #include <airlock/history.h>
 
 #include "ask.h"
-#include "change_list.h"
 #include "json_read.h"
 #include "output.h"
 #include "review.h"
@@ -44,18 +44,18 @@ static char *find_waiting(const char *log, const char *run)
 /* *ret stays NULL when nothing waits. */
 static int find_run(const struct invocation *inv, char **ret, struct airlock_error *err)
 {
-	struct change_list last = {0};
+	struct airlock_changes *last = NULL;
 	size_t count = 0;
 	char *log = NULL;
-	int rc = change_list_load(inv->settings, inv->operand ? inv->operand : "last", &last, err);
+	int rc = airlock_changes_open(inv->settings, inv->operand ? inv->operand : "last", &last, err);
 	if (rc >= 0 && inv->operand)
-		*ret = strdup(last.run);
+		*ret = strdup(airlock_changes_run(last));
 	else if (rc >= 0)
 		rc = airlock_log(inv->settings, -1, true, &log, &count, err);
 	if (log)
-		*ret = find_waiting(log, last.run);
+		*ret = find_waiting(log, airlock_changes_run(last));
 	airlock_free(log);
-	change_list_done(&last);
+	airlock_changes_free(last);
 	return rc;
 }
 

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "change_list.h"
 #include "decide.h"
 #include "output.h"
 #include "waiting.h"
@@ -13,7 +12,6 @@
 struct request {
 	const char *run;	  /* NULL: the last applied one here */
 	const char *const *paths; /* NULL: all */
-	bool is_redo;
 };
 
 /* Could it be the beginning of "20261115-193012.482731-7f3a"? */
@@ -44,52 +42,25 @@ static struct request read_request(const struct invocation *inv)
 	return r;
 }
 
-/* "last" is looked up once. A run of which nothing is applied is applied again. */
-static int find_run(const struct invocation *inv, struct request *r, struct change_list *list,
-		    struct airlock_error *err)
-{
-	if (!r->run)
-		return 0;
-	int rc = change_list_load(inv->settings, r->run, list, err);
-	if (rc == AIRLOCK_ERR_NOT_FOUND) {
-		err->hint[0] = '\0'; /* here it may have been meant as something else */
-		return output_hint(err,
-				   "airlock log lists the runs there are; a path that looks like one comes after --: "
-				   "airlock undo -- PATH");
-	}
-	if (rc < 0)
-		return rc;
-	r->run = list->run;
-	r->is_redo = change_list_count(list, "applied") == 0;
-	return 0;
-}
-
-static int undo(const struct invocation *inv, const struct request *r, bool force, struct airlock_error *err)
-{
-	static const struct decide_words undone = {"undid", "nothing to undo"};
-	static const struct decide_words redone = {"applied again", "nothing to undo"};
-	size_t count = 0;
-	char *run = NULL, *text = NULL;
-	waiting_begin("undoing");
-	int rc = airlock_changes_undo(inv->settings, r->run, r->paths, force, &count, &run, &text, err);
-	waiting_end();
-	if (rc >= 0)
-		rc = decide_tell(inv, run, count, text, r->is_redo ? &redone : &undone, err);
-	airlock_free(run);
-	airlock_free(text);
-	return rc;
-}
-
 int cmd_undo(const struct invocation *inv, struct airlock_error *err)
 {
 	bool force = false;
-	struct change_list list = {0};
+	struct airlock_changes *changes = NULL;
 	struct request r = read_request(inv);
 	int rc = arguments_flag(&inv->args, "force", &force, err);
+	if (rc < 0)
+		return rc;
+	waiting_begin("undoing");
+	rc = airlock_changes_undo(inv->settings, r.run, r.paths, force, &changes, err);
+	waiting_end();
+	if (rc == AIRLOCK_ERR_NOT_FOUND && r.run && strcmp(err->op, "run") == 0) {
+		err->hint[0] = '\0'; /* here it may have been meant as something else */
+		rc = output_hint(err,
+				 "airlock log lists the runs there are; a path that looks like one comes after --: "
+				 "airlock undo -- PATH");
+	}
 	if (rc >= 0)
-		rc = find_run(inv, &r, &list, err);
-	if (rc >= 0)
-		rc = undo(inv, &r, force, err);
-	change_list_done(&list);
+		rc = decide_tell(inv, changes, err);
+	airlock_changes_free(changes);
 	return rc;
 }

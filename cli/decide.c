@@ -2,26 +2,27 @@
 #include "decide.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ask.h"
 #include "change_list.h"
 #include "output.h"
 #include "report.h"
+#include "words/change_lines.h"
 
 const char *const *decide_paths(const struct invocation *inv)
 {
 	return inv->more[0] ? inv->more : NULL;
 }
 
-static int tell_json(const struct invocation *inv, const char *run, struct airlock_error *err)
+int decide_print_json(struct airlock_changes *changes, struct airlock_error *err)
 {
-	char *json = NULL;
-	int rc = airlock_changes_show(inv->settings, run, true, &json, err);
-	if (rc >= 0)
-		(void)fputs(json, stdout);
-	airlock_free(json);
-	return rc;
+	const char *json = airlock_changes_json(changes);
+	if (!json)
+		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	(void)fputs(json, stdout);
+	return 0;
 }
 
 /* As few lines as a run's own report has, out of one for each of the changes; what follows those is notes. */
@@ -38,19 +39,29 @@ static void print_lines(const char *text, size_t changes, const char *run)
 		(void)printf("… and %zu more: airlock changes %s\n", changes - REPORT_LINES, run);
 }
 
-int decide_tell(const struct invocation *inv, const char *run, size_t count, const char *text,
-		const struct decide_words *words, struct airlock_error *err)
+int decide_tell(const struct invocation *inv, struct airlock_changes *changes, struct airlock_error *err)
 {
-	int rc = inv->json ? tell_json(inv, run, err) : 0;
-	if (rc < 0)
-		return rc;
-	if (!inv->json && count > 0) {
+	static const struct {
+		const char *did, *nothing;
+	} words[] = {[AIRLOCK_ACTION_APPLY] = {"applied", "nothing to apply"},
+		     [AIRLOCK_ACTION_DISCARD] = {"discarded", "nothing to discard"},
+		     [AIRLOCK_ACTION_UNDO] = {"undid", "nothing to undo"},
+		     [AIRLOCK_ACTION_REDO] = {"applied again", "nothing to undo"}};
+	enum airlock_changes_action action = airlock_changes_action(changes);
+	size_t count = airlock_changes_done_count(changes);
+	const char *run = airlock_changes_run(changes);
+	int rc = inv->json ? decide_print_json(changes, err) : 0;
+	char *text = rc < 0 || inv->json ? NULL : change_lines_done(changes);
+	if (rc >= 0 && !inv->json && !text)
+		rc = output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	else if (text && count > 0) {
 		print_lines(text, count, run);
-		(void)printf("%s %s of run %s\n", words->did, change_count(count).text, run);
-	} else if (!inv->json) {
-		(void)printf("%s\n", words->nothing);
+		(void)printf("%s %s of run %s\n", words[action].did, change_count(count).text, run);
+	} else if (text) {
+		(void)printf("%s\n", words[action].nothing);
 	}
-	return count > 0 ? 0 : 1;
+	free(text);
+	return rc < 0 ? rc : count > 0 ? 0 : 1;
 }
 
 static int ask_about(const struct airlock_settings *s, const char *run, const char *const *paths,
@@ -73,11 +84,14 @@ static int ask_about(const struct airlock_settings *s, const char *run, const ch
 	return output_hint(err, "name the paths that you want");
 }
 
-/* The library's lines are inert. */
-static void list_sensitive(const char *sensitive)
+/* On stderr. */
+static void list_sensitive(const struct airlock_changes *changes)
 {
 	output_say("sensitive, because they can make other programs do things:");
-	output_lines(sensitive, SIZE_MAX);
+	for (size_t i = 0; i < airlock_changes_count(changes); i++) {
+		const struct airlock_change *c = airlock_changes_at(changes, i);
+		output_say("  %s    %s", c->path, c->reason ? c->reason : "");
+	}
 }
 
 /* An agent may apply only what needs no confirmation. */
@@ -96,14 +110,15 @@ static int deny_agent(const struct airlock_settings *s, const char *run, const c
 int decide_confirm(const struct airlock_settings *s, const char *run, const char *const *paths, bool is_quiet,
 		   struct airlock_error *err)
 {
-	char *sensitive = NULL;
+	struct airlock_changes *sensitive = NULL;
 	if (airlock_settings_is_agent(s))
 		return deny_agent(s, run, paths, err);
 	int rc = airlock_changes_sensitive(s, run, paths, &sensitive, err);
-	if (rc >= 0 && *sensitive && ask_is_possible(s))
+	bool is_any = rc >= 0 && airlock_changes_count(sensitive) > 0;
+	if (is_any && ask_is_possible(s))
 		rc = ask_about(s, run, paths, err);
-	else if (rc >= 0 && *sensitive && !is_quiet)
+	else if (is_any && !is_quiet)
 		list_sensitive(sensitive);
-	airlock_free(sensitive);
+	airlock_changes_free(sensitive);
 	return rc < 0 ? rc : 1;
 }

@@ -24,18 +24,19 @@ static void remove_colours(char *text)
 	*out = '\0';
 }
 
-/* Where commands of this run could write. The strings are the list's. */
-static const char **roots_of(const struct change_list *list)
+/* Where commands of this run could write. The strings are those of the changes. */
+static const char **roots_of(const struct airlock_changes *changes)
 {
-	const char **roots = calloc(list->n + 1, sizeof *roots);
-	for (size_t i = 0; roots && i < list->n; i++)
-		roots[i] = list->v[i].root;
+	size_t n = airlock_changes_count(changes);
+	const char **roots = calloc(n + 1, sizeof *roots);
+	for (size_t i = 0; roots && i < n; i++)
+		roots[i] = airlock_changes_at(changes, i)->root;
 	return roots;
 }
 
-static int page(char *text, const struct change_list *list, int fd, struct airlock_error *err)
+static int page(char *text, const struct airlock_changes *changes, int fd, struct airlock_error *err)
 {
-	const char **roots = roots_of(list);
+	const char **roots = roots_of(changes);
 	if (!roots)
 		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
 	if (!output_has_colour(fd))
@@ -45,14 +46,14 @@ static int page(char *text, const struct change_list *list, int fd, struct airlo
 	return 0;
 }
 
-int diff_show(const struct airlock_settings *s, const struct change_list *list, const char *const *paths, int fd,
+int diff_show(const struct airlock_settings *s, const struct airlock_changes *changes, const char *const *paths, int fd,
 	      struct airlock_error *err)
 {
 	char *text = NULL;
 	bool is_terminal = isatty(fd);
-	int rc = airlock_changes_diff(s, list->run, paths, is_terminal, &text, err);
+	int rc = airlock_changes_diff(s, airlock_changes_run(changes), paths, is_terminal, &text, err);
 	if (rc >= 0 && is_terminal)
-		rc = page(text, list, fd, err);
+		rc = page(text, changes, fd, err);
 	else if (rc >= 0)
 		(void)fputs(text, stdout);
 	airlock_free(text);

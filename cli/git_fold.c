@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "words/change_lines.h"
+
 #define SUMMARY_MAX 160
 
 /* The parts that are counted, in the order of the line. */
@@ -53,10 +55,10 @@ static int part_of(const char *name, size_t len)
 	return -1;
 }
 
-static int part_of_change(const struct change_item *c)
+static int part_of_change(const struct airlock_change *c)
 {
 	static const char git[] = ".git/";
-	if (c->reason || strcmp(c->kind, "renamed") == 0)
+	if (c->reason || c->kind == AIRLOCK_KIND_RENAMED)
 		return -1;
 	for (const char *at = c->path; (at = strstr(at, git)); at++)
 		if (at == c->path || at[-1] == '/') {
@@ -91,27 +93,32 @@ static void tell(const size_t *counts, char *out, size_t size)
 	(void)strncat(out, "\n", size - strlen(out) - 1);
 }
 
-char *git_fold(const struct change_list *list, const char *text)
+/* Marks the changes that are folded. Returns how many. */
+static size_t find_folded(const struct airlock_changes *changes, bool *skip, size_t counts[N_PARTS])
 {
-	size_t counts[N_PARTS] = {0}, folded = 0, at = 0;
-	char *out = malloc(strlen(text) + SUMMARY_MAX);
-	if (!out)
-		return NULL;
-	for (size_t i = 0; *text; i++) {
-		size_t n = strcspn(text, "\n");
-		n += text[n] == '\n';
-		int part = i < list->n ? part_of_change(&list->v[i]) : -1;
-		if (part >= 0) {
-			folded++;
-			counts[part] += !list->v[i].is_directory;
-		} else {
-			memcpy(out + at, text, n);
-			at += n;
-		}
-		text += n;
+	size_t folded = 0;
+	for (size_t i = 0; i < airlock_changes_count(changes); i++) {
+		const struct airlock_change *c = airlock_changes_at(changes, i);
+		int part = part_of_change(c);
+		skip[i] = part >= 0;
+		folded += skip[i];
+		if (part >= 0)
+			counts[part] += c->type != AIRLOCK_TYPE_DIRECTORY;
 	}
-	out[at] = '\0';
+	return folded;
+}
+
+char *git_fold(const struct airlock_changes *changes)
+{
+	size_t counts[N_PARTS] = {0};
+	bool *skip = calloc(airlock_changes_count(changes) + 1, sizeof *skip);
+	size_t folded = skip ? find_folded(changes, skip, counts) : 0;
+	char *lines = skip ? change_lines(changes, skip) : NULL, *all = NULL, summary[SUMMARY_MAX] = "";
 	if (folded > 0)
-		tell(counts, out + at, SUMMARY_MAX);
-	return out;
+		tell(counts, summary, sizeof summary);
+	if (lines && asprintf(&all, "%s%s", lines, summary) < 0)
+		all = NULL;
+	free(lines);
+	free(skip);
+	return all;
 }

@@ -9,7 +9,6 @@
 
 #include "ask.h"
 #include "git_fold.h"
-#include "json_read.h"
 #include "output.h"
 #include "review.h"
 
@@ -34,23 +33,12 @@ static void __attribute__((format(printf, 2, 3))) add(struct sentence *s, const 
 
 /* ── what to type next ── */
 
-/* The one change that is held. */
-static size_t find_held(const struct change_list *l)
+static const struct airlock_change *find_held(const struct airlock_changes *changes)
 {
-	size_t i = 0;
-	while (i + 1 < l->n && strcmp(l->v[i].state, "held") != 0)
-		i++;
-	return i;
-}
-
-/* Is the path of this line relative to the project? The library says the others with their root. */
-static bool is_in_project(const char *text, size_t line)
-{
-	for (; line > 0 && text; line--) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-	}
-	return text && strlen(text) > 3 && text[3] != '/';
+	for (size_t i = 0; i < airlock_changes_count(changes); i++)
+		if (airlock_changes_at(changes, i)->state == AIRLOCK_CHANGE_HELD)
+			return airlock_changes_at(changes, i);
+	return NULL;
 }
 
 /* Can it be typed as it is, or between single quotes? */
@@ -64,23 +52,24 @@ static bool is_plain(const char *path, bool *ret_quotes)
 	return plain;
 }
 
-static void add_held_path(struct sentence *s, const char *run, const struct change_list *l, const char *text)
+/* The one change that is held. */
+static void add_held_path(struct sentence *s, const struct airlock_changes *changes)
 {
-	size_t at = find_held(l);
+	const struct airlock_change *held = find_held(changes);
 	bool quotes = false;
-	add(s, ": airlock apply %s", run);
-	if (is_plain(l->v[at].path, &quotes) && is_in_project(text, at))
-		add(s, quotes ? " '%s'" : " %s", l->v[at].path);
+	add(s, ": airlock apply %s", airlock_changes_run(changes));
+	if (held && held->in_project && is_plain(held->path, &quotes))
+		add(s, quotes ? " '%s'" : " %s", held->path);
 }
 
 /* ── the sentence ── */
 
-static void add_conflicts(struct sentence *s, const struct change_list *l, size_t count)
+static void add_conflicts(struct sentence *s, const struct airlock_changes *changes, size_t count)
 {
 	size_t named = 0;
-	for (size_t i = 0; i < l->n && named < CONFLICTS_MAX; i++) {
-		const struct change_item *c = &l->v[i];
-		if (strcmp(c->state, "conflict") != 0)
+	for (size_t i = 0; i < airlock_changes_count(changes) && named < CONFLICTS_MAX; i++) {
+		const struct airlock_change *c = airlock_changes_at(changes, i);
+		if (c->state != AIRLOCK_CHANGE_CONFLICT)
 			continue;
 		add(s, "%s%s", named ? ", " : "conflict: ", c->path);
 		if (c->reason)
@@ -91,11 +80,12 @@ static void add_conflicts(struct sentence *s, const struct change_list *l, size_
 		add(s, " and %zu more", count - named);
 }
 
-static void say_conflict(const char *run, const struct change_list *l, size_t count, bool for_agent)
+static void say_conflict(const struct airlock_changes *changes, size_t count, bool for_agent)
 {
+	const char *run = airlock_changes_run(changes);
 	struct sentence s = {.len = 0};
-	size_t applied = change_list_count(l, "applied");
-	add_conflicts(&s, l, count);
+	size_t applied = change_list_count(changes, AIRLOCK_CHANGE_APPLIED);
+	add_conflicts(&s, changes, count);
 	if (applied > 0)
 		add(&s, "; %s applied", change_count(applied).text);
 	else
@@ -114,16 +104,17 @@ static void add_ways(struct sentence *s, const char *run)
 		add(s, ": airlock diff %s, airlock apply %s, airlock discard %s", run, run, run);
 }
 
-static void say_states(const char *run, const struct change_list *l, const char *text, bool for_agent)
+static void say_states(const struct airlock_changes *changes, bool for_agent)
 {
 	struct sentence s = {.len = 0};
-	size_t applied = change_list_count(l, "applied"), held = change_list_count(l, "held");
+	size_t applied = change_list_count(changes, AIRLOCK_CHANGE_APPLIED),
+	       held = change_list_count(changes, AIRLOCK_CHANGE_HELD);
 	const struct {
 		size_t n;
 		const char *word;
 	} parts[] = {{applied, "applied"},
-		     {change_list_count(l, "discarded"), "discarded"},
-		     {change_list_count(l, "skipped"), "skipped"},
+		     {change_list_count(changes, AIRLOCK_CHANGE_DISCARDED), "discarded"},
+		     {change_list_count(changes, AIRLOCK_CHANGE_SKIPPED), "skipped"},
 		     {held, for_agent ? "held for a person to decide"
 			    : applied ? "held for you"
 				      : "held"}};
@@ -136,66 +127,39 @@ static void say_states(const char *run, const struct change_list *l, const char 
 	if (for_agent)
 		; /* the lines that apply them are for a person, who finds them in airlock log */
 	else if (held == 1 && applied > 0)
-		add_held_path(&s, run, l, text);
+		add_held_path(&s, changes);
 	else if (held > 0)
-		add_ways(&s, run);
+		add_ways(&s, airlock_changes_run(changes));
 	output_say("%s", s.text);
 }
 
-void report_headline(const char *run, const struct change_list *list, const char *text, bool for_agent)
+void report_headline(const struct airlock_changes *changes, bool for_agent)
 {
-	size_t conflicts = change_list_count(list, "conflict");
+	size_t conflicts = change_list_count(changes, AIRLOCK_CHANGE_CONFLICT);
 	if (conflicts > 0)
-		say_conflict(run, list, conflicts, for_agent);
+		say_conflict(changes, conflicts, for_agent);
 	else
-		say_states(run, list, text, for_agent);
+		say_states(changes, for_agent);
 }
 
-static void report_all(const char *run, const struct change_list *list, const char *text, bool for_agent)
+static void report_all(const struct airlock_changes *changes, bool for_agent)
 {
-	report_headline(run, list, text, for_agent);
-	char *folded = git_fold(list, text);
-	size_t left = output_lines(folded ? folded : text, REPORT_LINES);
-	free(folded);
+	report_headline(changes, for_agent);
+	char *lines = git_fold(changes);
+	size_t left = lines ? output_lines(lines, REPORT_LINES) : airlock_changes_count(changes);
+	free(lines);
 	if (left > 0)
-		output_say("… and %zu more: airlock changes %s", left, run);
+		output_say("… and %zu more: airlock changes %s", left, airlock_changes_run(changes));
 }
 
 /* ── when to ask ── */
 
-/* The mode may come from any file or option, so it is asked of the configuration. */
-static bool has_mode_ask(const char *config, const char *profile)
-{
-	char key[256];
-	bool found = false;
-	(void)snprintf(key, sizeof key, "profiles.%s.changes", profile);
-	const char *values = json_read_member(config, "values");
-	for (const char *v = json_read_first(values); v && !found; v = json_read_next(v)) {
-		char *name = json_read_string(json_read_member(v, "key")),
-		     *value = json_read_string(json_read_member(v, "value"));
-		const char *ignored = json_read_member(v, "ignored");
-		found = name && value && strcmp(name, key) == 0 && strcmp(value, "ask") == 0 &&
-			!(ignored && *ignored == 't');
-		free(name);
-		free(value);
-	}
-	return found;
-}
-
 /* A run that was killed or timed out is held, whoever would be there to ask. */
-static bool should_ask(const struct invocation *inv, struct airlock_run *run, const struct change_list *list)
+static bool should_ask(const struct invocation *inv, const struct airlock_run *run,
+		       const struct airlock_changes *changes)
 {
-	char *config = NULL;
-	struct airlock_error err = {0};
-	if (airlock_run_status(run) != AIRLOCK_EXITED || change_list_count(list, "held") == 0 ||
-	    !ask_is_possible(inv->settings) || airlock_config_show(inv->settings, true, &config, &err) < 0)
-		return false;
-	const char *isolation = json_read_member(airlock_run_result_json(run), "isolation");
-	char *profile = json_read_string(json_read_member(isolation, "profile"));
-	bool ask = profile && has_mode_ask(config, profile);
-	free(profile);
-	airlock_free(config);
-	return ask;
+	return airlock_run_status(run) == AIRLOCK_EXITED && airlock_run_changes_mode(run) == AIRLOCK_MODE_ASK &&
+	       change_list_count(changes, AIRLOCK_CHANGE_HELD) > 0 && ask_is_possible(inv->settings);
 }
 
 /* Failures are told, not returned: the exit status belongs to the command that was run. */
@@ -208,19 +172,15 @@ static void ask_about(const struct invocation *inv, struct airlock_run *run)
 
 static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 {
-	struct change_list list = {0};
-	struct airlock_error err = {0};
-	const char *text = airlock_run_changes_text(run);
-	int rc = change_list_parse(json_read_member(airlock_run_result_json(run), "changes"), &list, &err);
-	if (rc == 0 && list.n == 0) /* there are some */
-		rc = output_fail(&err, AIRLOCK_ERR_INTERNAL, NULL, "the changes cannot be listed: out of memory");
-	if (rc < 0)
-		output_error(&err);
-	else if (should_ask(inv, run, &list))
+	const struct airlock_changes *changes = airlock_run_changes(run);
+	if (!changes)
+		output_say("the changes cannot be listed: out of memory");
+	else if (airlock_changes_count(changes) == 0)
+		return;
+	else if (should_ask(inv, run, changes))
 		ask_about(inv, run);
 	else
-		report_all(airlock_run_id(run), &list, text, airlock_settings_is_agent(inv->settings));
-	change_list_done(&list);
+		report_all(changes, airlock_settings_is_agent(inv->settings));
 }
 
 static void say_blocked(const char *what)
@@ -244,8 +204,7 @@ static void tell_denials(const struct airlock_run *run)
 void report_run(const struct invocation *inv, struct airlock_run *run)
 {
 	tell_denials(run);
-	if (airlock_run_changes_count(run) > 0)
-		tell_changes(inv, run);
+	tell_changes(inv, run);
 	for (size_t i = 0; airlock_run_note(run, i); i++)
 		output_inert(airlock_run_note(run, i));
 }

@@ -10,6 +10,5 @@
 /* Says what there is to say about the run's changes; with --changes ask it asks first. Nothing when nothing changed. */
 void report_run(const struct invocation *inv, struct airlock_run *run);
 
-/* "2 changes applied, 1 held for you: airlock apply RUN PATH". text: the library's lines for the same list; NULL: without
- * the path. */
-void report_headline(const char *run, const struct change_list *list, const char *text, bool for_agent);
+/* "2 changes applied, 1 held for you: airlock apply RUN PATH". */
+void report_headline(const struct airlock_changes *changes, bool for_agent);

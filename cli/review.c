@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "review.h"
 
-#include "change_list.h"
+#include <stdlib.h>
+
 #include "output.h"
 #include "report.h"
 #include "review_act.h"
@@ -12,46 +13,64 @@
 /* How things stand now. */
 static void tell(const struct review *r)
 {
-	struct change_list now = {0};
+	struct airlock_changes *now = NULL;
 	struct airlock_error err = {0};
-	if (change_list_load(r->settings, r->list.run, &now, &err) < 0)
+	if (airlock_changes_open(r->settings, airlock_changes_run(r->changes), &now, &err) < 0)
 		output_error(&err);
 	else
-		report_headline(now.run, &now, NULL, false);
-	change_list_done(&now);
+		report_headline(now, false);
+	airlock_changes_free(now);
 }
 
 /* A list, or lines where it cannot be shown. */
-static void decide(struct review *r, char *text)
+static void decide(struct review *r)
 {
 	struct airlock_error err = {0};
-	int rc = change_list_read_lines(&r->list, text, &err);
-	change_list_keep_waiting(&r->list, text);
-	bool is_list = rc >= 0 && screen_is_possible();
+	bool is_list = screen_is_possible();
 	if (is_list && review_list(r, &err) < 0) {
 		output_error(&err);
 		is_list = false;
 	}
 	if (!is_list)
-		review_lines(r, text);
+		review_lines(r);
+}
+
+static int find_waiting(struct review *r, struct airlock_error *err)
+{
+	size_t n = airlock_changes_count(r->changes);
+	r->waiting = calloc(n + 1, sizeof *r->waiting);
+	r->n = 0;
+	if (!r->waiting)
+		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		if (review_waits(airlock_changes_at(r->changes, i)))
+			r->waiting[r->n++] = airlock_changes_at(r->changes, i);
+	return 0;
+}
+
+static void forget(struct review *r)
+{
+	free(r->waiting);
+	airlock_changes_free(r->changes);
+	r->waiting = NULL;
+	r->changes = NULL;
 }
 
 /* 1: nothing waits. */
 static int decide_about(struct review *r, const char *run, struct airlock_error *err)
 {
-	struct change_list list = {0};
-	char *text = NULL;
-	int rc = change_list_load(r->settings, run, &list, err);
-	change_list_done(&r->list); /* not earlier: run may lie in it */
-	r->list = list;
+	struct airlock_changes *changes = NULL;
+	int rc = airlock_changes_open(r->settings, run, &changes, err);
+	if (rc < 0)
+		return rc;
+	forget(r); /* not earlier: run may lie in it */
+	r->changes = changes;
 	r->goes_on = false;
-	if (rc >= 0 && change_list_count(&r->list, "held") + change_list_count(&r->list, "conflict") == 0)
+	rc = find_waiting(r, err);
+	if (rc == 0 && r->n == 0)
 		rc = 1;
-	else if (rc >= 0)
-		rc = airlock_changes_show(r->settings, r->list.run, false, &text, err);
-	if (rc == 0)
-		decide(r, text);
-	airlock_free(text);
+	else if (rc == 0)
+		decide(r);
 	return rc;
 }
 
@@ -61,12 +80,12 @@ int review(const struct airlock_settings *s, const char *run, struct airlock_err
 	int rc = decide_about(&r, run, err);
 	bool was_shown = rc == 0;
 	while (rc == 0 && r.goes_on)
-		rc = decide_about(&r, r.list.run, err);
+		rc = decide_about(&r, airlock_changes_run(r.changes), err);
 	if (was_shown && rc >= 0) {
 		tell(&r);
 		*err = r.failure;
 		rc = r.failure.code;
 	}
-	change_list_done(&r.list);
+	forget(&r);
 	return rc;
 }

@@ -9,41 +9,46 @@
 #include "output.h"
 #include "waiting.h"
 
-char *review_path(const struct change_item *c)
+bool review_waits(const struct airlock_change *c)
+{
+	return c->state == AIRLOCK_CHANGE_HELD || c->state == AIRLOCK_CHANGE_CONFLICT;
+}
+
+char *review_path(const struct airlock_change *c)
 {
 	char *path = NULL;
 	return asprintf(&path, "%s/%s", c->root, c->path) < 0 ? NULL : path;
 }
 
-static bool is_beneath(const struct change_item *c, const struct change_item *dir)
+static bool is_beneath(const struct airlock_change *c, const struct airlock_change *dir)
 {
 	size_t len = strlen(dir->path);
 	return strcmp(c->root, dir->root) == 0 && strncmp(c->path, dir->path, len) == 0 && c->path[len] == '/';
 }
 
-size_t review_beneath(const struct change_list *l, size_t at)
+size_t review_beneath(const struct review *r, size_t at)
 {
 	size_t n = 0;
-	while (l->v[at].is_directory && at + 1 + n < l->n && is_beneath(&l->v[at + 1 + n], &l->v[at]))
+	while (r->waiting[at]->type == AIRLOCK_TYPE_DIRECTORY && at + 1 + n < r->n &&
+	       is_beneath(r->waiting[at + 1 + n], r->waiting[at]))
 		n++;
 	return n;
 }
 
 static void apply(struct review *r, const char *const *paths, bool force)
 {
-	size_t count = 0;
-	char *text = NULL;
+	struct airlock_changes *changes = NULL;
 	waiting_begin("applying");
-	(void)airlock_changes_apply(r->settings, r->list.run, paths, force, &count, &text, &r->failure);
+	(void)airlock_changes_apply(r->settings, airlock_changes_run(r->changes), paths, force, &changes, &r->failure);
 	waiting_end();
-	airlock_free(text);
+	airlock_changes_free(changes);
 }
 
 /* False: declined. When it could not be asked, the failure says why and nothing is to be applied. */
 static bool confirm(struct review *r, const char *const *paths)
 {
 	struct airlock_error err = {0};
-	int rc = decide_confirm(r->settings, r->list.run, paths, false, &err);
+	int rc = decide_confirm(r->settings, airlock_changes_run(r->changes), paths, false, &err);
 	if (rc < 0 && rc != AIRLOCK_ERR_DENIED)
 		r->failure = err;
 	return rc != AIRLOCK_ERR_DENIED;
@@ -60,12 +65,12 @@ bool review_apply(struct review *r, const char *const *paths)
 
 bool review_apply_anyway(struct review *r, size_t at)
 {
-	char *path = review_path(&r->list.v[at]);
+	char *path = review_path(r->waiting[at]);
 	const char *paths[] = {path, NULL};
 	bool settled = true;
 	if (!path)
 		(void)output_fail(&r->failure, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
-	else if (review_beneath(&r->list, at) > 0)
+	else if (review_beneath(r, at) > 0)
 		settled = confirm(r, paths);
 	if (settled && r->failure.code >= 0)
 		apply(r, paths, true);
@@ -77,18 +82,17 @@ bool review_apply_anyway(struct review *r, size_t at)
 
 void review_discard(struct review *r, const char *const *paths)
 {
-	size_t count = 0;
-	char *text = NULL;
+	struct airlock_changes *changes = NULL;
 	waiting_begin("discarding");
-	(void)airlock_changes_discard(r->settings, r->list.run, paths, &count, &text, &r->failure);
+	(void)airlock_changes_discard(r->settings, airlock_changes_run(r->changes), paths, &changes, &r->failure);
 	waiting_end();
-	airlock_free(text);
+	airlock_changes_free(changes);
 }
 
-static void choose_directories(const struct change_list *l, bool *chosen)
+static void choose_directories(const struct review *r, bool *chosen)
 {
-	for (size_t i = l->n; i-- > 0;) {
-		size_t n = review_beneath(l, i);
+	for (size_t i = r->n; i-- > 0;) {
+		size_t n = review_beneath(r, i);
 		bool all = n > 0;
 		for (size_t k = 1; k <= n; k++)
 			all = all && chosen[i + k];
@@ -106,11 +110,11 @@ static void free_paths(const char **paths)
 /* NULL: out of memory, and the failure says so. */
 static const char **paths_of(struct review *r, bool *chosen)
 {
-	const char **paths = calloc(r->list.n + 1, sizeof *paths);
+	const char **paths = calloc(r->n + 1, sizeof *paths);
 	size_t n = 0;
-	choose_directories(&r->list, chosen);
-	for (size_t i = 0; paths && i < r->list.n; i++)
-		if (chosen[i] && !(paths[n++] = review_path(&r->list.v[i]))) {
+	choose_directories(r, chosen);
+	for (size_t i = 0; paths && i < r->n; i++)
+		if (chosen[i] && !(paths[n++] = review_path(r->waiting[i]))) {
 			free_paths(paths);
 			paths = NULL;
 		}

@@ -2,22 +2,26 @@
 /* What a person can do with a run's changes while reviewing them, whichever way they are shown. */
 #pragma once
 
-#include <airlock/airlock.h>
+#include <stdbool.h>
 
-#include "change_list.h"
+#include <airlock/changes.h>
 
 struct review {
 	const struct airlock_settings *settings;
-	struct change_list list;
+	struct airlock_changes *changes;
+	const struct airlock_change **waiting; /* those that are held or in conflict */
+	size_t n;
 	struct airlock_error failure; /* of applying or discarding; everything not applied is still held */
 	bool goes_on;		      /* one was applied, and others wait: they are to be loaded and shown again */
 	size_t cursor;		      /* where the list was then */
 };
 
+/* Does it wait for somebody? */
+bool review_waits(const struct airlock_change *c);
 /* Root and path of a change; freed by the caller. */
-char *review_path(const struct change_item *c);
-/* How many changes after this one lie beneath it: parents come right before their children. */
-size_t review_beneath(const struct change_list *l, size_t at);
+char *review_path(const struct airlock_change *c);
+/* How many of those that wait after this one lie beneath it: parents come right before their children. */
+size_t review_beneath(const struct review *r, size_t at);
 
 /* These paths, or all of them (NULL). Asks about the sensitive ones. False: that was declined, nothing is settled. */
 bool review_apply(struct review *r, const char *const *paths);

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "change_list.h"
 #include "diff_show.h"
 #include "output.h"
+#include "words/change_lines.h"
 
 #define LINES_MAX 100 /* apply lists the sensitive ones all the same */
 
@@ -20,7 +22,7 @@ static void show_diff(const struct review *r, const char *const *paths)
 	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	if (tty < 0)
 		return;
-	if (diff_show(r->settings, &r->list, paths, tty, &err) < 0)
+	if (diff_show(r->settings, r->changes, paths, tty, &err) < 0)
 		output_error(&err);
 	(void)close(tty);
 }
@@ -28,11 +30,11 @@ static void show_diff(const struct review *r, const char *const *paths)
 /* ── one by one ── */
 
 /* "M src/a.c (reason)? " made inert. */
-static char *question_about(const struct change_item *c)
+static char *question_about(const struct airlock_change *c)
 {
 	char *text = NULL;
-	if (asprintf(&text, "%s %s%s%s%s", c->kind, c->path, c->reason ? " (" : "", c->reason ? c->reason : "",
-		     c->reason ? ")" : "") < 0)
+	if (asprintf(&text, "%s %s%s%s%s", airlock_change_kind_name(c->kind), c->path, c->reason ? " (" : "",
+		     c->reason ? c->reason : "", c->reason ? ")" : "") < 0)
 		return NULL;
 	char *inert = airlock_text_inert(text, strlen(text));
 	free(text);
@@ -40,16 +42,16 @@ static char *question_about(const struct change_item *c)
 }
 
 /* A yes would fail where somebody else has changed the file: there, force can be said, too. */
-static struct ask_keys keys_for(const struct change_item *c, const char *text)
+static struct ask_keys keys_for(const struct airlock_change *c, const char *text)
 {
-	if (strcmp(c->state, "conflict") == 0)
+	if (c->state == AIRLOCK_CHANGE_CONFLICT)
 		return (struct ask_keys){text, "apply? [y]es  [n]o  [f]orce: over what is there now  [d]iff  [q]uit",
 					 "ynfdq"};
 	return (struct ask_keys){text, "apply? [y]es  [n]o  [d]iff  [q]uit", "yndq"};
 }
 
 /* 'y', 'f', 'n' (also Enter), 'q' or 0. */
-static int ask_about(const struct review *r, const struct change_item *c)
+static int ask_about(const struct review *r, const struct airlock_change *c)
 {
 	char *text = question_about(c), *path = review_path(c);
 	const char *paths[] = {path, NULL};
@@ -74,10 +76,10 @@ struct choice {
 /* Asks about every change that has none beneath it. False: broken off, nothing is to be done. */
 static bool ask_about_all(const struct review *r, const struct choice *c)
 {
-	for (size_t i = 0; i < r->list.n; i++) {
-		if (review_beneath(&r->list, i) > 0)
+	for (size_t i = 0; i < r->n; i++) {
+		if (review_beneath(r, i) > 0)
 			continue;
-		int key = ask_about(r, &r->list.v[i]);
+		int key = ask_about(r, r->waiting[i]);
 		if (key == 0)
 			return false;
 		if (key == 'q')
@@ -91,7 +93,7 @@ static bool ask_about_all(const struct review *r, const struct choice *c)
 static bool apply(struct review *r, const struct choice *c)
 {
 	bool settled = review_apply_chosen(r, c->chosen);
-	for (size_t i = 0; settled && r->failure.code >= 0 && i < r->list.n; i++)
+	for (size_t i = 0; settled && r->failure.code >= 0 && i < r->n; i++)
 		if (c->forced[i])
 			(void)review_apply_anyway(r, i);
 	r->goes_on = false; /* each was asked about */
@@ -100,7 +102,7 @@ static bool apply(struct review *r, const struct choice *c)
 
 static bool choose(struct review *r)
 {
-	struct choice c = {calloc(r->list.n + 1, sizeof *c.chosen), calloc(r->list.n + 1, sizeof *c.forced)};
+	struct choice c = {calloc(r->n + 1, sizeof *c.chosen), calloc(r->n + 1, sizeof *c.forced)};
 	bool settled = true;
 	if (c.chosen && c.forced && ask_about_all(r, &c))
 		settled = apply(r, &c);
@@ -130,12 +132,23 @@ static bool decide(struct review *r, int key)
 	}
 }
 
-void review_lines(struct review *r, const char *text)
+static void list_waiting(const struct review *r)
 {
-	output_say("%s, not applied yet:", change_count(r->list.n).text);
-	size_t left = output_lines(text, LINES_MAX);
+	bool *skip = calloc(airlock_changes_count(r->changes) + 1, sizeof *skip);
+	for (size_t i = 0; skip && i < airlock_changes_count(r->changes); i++)
+		skip[i] = !review_waits(airlock_changes_at(r->changes, i));
+	char *text = skip ? change_lines(r->changes, skip) : NULL;
+	output_say("%s, not applied yet:", change_count(r->n).text);
+	size_t left = text ? output_lines(text, LINES_MAX) : r->n;
 	if (left > 0)
 		output_say("… and %zu more", left);
+	free(text);
+	free(skip);
+}
+
+void review_lines(struct review *r)
+{
+	list_waiting(r);
 	int key;
 	do {
 		const struct ask_keys ask = {NULL, "[a]pply all  [c]hoose  [d]iscard  [h]old  d[i]ff", "acdhi"};

@@ -4,5 +4,4 @@
 
 #include "review_act.h"
 
-/* text: the library's lines. */
-void review_lines(struct review *r, const char *text);
+void review_lines(struct review *r);

@@ -9,6 +9,7 @@
 #include "review_draw.h"
 #include "review_model.h"
 #include "screen.h"
+#include "words/change_lines.h"
 
 struct viewer {
 	struct review *review;
@@ -21,19 +22,10 @@ struct viewer {
 
 /* ── the rows ── */
 
-static char letter_of(const char *kind)
-{
-	static const char *const kinds[] = {"added", "modified", "deleted", "renamed", "metadata", "type"};
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (strcmp(kinds[i], kind) == 0)
-			return "AMDRmT"[i];
-	return '?';
-}
-
 /* In the words that are shown on top of it when it is the current one. */
-static char *reason_of(const struct change_item *c)
+static char *reason_of(const struct airlock_change *c)
 {
-	bool is_conflict = strcmp(c->state, "conflict") == 0;
+	bool is_conflict = c->state == AIRLOCK_CHANGE_CONFLICT;
 	char *text = NULL, *inert = NULL;
 	if (asprintf(&text, "%s%s%s", is_conflict ? "conflict" : "", is_conflict && c->reason ? ": " : "",
 		     c->reason ? c->reason : "") >= 0)
@@ -44,31 +36,33 @@ static char *reason_of(const struct change_item *c)
 
 static bool make_rows(struct viewer *v)
 {
-	const struct change_list *l = &v->review->list;
-	v->rows = calloc(l->n + 1, sizeof *v->rows);
-	v->model.chosen = calloc(l->n + 1, sizeof *v->model.chosen);
+	const struct review *r = v->review;
+	v->rows = calloc(r->n + 1, sizeof *v->rows);
+	v->model.chosen = calloc(r->n + 1, sizeof *v->model.chosen);
 	bool ok = v->rows && v->model.chosen;
-	for (size_t i = 0; ok && i < l->n; i++) {
-		const struct change_item *c = &l->v[i];
-		bool is_conflict = strcmp(c->state, "conflict") == 0;
-		v->rows[i] = (struct review_row){.letter = letter_of(c->kind),
-						 .path = c->shown,
+	for (size_t i = 0; ok && i < r->n; i++) {
+		const struct airlock_change *c = r->waiting[i];
+		bool is_conflict = c->state == AIRLOCK_CHANGE_CONFLICT;
+		v->rows[i] = (struct review_row){.letter = change_letter(c->kind),
+						 .path = change_path(c),
 						 .is_conflict = is_conflict,
 						 .reason = c->reason || is_conflict ? reason_of(c) : NULL,
-						 .beneath = review_beneath(l, i)};
-		ok = v->rows[i].reason || (!c->reason && !is_conflict);
+						 .beneath = review_beneath(r, i)};
+		ok = v->rows[i].path && (v->rows[i].reason || (!c->reason && !is_conflict));
 	}
 	v->model.rows = v->rows;
-	v->model.n = l->n;
-	v->model.run = l->run;
-	v->model.cursor = v->review->cursor < l->n ? v->review->cursor : l->n - 1;
+	v->model.n = r->n;
+	v->model.run = airlock_changes_run(r->changes);
+	v->model.cursor = r->cursor < r->n ? r->cursor : r->n - 1;
 	return ok;
 }
 
 static void viewer_done(struct viewer *v)
 {
-	for (size_t i = 0; v->rows && i < v->review->list.n; i++)
+	for (size_t i = 0; v->rows && i < v->review->n; i++) {
 		airlock_free((char *)v->rows[i].reason);
+		free((char *)v->rows[i].path);
+	}
 	free(v->rows);
 	free(v->model.chosen);
 	airlock_free(v->diff);
@@ -99,11 +93,11 @@ static void show_diff(struct viewer *v)
 {
 	struct airlock_error err = {0};
 	const struct review *r = v->review;
-	char *path = review_path(&r->list.v[v->model.cursor]), *text = NULL;
+	char *path = review_path(r->waiting[v->model.cursor]), *text = NULL;
 	const char *paths[] = {path, NULL};
 	static const char *const nothing[] = {"It cannot be shown.", NULL};
 	size_t n = 0;
-	if (path && airlock_changes_diff(r->settings, r->list.run, paths, true, &text, &err) >= 0) {
+	if (path && airlock_changes_diff(r->settings, airlock_changes_run(r->changes), paths, true, &text, &err) >= 0) {
 		airlock_free(v->diff);
 		free(v->lines);
 		v->diff = text;

@@ -4,5 +4,5 @@
 
 #include "review_act.h"
 
-/* The changes have been `shown`. Failures to show the list are returned; then nothing was decided. */
+/* Failures to show the list are returned; then nothing was decided. */
 int review_list(struct review *r, struct airlock_error *err);

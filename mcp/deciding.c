@@ -4,24 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void deciding_reply(struct mcp_request *r, const struct airlock_settings *s, const char *run, const char *did,
-		    size_t count, const char *text)
+#include "words/change_lines.h"
+
+void deciding_reply(struct mcp_request *r, struct airlock_changes *changes)
 {
-	struct airlock_error err = {0};
-	char head[128], *json = NULL;
-	if (airlock_changes_show(s, run, 1, &json, &err) < 0) {
-		front_fail(r, &err);
-		return;
-	}
-	json_t *data = json_loads(json, 0, NULL);
+	static const char *const did[] = {[AIRLOCK_ACTION_APPLY] = "applied",
+					  [AIRLOCK_ACTION_DISCARD] = "discarded",
+					  [AIRLOCK_ACTION_UNDO] = "undone",
+					  [AIRLOCK_ACTION_REDO] = "undone"};
+	size_t count = airlock_changes_done_count(changes);
+	char *lines = change_lines_done(changes), *whole = NULL;
+	json_t *data = front_changes(changes);
 	if (data)
 		(void)json_object_set_new(data, "count", json_integer((json_int_t)count));
-	(void)snprintf(head, sizeof head, "%zu path%s of run %s %s\nChanges:\n", count, count == 1 ? "" : "s", run,
-		       did);
-	char *whole = NULL;
-	if (asprintf(&whole, "%s%s", head, text) < 0)
+	if (lines && asprintf(&whole, "%zu path%s of run %s %s\nChanges:\n%s", count, count == 1 ? "" : "s",
+			      airlock_changes_run(changes), did[airlock_changes_action(changes)], lines) < 0)
 		whole = NULL;
 	mcp_reply(r, data && whole ? mcp_tool_text(whole, data, false) : NULL);
 	free(whole);
-	airlock_free(json);
+	free(lines);
+	airlock_changes_free(changes);
 }

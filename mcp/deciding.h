@@ -2,8 +2,9 @@
 /* Applying, discarding and undoing share everything but the call. */
 #pragma once
 
+#include <airlock/changes.h>
+
 #include "front.h"
 
-/* What an answer to the call looks like: {"run", "count", "state", "files"} and the changes as text. */
-void deciding_reply(struct mcp_request *r, const struct airlock_settings *s, const char *run, const char *did,
-		    size_t count, const char *text);
+/* Answers with {"run", "count", "state", "files"} and what was done as text. Frees the changes. */
+void deciding_reply(struct mcp_request *r, struct airlock_changes *changes);

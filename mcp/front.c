@@ -137,33 +137,26 @@ static int check_project(const struct mcp_request *r, const struct airlock_setti
 	return rc;
 }
 
-static int check_run(const struct mcp_request *r, const struct airlock_settings *s, json_t *changes, const char *asked,
-		     char ret_id[48], struct airlock_error *err)
-{
-	const char *id = json_string_value(json_object_get(changes, "run"));
-	int rc = id ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "cannot read the changes of %s", asked);
-	if (rc == 0 && !front_is_own_run(front_of(r), id))
-		rc = check_project(r, s, id, asked, err);
-	if (rc == 0)
-		(void)snprintf(ret_id, 48, "%s", id);
-	return rc;
-}
-
 int front_find_run(const struct mcp_request *r, const struct airlock_settings *s, const char *run, char ret_id[48],
 		   struct airlock_error *err)
 {
 	const struct front *f = front_of(r);
-	char *text = NULL;
+	struct airlock_changes *changes = NULL;
 	if (strcmp(run, "last") == 0 && front_last_run(f))
 		run = front_last_run(f);
-	int rc = airlock_changes_show(s, run, 1, &text, err);
-	if (rc >= 0) {
-		json_t *changes = json_loads(text, 0, NULL);
-		rc = check_run(r, s, changes, run, ret_id, err);
-		json_decref(changes);
-	}
-	airlock_free(text);
+	int rc = airlock_changes_open(s, run, &changes, err);
+	if (rc >= 0 && !front_is_own_run(f, airlock_changes_run(changes)))
+		rc = check_project(r, s, airlock_changes_run(changes), run, err);
+	if (rc >= 0)
+		(void)snprintf(ret_id, 48, "%s", airlock_changes_run(changes));
+	airlock_changes_free(changes);
 	return rc;
+}
+
+json_t *front_changes(struct airlock_changes *changes)
+{
+	const char *json = airlock_changes_json(changes);
+	return json ? json_loads(json, 0, NULL) : NULL;
 }
 
 /* ── Answers ── */

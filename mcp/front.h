@@ -3,6 +3,7 @@
 #pragma once
 
 #include <airlock/airlock.h>
+#include <airlock/changes.h>
 
 #include "serve.h"
 #include "server.h"
@@ -29,6 +30,8 @@ int front_base(const struct mcp_request *r, json_t **ret, struct airlock_error *
  * A client must not look at what was done in other projects. */
 int front_find_run(const struct mcp_request *r, const struct airlock_settings *s, const char *run, char ret_id[48],
 		   struct airlock_error *err);
+/* The library's JSON, to be put into an answer. NULL: out of memory. */
+json_t *front_changes(struct airlock_changes *changes);
 bool front_is_own_run(const struct front *f, const char *id);
 void front_remember_run(struct front *f, const char *id);
 const char *front_last_run(const struct front *f); /* NULL: none yet */

@@ -26,13 +26,11 @@ static void release(void *state)
 static void apply(struct mcp_request *r, struct applying *a)
 {
 	struct airlock_error err = {0};
-	size_t count = 0;
-	char *text = NULL;
-	if (airlock_changes_apply(a->settings, a->run, a->paths, 0, &count, &text, &err) < 0)
+	struct airlock_changes *changes = NULL;
+	if (airlock_changes_apply(a->settings, a->run, a->paths, 0, &changes, &err) < 0)
 		front_fail(r, &err);
 	else
-		deciding_reply(r, a->settings, a->run, "applied", count, text);
-	airlock_free(text);
+		deciding_reply(r, changes);
 }
 
 static void answered(struct mcp_request *r, json_t *answers)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "front.h"
+#include "words/change_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,28 +20,34 @@ static bool reply_empty(struct mcp_request *r, const char *run)
 	return true;
 }
 
+static void reply(struct mcp_request *r, struct airlock_changes *changes)
+{
+	char *lines = change_lines(changes, NULL), *text = NULL;
+	bool is_any = airlock_changes_count(changes) > 0;
+	if (lines && asprintf(&text, "%s%s", is_any ? "Changes:\n" : "Nothing was changed\n", lines) < 0)
+		text = NULL;
+	json_t *data = text ? front_changes(changes) : NULL;
+	mcp_reply(r, data ? mcp_tool_text(text, data, false) : NULL);
+	free(lines);
+	free(text);
+}
+
 void tool_list_changes(struct mcp_request *r, json_t *arguments)
 {
 	struct airlock_error err = {0};
 	struct airlock_settings *s = NULL;
-	char id[48] = "", *json = NULL, *text = NULL;
+	struct airlock_changes *changes = NULL;
+	char id[48] = "";
 	const char *run = json_string_value(json_object_get(arguments, "run"));
 	int rc = front_settings(r, &s, &err);
 	if (rc >= 0)
 		rc = front_find_run(r, s, run, id, &err);
 	if (rc >= 0)
-		rc = airlock_changes_show(s, id, 1, &json, &err);
+		rc = airlock_changes_open(s, id, &changes, &err);
 	if (rc >= 0)
-		rc = airlock_changes_show(s, id, 0, &text, &err);
-	if (rc >= 0) {
-		char *head = strdup("Changes:\n");
-		head = front_join(head, text);
-		front_reply(r, *text ? head : "Nothing was changed\n", json);
-		free(head);
-	} else if (rc != AIRLOCK_ERR_NOT_FOUND || !reply_empty(r, run)) {
+		reply(r, changes);
+	else if (rc != AIRLOCK_ERR_NOT_FOUND || !reply_empty(r, run))
 		front_fail(r, &err);
-	}
-	airlock_free(json);
-	airlock_free(text);
+	airlock_changes_free(changes);
 	airlock_settings_free(s);
 }

@@ -37,8 +37,9 @@ static char *add_notes(char *text, const struct command_run *c)
 		text = front_join(text, airlock_run_note(c->run, i));
 		text = front_join(text, "\n");
 	}
-	const char *state = airlock_run_changes_state(c->run);
-	if (strcmp(state, "held") == 0 || strcmp(state, "partial") == 0)
+	const struct airlock_changes *changes = airlock_run_changes(c->run);
+	enum airlock_changes_state state = changes ? airlock_changes_state(changes) : AIRLOCK_CHANGES_NONE;
+	if (state == AIRLOCK_CHANGES_HELD || state == AIRLOCK_CHANGES_PARTIAL)
 		text = front_join(text, "Held changes are not in the project yet: see diff, apply_changes and "
 					"discard_changes.\n");
 	return text;

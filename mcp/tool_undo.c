@@ -7,38 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is the file one of these paths, or below one? Relative to its root, or absolute. */
-static bool is_meant(json_t *file, const char *const *paths)
+/* Is the change at one of these paths, or below one? Relative to its root, or absolute. */
+static bool is_meant(const struct airlock_change *c, const char *const *paths)
 {
-	const char *path = json_string_value(json_object_get(file, "path")),
-		   *root = json_string_value(json_object_get(file, "root"));
-	char whole[8192];
-	(void)snprintf(whole, sizeof whole, "%s/%s", root ? root : "", path ? path : "");
-	for (; paths && *paths; paths++) {
-		const char *shown = (*paths)[0] == '/' ? whole : whole + strlen(root ? root : "") + 1;
+	char *whole = NULL;
+	bool found = !paths;
+	if (asprintf(&whole, "%s/%s", c->root, c->path) < 0)
+		return true;
+	for (; !found && *paths; paths++) {
+		const char *shown = (*paths)[0] == '/' ? whole : c->path;
 		size_t len = strlen(*paths);
 		while (len > 1 && (*paths)[len - 1] == '/')
 			len--;
-		if (strncmp(shown, *paths, len) == 0 && (shown[len] == '/' || shown[len] == '\0'))
-			return true;
+		found = strncmp(shown, *paths, len) == 0 && (shown[len] == '/' || shown[len] == '\0');
 	}
-	return !paths;
+	free(whole);
+	return found;
 }
 
 /* Is there anything to undo, or would undoing mean doing it again? */
 static bool has_applied(const struct airlock_settings *s, const char *id, const char *const *paths)
 {
-	char *text = NULL;
-	json_t *changes = airlock_changes_show(s, id, 1, &text, NULL) >= 0 ? json_loads(text, 0, NULL) : NULL, *file;
+	struct airlock_changes *changes = NULL;
 	bool found = false;
-	size_t i;
-	json_array_foreach(json_object_get(changes, "files"), i, file)
-	{
-		const char *state = json_string_value(json_object_get(file, "state"));
-		found = found || (state && strcmp(state, "applied") == 0 && is_meant(file, paths));
+	if (airlock_changes_open(s, id, &changes, NULL) < 0)
+		return false;
+	for (size_t i = 0; !found && i < airlock_changes_count(changes); i++) {
+		const struct airlock_change *c = airlock_changes_at(changes, i);
+		found = c->state == AIRLOCK_CHANGE_APPLIED && is_meant(c, paths);
 	}
-	json_decref(changes);
-	airlock_free(text);
+	airlock_changes_free(changes);
 	return found;
 }
 
@@ -60,8 +58,8 @@ void tool_undo(struct mcp_request *r, json_t *arguments)
 	struct airlock_error err = {0};
 	struct airlock_settings *s = NULL;
 	const char **paths = NULL, *run = json_string_value(json_object_get(arguments, "run"));
-	size_t count = 0;
-	char id[48] = "", *text = NULL, *done = NULL;
+	struct airlock_changes *changes = NULL;
+	char id[48] = "";
 	int rc = front_settings(r, &s, &err);
 	if (rc >= 0 && run)
 		rc = front_find_run(r, s, run, id, &err);
@@ -70,13 +68,11 @@ void tool_undo(struct mcp_request *r, json_t *arguments)
 	if (rc >= 0 && run)
 		rc = check_sensitive(s, id, paths, &err);
 	if (rc >= 0)
-		rc = airlock_changes_undo(s, run ? id : NULL, paths, 0, &count, &done, &text, &err);
+		rc = airlock_changes_undo(s, run ? id : NULL, paths, 0, &changes, &err);
 	if (rc >= 0)
-		deciding_reply(r, s, done ? done : id, "undone", count, text);
+		deciding_reply(r, changes);
 	else
 		front_fail(r, &err);
-	airlock_free(text);
-	airlock_free(done);
 	free(paths);
 	airlock_settings_free(s);
 }

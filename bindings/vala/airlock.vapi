@@ -74,22 +74,12 @@ namespace Airlock {
 		public int set_argv ([CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[] argv, out Error err);
 
 		/* Changes of an earlier run. paths: null is all. */
-		[CCode (cname = "airlock_changes_show")]
-		public int changes_show (string run, bool json, out string text, out Error err);
-		[CCode (cname = "airlock_changes_diff")]
+		[CCode (cname = "airlock_changes_diff", cheader_filename = "airlock/changes.h")]
 		public int changes_diff (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool colour, out string text, out Error err);
 		[CCode (cname = "airlock_output_open")]
 		public int output_open (string run, bool is_stderr, out int fd, out Error err);
-		[CCode (cname = "airlock_changes_sensitive")]
-		public int changes_sensitive (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out string text, out Error err);
-		[CCode (cname = "airlock_changes_question")]
+		[CCode (cname = "airlock_changes_question", cheader_filename = "airlock/changes.h")]
 		public int changes_question (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Asked? asked, out Error err);
-		[CCode (cname = "airlock_changes_apply")]
-		public int changes_apply (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool force, out size_t count, out string text, out Error err);
-		[CCode (cname = "airlock_changes_discard")]
-		public int changes_discard (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out size_t count, out string text, out Error err);
-		[CCode (cname = "airlock_changes_undo")]
-		public int changes_undo (string? run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool force, out size_t count, out string which, out string text, out Error err);
 		[CCode (cname = "airlock_recover")]
 		public int recover (out size_t count, out string text, out Error err);
 
@@ -225,7 +215,7 @@ namespace Airlock {
 	}
 
 	[Compact]
-	[CCode (cname = "struct airlock_asked", free_function = "airlock_asked_free")]
+	[CCode (cname = "struct airlock_asked", free_function = "airlock_asked_free", cheader_filename = "airlock/changes.h")]
 	public class Asked {
 		public Question question { [CCode (cname = "airlock_asked_question")] get; }
 	}
@@ -320,14 +310,98 @@ namespace Airlock {
 		public unowned string result_json ();
 		[CCode (cname = "airlock_run_result_text")]
 		public unowned string result_text ();
-		[CCode (cname = "airlock_run_changes_text")]
-		public unowned string changes_text ();
-		public unowned string changes_state { [CCode (cname = "airlock_run_changes_state")] get; }
-		public size_t changes_count { [CCode (cname = "airlock_run_changes_count")] get; }
+		public ChangesMode changes_mode { [CCode (cname = "airlock_run_changes_mode", cheader_filename = "airlock/changes.h")] get; }
+		[CCode (cname = "airlock_run_changes", cheader_filename = "airlock/changes.h")]
+		public unowned Changes? changes ();
 		[CCode (cname = "airlock_run_note")]
 		public unowned string? note (size_t i);
 		[CCode (cname = "airlock_run_denial")]
 		public unowned string? denial (size_t i);
+	}
+
+	/* ── Changes ── */
+
+	[CCode (cname = "enum airlock_change_kind", cprefix = "AIRLOCK_KIND_", cheader_filename = "airlock/changes.h", has_type_id = false)]
+	public enum ChangeKind { ADDED, MODIFIED, DELETED, RENAMED, METADATA, TYPE;
+		[CCode (cname = "airlock_change_kind_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_file_type", cprefix = "AIRLOCK_TYPE_", cheader_filename = "airlock/changes.h", has_type_id = false)]
+	public enum FileType { FILE, DIRECTORY, SYMLINK, OTHER;
+		[CCode (cname = "airlock_file_type_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_change_state", cprefix = "AIRLOCK_CHANGE_", cheader_filename = "airlock/changes.h", has_type_id = false)]
+	public enum ChangeState { HELD, APPLIED, CONFLICT, SKIPPED, DISCARDED;
+		[CCode (cname = "airlock_change_state_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_changes_state", cprefix = "AIRLOCK_CHANGES_", cheader_filename = "airlock/changes.h", has_type_id = false)]
+	public enum ChangesState { NONE, APPLIED, PARTIAL, HELD, DISCARDED, DIRECT;
+		[CCode (cname = "airlock_changes_state_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_changes_mode", cprefix = "AIRLOCK_MODE_", cheader_filename = "airlock/changes.h", has_type_id = false)]
+	public enum ChangesMode { DIRECT, APPLY, ASK, HOLD, DISCARD }
+
+	[CCode (cname = "enum airlock_changes_action", cprefix = "AIRLOCK_ACTION_", cheader_filename = "airlock/changes.h", has_type_id = false)]
+	public enum ChangesAction { NONE, APPLY, DISCARD, UNDO, REDO }
+
+	[CCode (cname = "struct airlock_owner", has_type_id = false, destroy_function = "", cheader_filename = "airlock/changes.h")]
+	public struct Owner {
+		public uint32 uid;
+		public uint32 gid;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_change", free_function = "", cheader_filename = "airlock/changes.h")]
+	public class Change {
+		public unowned string path;
+		public unowned string root;
+		public unowned string? from;
+		public ChangeKind kind;
+		public FileType type;
+		public ChangeState state;
+		public unowned string? reason;
+		public uint64 size;
+		public uint mode;
+		public Owner? owner;
+		public Owner? owner_before;
+		public int in_project;
+		public int is_sensitive;
+		public int is_follower;
+		public int is_undone;
+		public int is_done;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_changes", free_function = "airlock_changes_free", cheader_filename = "airlock/changes.h")]
+	public class Changes {
+		[CCode (cname = "airlock_changes_open")]
+		public static int open (Settings settings, string run, out Changes? changes, out Error err);
+		[CCode (cname = "airlock_changes_sensitive")]
+		public static int sensitive (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Changes? changes, out Error err);
+		[CCode (cname = "airlock_changes_apply")]
+		public static int apply (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool force, out Changes? changes, out Error err);
+		[CCode (cname = "airlock_changes_discard")]
+		public static int discard (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Changes? changes, out Error err);
+		[CCode (cname = "airlock_changes_undo")]
+		public static int undo (Settings settings, string? run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool force, out Changes? changes, out Error err);
+		public unowned string run { [CCode (cname = "airlock_changes_run")] get; }
+		public ChangesState state { [CCode (cname = "airlock_changes_state")] get; }
+		public ChangesAction action { [CCode (cname = "airlock_changes_action")] get; }
+		public size_t count { [CCode (cname = "airlock_changes_count")] get; }
+		public size_t done_count { [CCode (cname = "airlock_changes_done_count")] get; }
+		[CCode (cname = "airlock_changes_at")]
+		public unowned Change? at (size_t i);
+		[CCode (cname = "airlock_changes_note")]
+		public unowned string? note (size_t i);
+		[CCode (cname = "airlock_changes_json")]
+		public unowned string? json ();
 	}
 
 	/* ── The machine ── */

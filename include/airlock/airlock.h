@@ -253,11 +253,7 @@ const struct airlock_error *airlock_run_error(const struct airlock_run *run); /*
 const char *airlock_run_result_json(struct airlock_run *run);
 const char *airlock_run_result_text(struct airlock_run *run);
 
-/* What it changed, one line a path, for people and models; "" when nothing or when writes went straight to the project. */
-const char *airlock_run_changes_text(struct airlock_run *run);
-/* "applied", "partial", "held", "discarded", "direct" or "none"; and how many changes there are. */
-const char *airlock_run_changes_state(const struct airlock_run *run);
-size_t airlock_run_changes_count(const struct airlock_run *run);
+/* What it changed is in airlock_run_changes (changes.h). */
 /* Sentences a person should see after the run: what could not be looked at, links that were split. NULL beyond the last. */
 const char *airlock_run_note(const struct airlock_run *run, size_t i);
 /* With the option "explain-denials": what the sandbox refused the command, by which rule and what would allow it, one
@@ -271,48 +267,13 @@ int64_t airlock_run_progress(struct airlock_run *run, const char **ret_latest);
  * of memory. */
 char *airlock_failure_json(const struct airlock_error *err);
 
-/* ── Changes of an earlier run ────────────────────────────────────────────────────────────────────── */
+/* ── After a run ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* run: an id, a unique prefix of one, or "last"; AIRLOCK_ERR_NOT_FOUND when there is none. paths: NULL (all) or
- * NULL-terminated; relative to the project, or absolute. Texts are the caller's: airlock_free. */
-
-/* What the run changed and what became of each path, for people or as JSON. */
-int airlock_changes_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
-			 struct airlock_error *err);
-/* Git-style unified diff; colour also makes the content inert on a terminal. */
-int airlock_changes_diff(const struct airlock_settings *s, const char *run, const char *const *paths, int colour,
-			 char **ret_text, struct airlock_error *err);
-
-/* Everything the run wrote to its standard output, or its error output: a descriptor for reading, the caller's to close.
+/* run: an id, a unique prefix of one, or "last". Everything it wrote to its standard output, or its error output: a descriptor for reading, the caller's to close.
  * A run that wrote nothing there gives an empty one. */
 int airlock_output_open(const struct airlock_settings *s, const char *run, int is_stderr, int *ret_fd,
 			struct airlock_error *err);
 
-/* What apply would do that a person should confirm: the sensitive paths, one a line; "" when there are none. */
-int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
-			      char **ret_text, struct airlock_error *err);
-
-/* The same as a question, with the reason "sensitive-changes". With settings of an agent also about changes that the mode
- * held ("held-changes"): a person decides about those. *ret is NULL when there is nothing to confirm. Whoever gets a yes
- * goes on with airlock_changes_apply. */
-struct airlock_asked;
-int airlock_changes_question(const struct airlock_settings *s, const char *run, const char *const *paths,
-			     struct airlock_asked **ret, struct airlock_error *err);
-const struct airlock_question *airlock_asked_question(const struct airlock_asked *asked);
-void airlock_asked_free(struct airlock_asked *asked);
-
-/* Held changes into the project. force takes the run's version after saving what is there now. count: how many paths.
- * AIRLOCK_ERR_CONFLICT: somebody else changed one of them since, and nothing was done; AIRLOCK_ERR_BUSY: another airlock is
- * at work in this project. */
-int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
-			  size_t *ret_count, char **ret_text, struct airlock_error *err);
-/* Held changes thrown away. */
-int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
-			    size_t *ret_count, char **ret_text, struct airlock_error *err);
-/* Puts back what apply replaced; of a run that was undone, applies it again. run NULL: the last applied one in this
- * project; ret_run says which. */
-int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
-			 size_t *ret_count, char **ret_run, char **ret_text, struct airlock_error *err);
 /* Finishes or reverts interrupted applies. Also done by every run. count: how many there were. */
 int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **ret_text, struct airlock_error *err);
 

@@ -15,6 +15,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+#include <airlock/changes.h>
+
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -28,10 +30,6 @@ struct change_stat {
 	uint32_t mode;	       /* permission bits with setuid, setgid, sticky */
 	uint64_t size, inode, links;
 	int64_t mtime_ns, ctime_ns;
-};
-
-struct change_owner {
-	uint32_t uid, gid;
 };
 
 enum change_state {
@@ -55,7 +53,7 @@ struct change {
 	bool setid_dropped; /* setuid and setgid of a file are not applied */
 	/* Told only where the command gave it to somebody: another than before, or a new entry to another than who ran it. */
 	bool has_owner;
-	struct change_owner owner_before, owner; /* before: the same when it was not there */
+	struct airlock_owner owner_before, owner; /* before: the same when it was not there */
 	/* The layer's entry was copied from the live tree while the command ran: a directory from this very path, a file
 	 * from here or, moved or linked by the command, from elsewhere. With before.type CHANGE_NOTHING, and for a file
 	 * a live parent directory that was changed since the run began, somebody else has removed the original (I3). */
@@ -142,9 +140,8 @@ struct change *change_set_find(struct change_set *set, size_t root, const char *
 int change_set_reason(struct change *c, const char *fmt, ...) AL_PRINTF(2, 3);	       /* replaces; -ENOMEM */
 void change_forget_waiting(struct change *c); /* drops a reason that only says why it has waited so far */
 
-/* The whole set's state for the report: "applied" (nothing waits any more), "partial" (some applied, some wait), "held",
- * "discarded", "none" (no change, or none that could be applied); "direct". */
-const char *change_set_state(const struct change_set *set);
+enum airlock_changes_state change_set_state(const struct change_set *set);
+const char *change_set_state_name(const struct change_set *set);
 
 const char *change_kind_name(enum change_kind kind);
 const char *change_type_name(enum change_type type); /* "file", "directory", "symlink", "other" */
@@ -155,14 +152,13 @@ struct change_stat change_stat_of(const struct stat *st);
 /* lstat of one component, asking the server of a network file system again; CHANGE_NOTHING when it is not there. -errno. */
 int change_stat_fresh(int dirfd, const char *name, struct change_stat *ret);
 
-/* The "files" array of the JSON into an open object, and the list for people, one line a path. */
-struct json;
-void change_set_json(const struct change_set *set, struct json *j, const char *key);
+/* As it will be in the live tree, and in bytes; a directory's size depends on the file system and tells nothing. */
+unsigned change_mode(const struct change *c);
+uint64_t change_size(const struct change *c);
+/* The list for people, one line a path. */
 void change_set_text(const struct change_set *set, struct buf *out);
 /* Only those with selected[i]. */
 void change_set_text_of(const struct change_set *set, const bool *selected, struct buf *out);
-/* The same when these were undone: what was added is deleted now. */
-void change_set_text_undone(const struct change_set *set, const bool *selected, struct buf *out);
 
 /* Our own line format with escaped bytes; atomic replacement. AIRLOCK_ERR_CORRUPT for a damaged file. */
 int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err);

@@ -405,8 +405,8 @@ static int read_owner(struct reader *r, struct fields *f, struct airlock_error *
 		return damaged(r, err, "no such change");
 	struct change *c = &r->set->v[i];
 	c->has_owner = true;
-	c->owner_before = (struct change_owner){(uint32_t)ids[0], (uint32_t)ids[1]};
-	c->owner = (struct change_owner){(uint32_t)ids[2], (uint32_t)ids[3]};
+	c->owner_before = (struct airlock_owner){(uint32_t)ids[0], (uint32_t)ids[1]};
+	c->owner = (struct airlock_owner){(uint32_t)ids[2], (uint32_t)ids[3]};
 	return 0;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "change/change.h"
 
-#include "base/json.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -14,60 +13,25 @@ static const struct change_stat *shown(const struct change *c)
 	return c->kind == CHANGE_DELETED ? &c->before : &c->after;
 }
 
-/* As it will be in the live tree. */
-static unsigned shown_mode(const struct change *c)
+unsigned change_mode(const struct change *c)
 {
 	return c->setid_dropped ? shown(c)->mode & 01777u : shown(c)->mode;
 }
 
-/* A directory's size depends on the file system and tells nothing. */
-static int64_t shown_size(const struct change *c)
+uint64_t change_size(const struct change *c)
 {
-	return c->type == CHANGE_DIRECTORY ? 0 : (int64_t)shown(c)->size;
+	return c->type == CHANGE_DIRECTORY ? 0 : shown(c)->size;
 }
 
 struct owner_text {
 	char text[24];
 };
 
-static struct owner_text owner_text(const struct change_owner *o)
+static struct owner_text owner_text(const struct airlock_owner *o)
 {
 	struct owner_text t;
 	(void)snprintf(t.text, sizeof t.text, "%" PRIu32 ":%" PRIu32, o->uid, o->gid);
 	return t;
-}
-
-static void add_object(struct json *j, const struct change_set *set, const struct change *c)
-{
-	char mode[16];
-	(void)snprintf(mode, sizeof mode, "%04o", shown_mode(c));
-	json_open_object(j, NULL);
-	json_path(j, "path", c->path);
-	json_path(j, "root", set->roots[c->root].path);
-	json_string(j, "kind", change_kind_name(c->kind));
-	json_string(j, "type", change_type_name(c->type));
-	json_string(j, "state", change_state_name(c->state));
-	json_string(j, "reason", c->reason);
-	if (c->from)
-		json_path(j, "from", c->from);
-	else
-		json_null(j, "from");
-	json_int(j, "size", shown_size(c));
-	json_string(j, "mode", mode);
-	if (c->has_owner) {
-		json_string(j, "owner", owner_text(&c->owner).text);
-		json_string(j, "owner_before",
-			    c->before.type == CHANGE_NOTHING ? NULL : owner_text(&c->owner_before).text);
-	}
-	json_close(j);
-}
-
-void change_set_json(const struct change_set *set, struct json *j, const char *key)
-{
-	json_open_array(j, key);
-	for (size_t i = 0; i < set->n; i++)
-		add_object(j, set, &set->v[i]);
-	json_close(j);
 }
 
 /* Paths of the first root, the project, are short; those of other roots say where they are. */
@@ -155,22 +119,4 @@ void change_set_text_of(const struct change_set *set, const bool *selected, stru
 	for (size_t i = 0; i < set->n; i++)
 		if (selected[i])
 			add_line(out, set, &set->v[i], false);
-}
-
-void change_set_text_undone(const struct change_set *set, const bool *selected, struct buf *out)
-{
-	static const char letters[] = "DMARmT"; /* in the order of enum change_kind: what undoing each of them does */
-	for (size_t i = 0; i < set->n; i++) {
-		const struct change *c = &set->v[i];
-		if (!selected[i])
-			continue;
-		buf_addc(out, letters[c->kind]);
-		buf_adds(out, "  ");
-		add_path(out, set, c, c->path);
-		if (c->from) {
-			buf_adds(out, " -> ");
-			add_path(out, set, c, c->from);
-		}
-		buf_addc(out, '\n');
-	}
 }

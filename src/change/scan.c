@@ -92,9 +92,9 @@ static int judge_other(struct scan *s, struct change *c, mode_t mode)
 	return change_set_reason(c, "a %s cannot be applied", what) < 0 ? base_oom(s->err) : 0;
 }
 
-static struct change_owner owner_of(const struct stat *st)
+static struct airlock_owner owner_of(const struct stat *st)
 {
-	return st ? (struct change_owner){st->st_uid, st->st_gid} : (struct change_owner){0};
+	return st ? (struct airlock_owner){st->st_uid, st->st_gid} : (struct airlock_owner){0};
 }
 
 bool scan_changes_owner(const struct scan *s, const struct change *c)

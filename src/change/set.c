@@ -206,19 +206,33 @@ void change_forget_waiting(struct change *c)
 			base_freep(&c->reason);
 }
 
-const char *change_set_state(const struct change_set *set)
+enum airlock_changes_state change_set_state(const struct change_set *set)
 {
 	size_t count[CHANGE_DISCARDED + 1] = {0};
 	if (set->direct)
-		return "direct";
+		return AIRLOCK_CHANGES_DIRECT;
 	for (size_t i = 0; i < set->n; i++)
 		count[set->v[i].state]++;
 	size_t waiting = count[CHANGE_HELD] + count[CHANGE_CONFLICT];
 	if (count[CHANGE_APPLIED])
-		return waiting ? "partial" : "applied";
+		return waiting ? AIRLOCK_CHANGES_PARTIAL : AIRLOCK_CHANGES_APPLIED;
 	if (waiting)
-		return "held";
-	return count[CHANGE_DISCARDED] ? "discarded" : "none";
+		return AIRLOCK_CHANGES_HELD;
+	return count[CHANGE_DISCARDED] ? AIRLOCK_CHANGES_DISCARDED : AIRLOCK_CHANGES_NONE;
+}
+
+const char *airlock_changes_state_name(enum airlock_changes_state state)
+{
+	static const char *const names[] = {
+		[AIRLOCK_CHANGES_NONE] = "none",	   [AIRLOCK_CHANGES_APPLIED] = "applied",
+		[AIRLOCK_CHANGES_PARTIAL] = "partial",	   [AIRLOCK_CHANGES_HELD] = "held",
+		[AIRLOCK_CHANGES_DISCARDED] = "discarded", [AIRLOCK_CHANGES_DIRECT] = "direct"};
+	return names[state];
+}
+
+const char *change_set_state_name(const struct change_set *set)
+{
+	return airlock_changes_state_name(change_set_state(set));
 }
 
 const char *const change_kind_names[] = {"added", "modified", "deleted", "renamed", "metadata", "type", NULL};

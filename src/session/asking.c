@@ -201,7 +201,7 @@ int airlock_changes_question(const struct airlock_settings *s, const char *run, 
 	*ret = NULL;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
-		rc = airlock_changes_sensitive(s, e.set->run, paths, &sensitive, err);
+		rc = earlier_sensitive(&e, paths, &sensitive, err);
 	if (rc == 0 && airlock_settings_is_agent(s))
 		rc = earlier_held_by_mode(&e, paths, &held, err);
 	if (rc == 0 && (*sensitive || (held && *held)))

@@ -2,13 +2,13 @@
 /* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
 #include "session/earlier.h"
 #include "session/backups.h"
+#include "session/change_values.h"
 #include "session/copies.h"
 #include "session/history.h"
 #include "session/history_read.h"
 #include "session/recovery.h"
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "change/apply.h"
 #include "change/lock.h"
@@ -16,37 +16,24 @@
 
 #include <string.h>
 
-/* ── Showing ── */
+/* ── Looking ── */
 
-static int show_json(const struct change_set *set, char **ret, struct airlock_error *err)
+/* The caller's settings and places are not needed any more; the set goes into the result. */
+static int give(struct earlier *e, const struct change_outcome *outcome, struct airlock_changes **ret,
+		struct airlock_error *err)
 {
-	struct buf out = BUF_INIT;
-	struct json j = json_begin(&out, true);
-	json_open_object(&j, NULL);
-	json_string(&j, "run", set->run);
-	json_string(&j, "state", change_set_state(set));
-	change_set_json(set, &j, "files");
-	json_close(&j);
-	buf_addc(&out, '\n');
-	*ret = buf_take(&out);
-	return *ret ? 0 : base_oom(err);
+	struct change_set *set = e->set;
+	e->set = NULL;
+	return change_values_take(set, outcome, ret, err);
 }
 
-static int show_text(const struct change_set *set, char **ret, struct airlock_error *err)
-{
-	struct buf out = BUF_INIT;
-	change_set_text(set, &out);
-	*ret = buf_take(&out);
-	return *ret ? 0 : base_oom(err);
-}
-
-int airlock_changes_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
+int airlock_changes_open(const struct airlock_settings *s, const char *run, struct airlock_changes **ret,
 			 struct airlock_error *err)
 {
 	struct earlier e;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
-		rc = (json ? show_json : show_text)(e.set, ret_text, err);
+		rc = give(&e, &(struct change_outcome){0}, ret, err);
 	earlier_done(&e);
 	return rc;
 }
@@ -94,18 +81,6 @@ static int carry_out(struct earlier *e, const bool *selected, bool undo, bool fo
 		base_hint(err, "`airlock changes %s` says which; name the other paths, or use --force", e->set->run);
 	}
 	return rc;
-}
-
-/* Of what was decided about, not of all that the run changed. */
-static int report(const struct change_set *set, const bool *selected, bool undone, const struct strs *notes,
-		  char **ret_text, struct airlock_error *err)
-{
-	struct buf out = BUF_INIT;
-	(undone ? change_set_text_undone : change_set_text_of)(set, selected, &out);
-	for (size_t i = 0; i < notes->n; i++)
-		buf_printf(&out, "note: %s\n", notes->v[i]);
-	*ret_text = buf_take(&out);
-	return *ret_text ? 0 : base_oom(err);
 }
 
 /* Keeps everybody else from applying and undoing, and reads the record anew: somebody may have since. */
@@ -160,8 +135,16 @@ static int check_result(struct earlier *e, const bool *selected, bool undo, stru
 	return rc;
 }
 
+static enum airlock_changes_action action_of(enum direction direction)
+{
+	return direction == APPLY  ? AIRLOCK_ACTION_APPLY
+	       : direction == UNDO ? AIRLOCK_ACTION_UNDO
+				   : AIRLOCK_ACTION_REDO;
+}
+
+/* 0: there is nothing of the kind, and *ret is not set. */
 static int move_changes(struct earlier *e, const char *const *paths, enum direction direction, bool force,
-			size_t *ret_count, char **ret_text, struct airlock_error *err)
+			struct airlock_changes **ret, struct airlock_error *err)
 {
 	bool undo = direction == UNDO;
 	_cleanup_free_ bool *selected = NULL;
@@ -171,57 +154,78 @@ static int move_changes(struct earlier *e, const char *const *paths, enum direct
 		return rc;
 	if (direction == REDO)
 		keep_undone(e->set, selected);
-	size_t n = e->set->n;
-	*ret_count = count_selected(e->set, selected);
-	if (direction != APPLY && !force && *ret_count > 0)
+	size_t n = e->set->n, count = count_selected(e->set, selected);
+	if (count == 0)
+		return 0;
+	if (direction != APPLY && !force)
 		rc = check_result(e, selected, undo, err);
-	if (rc == 0 && *ret_count > 0)
+	if (rc == 0)
 		rc = carry_out(e, selected, undo, force, &notes, err);
-	if (rc >= 0 && *ret_count > 0 && direction != APPLY)
+	if (rc >= 0 && direction != APPLY)
 		rc = mark_undone(e, selected, n, undo, &notes, err);
 	static const char *const events[] = {[APPLY] = "apply", [UNDO] = "undo", [REDO] = "redo"};
-	if (rc >= 0 && *ret_count > 0)
-		history_decided(&e->host, e->set, events[direction], *ret_count, &notes);
-	return rc < 0 ? rc : report(e->set, selected, direction == UNDO, &notes, ret_text, err);
+	if (rc >= 0)
+		history_decided(&e->host, e->set, events[direction], count, &notes);
+	const struct change_outcome outcome = {.action = action_of(direction), .done = selected, .notes = &notes};
+	rc = rc < 0 ? rc : give(e, &outcome, ret, err);
+	return rc < 0 ? rc : 1;
 }
 
 int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
-			  size_t *ret_count, char **ret_text, struct airlock_error *err)
+			  struct airlock_changes **ret, struct airlock_error *err)
 {
 	struct earlier e;
-	*ret_count = 0;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
-		rc = move_changes(&e, paths, APPLY, force, ret_count, ret_text, err);
+		rc = move_changes(&e, paths, APPLY, force, ret, err);
+	if (rc == 0)
+		rc = give(&e, &(struct change_outcome){.action = AIRLOCK_ACTION_APPLY}, ret, err);
 	earlier_done(&e);
+	return rc < 0 ? rc : 0;
+}
+
+/* Of these paths, judged again: other runs may have been applied since. */
+static int select_sensitive(struct earlier *e, const char *const *paths, bool **ret, struct airlock_error *err)
+{
+	int rc = select_changes(e->set, paths, false, ret, err);
+	struct gate_rules rules = {
+		.home = e->host.home, .environ = &e->host.git_env, .selected = *ret, .only_tighten = true};
+	if (rc == 0)
+		rc = gate_judge(e->set, &rules, err);
+	for (size_t i = 0; rc == 0 && i < e->set->n; i++)
+		(*ret)[i] = (*ret)[i] && e->set->v[i].verdict == CHANGE_HOLD && !e->set->v[i].whole;
 	return rc;
 }
 
 int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
-			      char **ret_text, struct airlock_error *err)
+			      struct airlock_changes **ret, struct airlock_error *err)
 {
 	struct earlier e;
-	_cleanup_free_ bool *selected = NULL;
-	struct buf out = BUF_INIT;
+	_cleanup_free_ bool *only = NULL;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0)
-		rc = select_changes(e.set, paths, false, &selected, err);
-	/* Other runs may have been applied since it was judged. */
-	struct gate_rules rules = {
-		.home = e.host.home, .environ = &e.host.git_env, .selected = selected, .only_tighten = true};
+		rc = select_sensitive(&e, paths, &only, err);
 	if (rc == 0)
-		rc = gate_judge(e.set, &rules, err);
-	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {
-		const struct change *c = &e.set->v[i];
-		if (!selected[i] || c->verdict != CHANGE_HOLD || c->whole)
+		rc = give(&e, &(struct change_outcome){.only = only}, ret, err);
+	earlier_done(&e);
+	return rc;
+}
+
+int earlier_sensitive(struct earlier *e, const char *const *paths, char **ret_lines, struct airlock_error *err)
+{
+	_cleanup_free_ bool *selected = NULL;
+	struct buf out = BUF_INIT;
+	int rc = select_sensitive(e, paths, &selected, err);
+	for (size_t i = 0; rc == 0 && i < e->set->n; i++) {
+		const struct change *c = &e->set->v[i];
+		if (!selected[i])
 			continue;
 		text_add_escaped(&out, c->path, strlen(c->path));
 		buf_printf(&out, "    %s\n", c->reason ? c->reason : "");
 	}
-	earlier_done(&e);
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	*ret_lines = rc == 0 ? buf_take(&out) : NULL;
 	buf_done(&out);
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+	return rc < 0 ? rc : *ret_lines ? 0 : base_oom(err);
 }
 
 /* The mode is in the run's own record. One that cannot be read is not taken for "apply". */
@@ -256,30 +260,28 @@ int earlier_held_by_mode(const struct earlier *e, const char *const *paths, char
 }
 
 int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
-			    size_t *ret_count, char **ret_text, struct airlock_error *err)
+			    struct airlock_changes **ret, struct airlock_error *err)
 {
 	struct earlier e;
 	_cleanup_free_ bool *selected = NULL;
 	_cleanup_strs_ struct strs notes = STRS_INIT;
 	_cleanup_lock_ struct lock lock = LOCK_INIT;
-	*ret_count = 0;
 	int rc = earlier_open(&e, s, run, err);
 	if (rc == 0 && e.set->n > 0)
 		rc = lock_record(&e, &lock, err);
 	if (rc == 0)
 		rc = select_changes(e.set, paths, false, &selected, err);
-	for (size_t i = 0; rc == 0 && i < e.set->n; i++) {
-		if (selected[i]) {
+	size_t count = rc == 0 ? count_selected(e.set, selected) : 0;
+	for (size_t i = 0; count > 0 && i < e.set->n; i++)
+		if (selected[i])
 			e.set->v[i].state = CHANGE_DISCARDED;
-			*ret_count += 1;
-		}
-	}
-	if (rc == 0 && *ret_count > 0)
+	if (rc == 0 && count > 0)
 		rc = change_set_save(e.set, e.record, err);
-	if (rc == 0 && *ret_count > 0)
-		history_decided(&e.host, e.set, "discard", *ret_count, &notes);
+	if (rc == 0 && count > 0)
+		history_decided(&e.host, e.set, "discard", count, &notes);
+	const struct change_outcome outcome = {.action = AIRLOCK_ACTION_DISCARD, .done = selected, .notes = &notes};
 	if (rc == 0)
-		rc = report(e.set, selected, false, &notes, ret_text, err);
+		rc = give(&e, &outcome, ret, err);
 	earlier_done(&e);
 	return rc;
 }
@@ -342,23 +344,20 @@ static int find_last_applied(struct earlier *e, struct airlock_error *err)
 }
 
 int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
-			 size_t *ret_count, char **ret_run, char **ret_text, struct airlock_error *err)
+			 struct airlock_changes **ret, struct airlock_error *err)
 {
 	struct earlier e;
-	*ret_count = 0;
 	int rc = run ? earlier_open(&e, s, run, err) : earlier_init(&e, s, err);
 	if (rc == 0 && !run)
 		rc = find_last_applied(&e, err);
-	if (rc == 0) {
-		rc = move_changes(&e, paths, UNDO, force, ret_count, ret_text, err);
-		if (rc >= 0 && *ret_count == 0) { /* of what was undone before, undoing is doing it again */
-			base_freep(ret_text);
-			rc = move_changes(&e, paths, REDO, force, ret_count, ret_text, err);
-		}
-		*ret_run = rc == 0 ? strdup(e.set->run) : NULL;
-	}
+	if (rc == 0)
+		rc = move_changes(&e, paths, UNDO, force, ret, err);
+	if (rc == 0) /* of what was undone before, undoing is doing it again */
+		rc = move_changes(&e, paths, REDO, force, ret, err);
+	if (rc == 0)
+		rc = give(&e, &(struct change_outcome){.action = AIRLOCK_ACTION_UNDO}, ret, err);
 	earlier_done(&e);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **ret_text, struct airlock_error *err)

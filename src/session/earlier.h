@@ -29,6 +29,8 @@ int earlier_find(struct earlier *e, const char *name, char **ret, struct airlock
  * held them (a timeout): by themselves they would be in the project. */
 int earlier_held_by_mode(const struct earlier *e, const char *const *paths, char **ret_lines,
 			 struct airlock_error *err);
+/* The sensitive changes among these paths, judged as the project is now, one a line; "" when there are none. */
+int earlier_sensitive(struct earlier *e, const char *const *paths, char **ret_lines, struct airlock_error *err);
 /* The project the caller is in or names. Owned by the caller. */
 int earlier_project(const struct earlier *e, char **ret, struct airlock_error *err);
 /* Names of all runs, oldest first. */

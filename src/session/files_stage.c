@@ -184,8 +184,9 @@ static const char *reason_of(const struct change_set *set)
 /* Of the file, not of the directories that were made for it. */
 static const char *state_of(const struct session_layers *l, const struct staging *s)
 {
-	const char *state = layers_state(l);
-	return s->request->what != STAGE_DELETE && strcmp(state, "partial") == 0 ? "held" : state;
+	enum airlock_changes_state state = layers_state(l);
+	bool waits = s->request->what != STAGE_DELETE && state == AIRLOCK_CHANGES_PARTIAL;
+	return airlock_changes_state_name(waits ? AIRLOCK_CHANGES_HELD : state);
 }
 
 static int report(const struct airlock_run *run, const struct staging *s, const struct files_place *p,

@@ -147,7 +147,8 @@ static struct store_run row_of(const struct airlock_run *run, const char *status
 				  .started = run->started_ns,
 				  .status = status,
 				  .exit_code = exit_code,
-				  .changes_state = run->layers.enabled ? layers_state(&run->layers) : "none",
+				  .changes_state = airlock_changes_state_name(
+					  run->layers.enabled ? layers_state(&run->layers) : AIRLOCK_CHANGES_NONE),
 				  .changes_count = run->layers.set ? (int64_t)run->layers.set->n : 0,
 				  .detail = detail};
 }
@@ -318,10 +319,10 @@ void history_decided(const struct host *host, const struct change_set *set, cons
 	add_time(&j, "time", store_now());
 	json_int(&j, "uid", (int64_t)getuid());
 	json_int(&j, "count", (int64_t)count);
-	json_string(&j, "changes", change_set_state(set));
+	json_string(&j, "changes", change_set_state_name(set));
 	add_audit_files(&j, set);
 	json_close(&j);
-	inbox_add_changes(&news, set->run, change_set_state(set), (int64_t)set->n);
+	inbox_add_changes(&news, set->run, change_set_state_name(set), (int64_t)set->n);
 	(void)write_audit(host->state_dir, &out, &news, &auditing);
 	tell(host->state_dir, &news, notes, &err);
 	note(notes, &err);
@@ -367,7 +368,7 @@ void history_made(const struct host *host, const char *dir, const struct change_
 				.working_dir = host->cwd,
 				.started = store_now(),
 				.status = "exited",
-				.changes_state = change_set_state(set),
+				.changes_state = change_set_state_name(set),
 				.changes_count = (int64_t)set->n,
 				.detail = ""};
 	_cleanup_buf_ struct buf news = BUF_INIT;

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "fs/io.h"
+#include "session/change_values.h"
 #include "session/history.h"
 #include "session/history_read.h"
 #include "store/audit.h"
@@ -356,10 +357,10 @@ static void show_json(const struct shown *v, struct buf *out)
 	add_file(&j, v->dir, "stdout");
 	add_file(&j, v->dir, "stderr");
 	json_open_object(&j, "changes");
-	json_string(&j, "state", v->e.set ? change_set_state(v->e.set) : v->run.changes_state);
 	if (v->e.set) {
-		change_set_json(v->e.set, &j, "files");
+		change_values_add_json(v->e.set, change_set_state(v->e.set), &j);
 	} else {
+		json_string(&j, "state", v->run.changes_state);
 		json_open_array(&j, "files");
 		json_close(&j);
 	}
@@ -537,7 +538,7 @@ static void show_text(const struct shown *v, struct buf *out)
 	add_usage(out, v);
 	add_denials(out, v);
 	add_decisions(out, v);
-	add_line(out, "changes", v->e.set ? change_set_state(v->e.set) : r->changes_state);
+	add_line(out, "changes", v->e.set ? change_set_state_name(v->e.set) : r->changes_state);
 	if (v->e.set)
 		change_set_text(v->e.set, out);
 }

@@ -194,7 +194,7 @@ static void read_changes(const char *dir, struct store_run *run)
 	_cleanup_changes_ struct change_set *set = NULL;
 	if (!file || change_set_load(file, &set, NULL) < 0)
 		return;
-	replace(&run->changes_state, strdup(change_set_state(set)));
+	replace(&run->changes_state, strdup(change_set_state_name(set)));
 	run->changes_count = (int64_t)set->n;
 	if (!*run->project && set->n_roots > 0)
 		replace(&run->project, strdup(set->roots[0].path));

@@ -517,9 +517,9 @@ void layers_done(struct session_layers *c)
 	*c = (struct session_layers){0};
 }
 
-const char *layers_state(const struct session_layers *c)
+enum airlock_changes_state layers_state(const struct session_layers *c)
 {
 	if (!c->enabled)
-		return "direct";
-	return c->set ? change_set_state(c->set) : "none";
+		return AIRLOCK_CHANGES_DIRECT;
+	return c->set ? change_set_state(c->set) : AIRLOCK_CHANGES_NONE;
 }

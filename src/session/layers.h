@@ -48,7 +48,7 @@ void layers_tidy(struct session_layers *c, const struct airlock_job *job, const 
 void layers_done(struct session_layers *c);
 
 /* The word of the report for the whole run. */
-const char *layers_state(const struct session_layers *c);
+enum airlock_changes_state layers_state(const struct session_layers *c);
 
 /* Where journals and locks are. Owned by the caller; NULL on out of memory. */
 char *layers_journal_dir(const struct host *host);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "session/change_values.h"
 #include "session/copies.h"
 #include "session/denials.h"
 
@@ -63,16 +64,10 @@ static void add_output(struct json *j, const char *key, const struct capture *c)
 	json_stringn(j, key, buf_str(&text), text.len);
 }
 
-static void add_changes(struct json *j, const char *state, const struct change_set *set)
+static void add_changes(struct json *j, enum airlock_changes_state state, const struct change_set *set)
 {
 	json_open_object(j, "changes");
-	json_string(j, "state", state);
-	if (set)
-		change_set_json(set, j, "files");
-	else {
-		json_open_array(j, "files");
-		json_close(j);
-	}
+	change_values_add_json(set, state, j);
 	json_close(j);
 }
 
@@ -230,7 +225,7 @@ char *airlock_failure_json(const struct airlock_error *err)
 	json_null(&j, "denials");
 	json_open_array(&j, "notes");
 	json_close(&j);
-	add_changes(&j, "none", NULL);
+	add_changes(&j, AIRLOCK_CHANGES_NONE, NULL);
 	json_error(&j, "error", err);
 	json_close(&j);
 	buf_addc(&out, '\n');

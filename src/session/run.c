@@ -8,6 +8,7 @@
 #include "fs/fs.h"
 #include "layer/monitor.h"
 #include "session/capture.h"
+#include "session/change_values.h"
 #include "session/copies.h"
 #include "session/denials.h"
 #include "session/empty_layers.h"
@@ -300,7 +301,7 @@ void airlock_run_free(struct airlock_run *run)
 	base_closep(&run->changes_fd);
 	base_closep(&run->detail_fd);
 	denials_release(run);
-	free(run->changes_text);
+	airlock_changes_free(run->changes);
 	free(run->dir);
 	free(run->json);
 	free(run->text);
@@ -338,24 +339,21 @@ const struct airlock_error *airlock_run_error(const struct airlock_run *run)
 	return own->code ? own : &run->layers.error;
 }
 
-const char *airlock_run_changes_text(struct airlock_run *run)
+enum airlock_changes_mode airlock_run_changes_mode(const struct airlock_run *run)
 {
-	struct buf out = BUF_INIT;
-	free(run->changes_text);
-	if (run->layers.set)
-		change_set_text(run->layers.set, &out);
-	run->changes_text = buf_take(&out);
-	return run->changes_text ? run->changes_text : "";
+	static const enum airlock_changes_mode modes[] = {[POLICY_CHANGES_DIRECT] = AIRLOCK_MODE_DIRECT,
+							  [POLICY_CHANGES_APPLY] = AIRLOCK_MODE_APPLY,
+							  [POLICY_CHANGES_ASK] = AIRLOCK_MODE_ASK,
+							  [POLICY_CHANGES_HOLD] = AIRLOCK_MODE_HOLD,
+							  [POLICY_CHANGES_DISCARD] = AIRLOCK_MODE_DISCARD};
+	return modes[run->job->config->policy.changes];
 }
 
-const char *airlock_run_changes_state(const struct airlock_run *run)
+const struct airlock_changes *airlock_run_changes(struct airlock_run *run)
 {
-	return layers_state(&run->layers);
-}
-
-size_t airlock_run_changes_count(const struct airlock_run *run)
-{
-	return run->layers.set ? run->layers.set->n : 0;
+	if (!run->changes)
+		run->changes = change_values_of_run(run->id, run->layers.set, layers_state(&run->layers));
+	return run->changes;
 }
 
 const char *airlock_run_note(const struct airlock_run *run, size_t i)

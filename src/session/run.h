@@ -28,7 +28,8 @@ struct airlock_run {
 	struct denials denials;
 	struct strs denial_lines;
 	char *denials_note; /* why there are none, where they were wanted */
-	char *json, *text, *changes_text;
+	char *json, *text;
+	struct airlock_changes *changes; /* NULL until somebody asks for them */
 };
 
 /* result.c: a directory in which the command could reach sockets of the host; NULL: there is none. */

@@ -7,6 +7,7 @@
 #include "change/change.h"
 #include "change/fields.h"
 #include "fs/fs.h"
+#include "session/change_values.h"
 
 #include <stdio.h>
 
@@ -116,7 +117,7 @@ static void the_state_of_the_set(void **state)
 		struct change_set *set = change_set_new("r");
 		for (const char *l = table[i].letters; *l; l++)
 			add(set, "a", CHANGE_ADDED)->state = (enum change_state)(strchr(letters, *l) - letters);
-		assert_string_equal(change_set_state(set), table[i].expected);
+		assert_string_equal(change_set_state_name(set), table[i].expected);
 		change_set_free(set);
 	}
 }
@@ -146,7 +147,7 @@ static char *json_of(const struct change_set *set)
 	struct buf b = BUF_INIT;
 	struct json j = json_begin(&b, false);
 	json_open_object(&j, NULL);
-	change_set_json(set, &j, "files");
+	change_values_add_json(set, change_set_state(set), &j);
 	json_close(&j);
 	return buf_take(&b);
 }
@@ -162,7 +163,8 @@ static void json_has_the_fields_of_the_contract(void **state)
 	assert_int_equal(change_set_reason(c, "setuid bit dropped"), 0);
 	(void)add(p->set, "z", CHANGE_DELETED);
 	(void)snprintf(expected, sizeof expected,
-		       "{\"files\":[{\"path\":\"new.c\",\"root\":\"%s\",\"kind\":\"renamed\",\"type\":\"file\","
+		       "{\"state\":\"held\",\"files\":[{\"path\":\"new.c\",\"root\":\"%s\",\"kind\":\"renamed\","
+		       "\"type\":\"file\","
 		       "\"state\":\"held\",\"reason\":\"setuid bit dropped\",\"from\":\"old.c\",\"size\":120,"
 		       "\"mode\":\"0755\"},"
 		       "{\"path\":\"z\",\"root\":\"%s\",\"kind\":\"deleted\",\"type\":\"file\",\"state\":\"held\","

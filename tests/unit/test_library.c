@@ -2,6 +2,7 @@
 /* A program that links libairlock.so and knows nothing but its public headers. */
 #include "library_place.h"
 
+#include <airlock/changes.h>
 #include <airlock/history.h>
 
 #include <errno.h>
@@ -80,16 +81,22 @@ static void what_a_run_had_changed_when_it_was_freed_is_held(void **state)
 	struct airlock_job *job = NULL;
 	struct airlock_run *run = start(s, "echo 1 >begun; sleep 1000", &job);
 	const char *latest = "";
-	char id[48], *text = NULL;
+	char id[48];
+	struct airlock_changes *changes = NULL;
 	(void)snprintf(id, sizeof id, "%s", airlock_run_id(run));
 	while (airlock_run_dispatch(run, 10) > 0 && airlock_run_progress(run, &latest) < 1)
 		;
 	airlock_run_free(run);
 	assert_int_not_equal(access("begun", F_OK), 0);
-	assert_int_equal(airlock_changes_show(s, id, 1, &text, NULL), 0);
-	assert_non_null(strstr(text, "\"begun\""));
-	assert_non_null(strstr(text, "\"state\": \"held\""));
-	airlock_free(text);
+	assert_int_equal(airlock_changes_open(s, id, &changes, NULL), 0);
+	assert_string_equal(airlock_changes_run(changes), id);
+	assert_int_equal(airlock_changes_count(changes), 1);
+	assert_string_equal(airlock_changes_at(changes, 0)->path, "begun");
+	assert_int_equal(airlock_changes_at(changes, 0)->kind, AIRLOCK_KIND_ADDED);
+	assert_int_equal(airlock_changes_at(changes, 0)->state, AIRLOCK_CHANGE_HELD);
+	assert_null(airlock_changes_at(changes, 1));
+	assert_int_equal(airlock_changes_state(changes), AIRLOCK_CHANGES_HELD);
+	airlock_changes_free(changes);
 	airlock_job_free(job);
 	airlock_settings_free(s);
 }

@@ -147,12 +147,24 @@ class Sandbox:
 
     # Changes
 
-    def changes(self, run: str = "last") -> Changes:
-        """What a run changed, and what became of it."""
+    @contextmanager
+    def _changes(self, name: str, *arguments):
+        """The changes that one call gives, for as long as the block lasts."""
         out = c.c_void_p()
         with self._settings() as settings:
-            c.call("airlock_changes_show", settings, c.encode(run, "run"), 1, c.byref(out))
-        return Changes.from_json(json.loads(c.take_text(out)))
+            c.call(name, settings, *arguments, c.byref(out))
+        try:
+            yield out
+        finally:
+            c.lib.airlock_changes_free(out)
+
+    def changes(self, run: str = "last") -> Changes:
+        """What a run changed, and what became of it."""
+        with self._changes("airlock_changes_open", c.encode(run, "run")) as changes:
+            text = c.lib.airlock_changes_json(changes)
+            if text is None:
+                raise MemoryError
+            return Changes.from_json(json.loads(text))
 
     def diff(self, run: str = "last", paths: Sequence[str] | None = None) -> str:
         """A unified diff of what a run changed."""
@@ -163,36 +175,20 @@ class Sandbox:
 
     def apply(self, run: str = "last", paths: Sequence[str] | None = None, *, force: bool = False) -> int:
         """Makes held changes; returns how many."""
-        count, out = c.c_size_t(), c.c_void_p()
-        with self._settings() as settings:
-            c.call(
-                "airlock_changes_apply",
-                settings, c.encode(run, "run"), c.words(paths), int(force), c.byref(count), c.byref(out),
-            )
-        c.take_text(out)
-        return count.value
+        arguments = c.encode(run, "run"), c.words(paths), int(force)
+        with self._changes("airlock_changes_apply", *arguments) as changes:
+            return c.lib.airlock_changes_done_count(changes)
 
     def discard(self, run: str = "last", paths: Sequence[str] | None = None) -> int:
         """Throws held changes away; returns how many."""
-        count, out = c.c_size_t(), c.c_void_p()
-        with self._settings() as settings:
-            c.call(
-                "airlock_changes_discard", settings, c.encode(run, "run"), c.words(paths), c.byref(count), c.byref(out)
-            )
-        c.take_text(out)
-        return count.value
+        with self._changes("airlock_changes_discard", c.encode(run, "run"), c.words(paths)) as changes:
+            return c.lib.airlock_changes_done_count(changes)
 
     def undo(self, run: str | None = None, paths: Sequence[str] | None = None, *, force: bool = False) -> str:
         """Puts back what applying a run replaced, by default the last one in this project; returns which run it was."""
-        count, which, out = c.c_size_t(), c.c_void_p(), c.c_void_p()
         name = None if run is None else c.encode(run, "run")
-        with self._settings() as settings:
-            c.call(
-                "airlock_changes_undo",
-                settings, name, c.words(paths), int(force), c.byref(count), c.byref(which), c.byref(out),
-            )
-        c.take_text(out)
-        return c.text(c.take_text(which))
+        with self._changes("airlock_changes_undo", name, c.words(paths), int(force)) as changes:
+            return c.text(c.lib.airlock_changes_run(changes))
 
     # Files
 

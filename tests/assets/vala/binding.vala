@@ -22,7 +22,7 @@ int main (string[] args) {
 	Airlock.Files? file = null;
 	Airlock.Io io = { -1, -1, -1, -1, ask };
 	string text;
-	size_t count;
+	Airlock.Changes? changes;
 	if (settings.set_environ (environ, out err) < 0
 	    || settings.set ("network", "true", "this test", out err) < 0
 	    || settings.set ("changes", "hold", "this test", out err) < 0
@@ -32,13 +32,16 @@ int main (string[] args) {
 		return complain (err);
 	while (run.dispatch (-1) > 0) {
 	}
-	stdout.printf ("%s %d\n", run.changes_state, (int) run.changes_count);
+	unowned Airlock.Changes found = run.changes ();
+	unowned Airlock.Change first = found.at (0);
+	stdout.printf ("%s %d\n", found.state.name (), (int) found.count);
+	stdout.printf ("%s %s %s %d\n", first.kind.name (), first.type.name (), first.path, first.owner == null ? 0 : 1);
 	if (settings.changes_diff (run.id, null, false, out text, out err) < 0)
 		return complain (err);
 	stdout.printf ("%s", text);
-	if (settings.changes_apply (run.id, { "made" }, false, out count, out text, out err) < 0)
+	if (Airlock.Changes.apply (settings, run.id, { "made" }, false, out changes, out err) < 0)
 		return complain (err);
-	stdout.printf ("applied %d\n", (int) count);
+	stdout.printf ("%s %d\n", changes.state.name (), (int) changes.done_count);
 	if (Airlock.Place.open (settings, null, out place, out err) < 0 || place.read ("made", 0, -1, out file, out err) < 0)
 		return complain (err);
 	stdout.printf ("%d bytes: %s", file.content ().bytes.length, file.text ());

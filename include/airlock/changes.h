@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a run changed, path by path, and what is done with it.
+ *
+ *   struct airlock_changes *changes = NULL;
+ *
+ *   if (airlock_changes_open(s, "last", &changes, &err) < 0)
+ *           …err.code is AIRLOCK_ERR_NOT_FOUND when there is no such run
+ *   for (size_t i = 0; i < airlock_changes_count(changes); i++) {
+ *           const struct airlock_change *c = airlock_changes_at(changes, i);
+ *           printf("%s %s\n", airlock_change_kind_name(c->kind), c->path);
+ *   }
+ *   airlock_changes_free(changes);
+ *
+ * A run is named by its id, a unique prefix of one, or "last": the newest that has ended, of the project the caller is in if
+ * it has any. Paths are NULL for all, or end with NULL; they are relative to the project, or absolute. Everything an object
+ * hands out lives as long as the object. An object is used by one thread at a time.
+ */
+#ifndef AIRLOCK_CHANGES_H
+#define AIRLOCK_CHANGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <airlock/airlock.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+struct airlock_changes;
+
+enum airlock_change_kind {
+	AIRLOCK_KIND_ADDED,
+	AIRLOCK_KIND_MODIFIED,
+	AIRLOCK_KIND_DELETED,
+	AIRLOCK_KIND_RENAMED,
+	AIRLOCK_KIND_METADATA, /* mode or times only */
+	AIRLOCK_KIND_TYPE,     /* a file where a directory was, and the like */
+};
+
+enum airlock_file_type { AIRLOCK_TYPE_FILE, AIRLOCK_TYPE_DIRECTORY, AIRLOCK_TYPE_SYMLINK, AIRLOCK_TYPE_OTHER };
+
+/* Of one change. */
+enum airlock_change_state {
+	AIRLOCK_CHANGE_HELD,	  /* waits for a decision, outside the project */
+	AIRLOCK_CHANGE_APPLIED,	  /* in the project; what was there before is kept */
+	AIRLOCK_CHANGE_CONFLICT,  /* waits, and somebody else has changed the same path since */
+	AIRLOCK_CHANGE_SKIPPED,	  /* can never be applied: a device, a socket */
+	AIRLOCK_CHANGE_DISCARDED, /* thrown away */
+};
+
+/* Of all changes of a run. */
+enum airlock_changes_state {
+	AIRLOCK_CHANGES_NONE, /* nothing was changed, or nothing that could be applied */
+	AIRLOCK_CHANGES_APPLIED,
+	AIRLOCK_CHANGES_PARTIAL, /* some are applied, others wait */
+	AIRLOCK_CHANGES_HELD,
+	AIRLOCK_CHANGES_DISCARDED,
+	AIRLOCK_CHANGES_DIRECT, /* the command wrote straight to the project, so nothing is known */
+};
+
+struct airlock_owner {
+	uint32_t uid, gid;
+};
+
+struct airlock_change {
+	const char *path; /* relative to root; bytes, not for a terminal (airlock_text_inert) */
+	const char *root; /* the directory it was captured in: the project, or another that could be written to */
+	const char *from; /* RENAMED: the old path, in the same root; else NULL */
+	enum airlock_change_kind kind;
+	enum airlock_file_type type; /* of what is there now; DELETED: of what was there */
+	enum airlock_change_state state;
+	const char *reason; /* why it is held, skipped or in conflict, or what was adjusted; NULL: none */
+	uint64_t size;	    /* in bytes; 0 for a directory */
+	unsigned mode;	    /* permission bits as they are in the project, or will be */
+	/* Who owns it now, where the run changed that; owner_before is NULL when it was not there. Else both are NULL. */
+	const struct airlock_owner *owner, *owner_before;
+	int in_project;	  /* root is the first of the run's, the project itself */
+	int is_sensitive; /* held because it can make other programs do things: a person decides about it */
+	int is_follower;  /* sensitive only with others: git's own files are applied as a whole */
+	int is_undone;	  /* was applied and undone; undoing once more applies it again */
+	int is_done;	  /* apply, discard or undo has just done this one */
+};
+
+/* The words of the JSON: "added", "file", "held", "partial". Live for ever. */
+const char *airlock_change_kind_name(enum airlock_change_kind kind);
+const char *airlock_file_type_name(enum airlock_file_type type);
+const char *airlock_change_state_name(enum airlock_change_state state);
+const char *airlock_changes_state_name(enum airlock_changes_state state);
+
+/* ── Looking ── */
+
+int airlock_changes_open(const struct airlock_settings *s, const char *run, struct airlock_changes **ret,
+			 struct airlock_error *err);
+/* Those that applying these paths would bring and that a person should confirm; none: count 0. */
+int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
+			      struct airlock_changes **ret, struct airlock_error *err);
+/* What a run does with its changes: the "changes" setting. */
+enum airlock_changes_mode {
+	AIRLOCK_MODE_DIRECT,
+	AIRLOCK_MODE_APPLY,
+	AIRLOCK_MODE_ASK, /* they are held, and the caller asks a person about them */
+	AIRLOCK_MODE_HOLD,
+	AIRLOCK_MODE_DISCARD,
+};
+enum airlock_changes_mode airlock_run_changes_mode(const struct airlock_run *run);
+/* Of a run that is over; the run's. NULL: out of memory. */
+const struct airlock_changes *airlock_run_changes(struct airlock_run *run);
+void airlock_changes_free(struct airlock_changes *c);
+
+const char *airlock_changes_run(const struct airlock_changes *c); /* the whole id */
+enum airlock_changes_state airlock_changes_state(const struct airlock_changes *c);
+size_t airlock_changes_count(const struct airlock_changes *c);
+/* Parents come before their children. NULL: there is no such one. */
+const struct airlock_change *airlock_changes_at(const struct airlock_changes *c, size_t i);
+/* What `airlock changes --json` prints; ends with a newline. NULL: out of memory. */
+const char *airlock_changes_json(struct airlock_changes *c);
+
+/* Git-style unified diff; colour also makes the content inert on a terminal. The text is the caller's: airlock_free. */
+int airlock_changes_diff(const struct airlock_settings *s, const char *run, const char *const *paths, int colour,
+			 char **ret_text, struct airlock_error *err);
+
+/* ── Deciding ── */
+
+/* Each gives the changes of the run as they are afterwards; is_done marks what the call has done, and notes are sentences a
+ * person should see. */
+
+enum airlock_changes_action {
+	AIRLOCK_ACTION_NONE,
+	AIRLOCK_ACTION_APPLY,
+	AIRLOCK_ACTION_DISCARD,
+	AIRLOCK_ACTION_UNDO,
+	AIRLOCK_ACTION_REDO
+};
+
+/* Held changes into the project. force takes the run's version after saving what is there now.
+ * AIRLOCK_ERR_CONFLICT: somebody else changed one of them since, and nothing was done; AIRLOCK_ERR_BUSY: another airlock is
+ * at work in this project. */
+int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
+			  struct airlock_changes **ret, struct airlock_error *err);
+/* Held changes thrown away. */
+int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
+			    struct airlock_changes **ret, struct airlock_error *err);
+/* Puts back what apply replaced; of paths of which nothing is applied, applies again what was undone. run NULL: the last
+ * applied one in this project. */
+int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
+			 struct airlock_changes **ret, struct airlock_error *err);
+
+enum airlock_changes_action airlock_changes_action(const struct airlock_changes *c); /* NONE: only looked at */
+size_t airlock_changes_done_count(const struct airlock_changes *c);
+const char *airlock_changes_note(const struct airlock_changes *c, size_t i); /* NULL beyond the last */
+
+/* The sensitive ones as a question, with the reason "sensitive-changes". With settings of an agent also about changes that
+ * the mode held ("held-changes"): a person decides about those. *ret is NULL when there is nothing to confirm. Whoever gets
+ * a yes goes on with airlock_changes_apply. */
+struct airlock_asked;
+int airlock_changes_question(const struct airlock_settings *s, const char *run, const char *const *paths,
+			     struct airlock_asked **ret, struct airlock_error *err);
+const struct airlock_question *airlock_asked_question(const struct airlock_asked *asked);
+void airlock_asked_free(struct airlock_asked *asked);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif

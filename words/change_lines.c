@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "words/change_lines.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of enum airlock_change_kind; and what undoing each of them does. */
+static const char letters[] = "AMDRmT", undone_letters[] = "DMARmT";
+
+char change_letter(enum airlock_change_kind kind)
+{
+	return letters[kind];
+}
+
+static bool add_inert(FILE *out, const char *text)
+{
+	char *inert = airlock_text_inert(text, strlen(text));
+	if (inert)
+		(void)fputs(inert, out);
+	airlock_free(inert);
+	return inert != NULL;
+}
+
+static bool add_path(FILE *out, const struct airlock_change *c, const char *path)
+{
+	bool ok = true;
+	if (!c->in_project) {
+		ok = add_inert(out, c->root);
+		(void)fputc('/', out);
+	}
+	return add_inert(out, path) && ok;
+}
+
+/* first may be NULL. */
+static bool add_paths(FILE *out, const struct airlock_change *c, const char *first, const char *second)
+{
+	bool ok = true;
+	if (first) {
+		ok = add_path(out, c, first);
+		(void)fputs(" -> ", out);
+	}
+	return add_path(out, c, second) && ok;
+}
+
+/* Closes the stream; the text is there if all of it could be written. */
+static char *finish(FILE *out, bool ok, char **text)
+{
+	if (fclose(out) == 0 && ok)
+		return *text;
+	free(*text);
+	return NULL;
+}
+
+char *change_path(const struct airlock_change *c)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	return out ? finish(out, add_paths(out, c, c->from, c->path), &text) : NULL;
+}
+
+/* The word for a state that is not simply that of all. */
+static const char *state_word(const struct airlock_change *c, bool is_mixed)
+{
+	if (c->state == AIRLOCK_CHANGE_HELD && (is_mixed || c->is_sensitive))
+		return c->is_undone ? "undone" : "held";
+	return c->state == AIRLOCK_CHANGE_HELD || c->state == AIRLOCK_CHANGE_APPLIED
+		       ? NULL
+		       : airlock_change_state_name(c->state);
+}
+
+/* A reason may begin with the word. */
+static bool says(const char *reason, const char *word)
+{
+	return reason && strncmp(reason, word, strlen(word)) == 0;
+}
+
+static bool add_why(FILE *out, const struct airlock_change *c, const char *word)
+{
+	if (!word && !c->reason)
+		return true;
+	(void)fputs("  (", out);
+	if (word && !says(c->reason, word))
+		(void)fprintf(out, "%s%s", word, c->reason ? ": " : "");
+	bool ok = !c->reason || add_inert(out, c->reason);
+	(void)fputc(')', out);
+	return ok;
+}
+
+static void add_owner(FILE *out, const struct airlock_change *c)
+{
+	const struct airlock_owner *now = c->owner, *before = c->owner_before;
+	if (!now)
+		return;
+	(void)fputs("  (owner ", out);
+	if (before)
+		(void)fprintf(out, "%" PRIu32 ":%" PRIu32 " -> ", before->uid, before->gid);
+	(void)fprintf(out, "%" PRIu32 ":%" PRIu32 ")", now->uid, now->gid);
+}
+
+static bool add_line(FILE *out, const struct airlock_change *c, bool is_mixed)
+{
+	(void)fprintf(out, "%c  ", letters[c->kind]);
+	bool ok = add_paths(out, c, c->from, c->path);
+	add_owner(out, c);
+	ok = add_why(out, c, state_word(c, is_mixed)) && ok;
+	(void)fputc('\n', out);
+	return ok;
+}
+
+static bool add_undone_line(FILE *out, const struct airlock_change *c)
+{
+	(void)fprintf(out, "%c  ", undone_letters[c->kind]);
+	bool ok = c->from ? add_paths(out, c, c->path, c->from) : add_path(out, c, c->path);
+	(void)fputc('\n', out);
+	return ok;
+}
+
+/* When all are held or all applied, saying so once is enough, and somebody else does. */
+static bool has_several_states(const struct airlock_changes *c)
+{
+	for (size_t i = 1; i < airlock_changes_count(c); i++)
+		if (airlock_changes_at(c, i)->state != airlock_changes_at(c, 0)->state)
+			return true;
+	return false;
+}
+
+char *change_lines(const struct airlock_changes *c, const bool *skip)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return NULL;
+	bool ok = true, is_mixed = has_several_states(c);
+	for (size_t i = 0; i < airlock_changes_count(c); i++)
+		if (!skip || !skip[i])
+			ok = add_line(out, airlock_changes_at(c, i), is_mixed) && ok;
+	return finish(out, ok, &text);
+}
+
+char *change_lines_done(const struct airlock_changes *c)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return NULL;
+	bool ok = true, is_undone = airlock_changes_action(c) == AIRLOCK_ACTION_UNDO;
+	for (size_t i = 0; i < airlock_changes_count(c); i++) {
+		const struct airlock_change *change = airlock_changes_at(c, i);
+		if (change->is_done)
+			ok = (is_undone ? add_undone_line(out, change) : add_line(out, change, false)) && ok;
+	}
+	for (size_t i = 0; airlock_changes_note(c, i); i++)
+		(void)fprintf(out, "note: %s\n", airlock_changes_note(c, i));
+	return finish(out, ok, &text);
+}
