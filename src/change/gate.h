@@ -213,7 +213,7 @@ void gate_lead_to(struct gate *g, const char *full, const char *rest, const stru
 void gate_lead_in_root(struct gate *g, size_t root, const char *path, const char *rest,
 		       const struct sensitive_rule *rule);
 /* What the person's own git configuration leads to; home (a real path) and environ ("NAME=value") may be NULL. gate_live.c. */
-void gate_follow_settings(struct gate *g, const char *home, const struct strs *environ);
+void gate_follow_settings(struct gate *g, const char *home, const struct strs *variables);
 /* What a configuration with this text in dir leads to; top: of its work tree. After gate_follow_settings. */
 void gate_follow_text(struct gate *g, const char *home, const char *top, const char *dir, const struct buf *text);
 /* What the text of an .envrc in dir leads to; the text is taken apart. gate_envrc.c. */

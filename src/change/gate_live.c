@@ -223,12 +223,12 @@ static void read_named_at(struct live *l, const char *dir, const char *name)
 
 /* ── The environment ── */
 
-static const char *variable(const struct strs *environ, const char *name)
+static const char *variable(const struct strs *variables, const char *name)
 {
 	size_t n = strlen(name);
-	for (size_t i = 0; environ && i < environ->n; i++)
-		if (strncmp(environ->v[i], name, n) == 0 && environ->v[i][n] == '=')
-			return environ->v[i] + n + 1;
+	for (size_t i = 0; variables && i < variables->n; i++)
+		if (strncmp(variables->v[i], name, n) == 0 && variables->v[i][n] == '=')
+			return variables->v[i] + n + 1;
 	return NULL;
 }
 
@@ -244,28 +244,28 @@ static char *spell(const char *key)
 }
 
 /* GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0, … */
-static void read_pairs(struct live *l, const struct strs *environ)
+static void read_pairs(struct live *l, const struct strs *variables)
 {
-	const char *count = variable(environ, "GIT_CONFIG_COUNT");
+	const char *count = variable(variables, "GIT_CONFIG_COUNT");
 	unsigned long n = count ? strtoul(count, NULL, 10) : 0;
 	for (unsigned long i = 0; i < AL_MIN(n, MAX_VARIABLES); i++) {
 		_cleanup_buf_ struct buf key = BUF_INIT, value = BUF_INIT;
 		buf_printf(&key, "GIT_CONFIG_KEY_%lu", i);
 		buf_printf(&value, "GIT_CONFIG_VALUE_%lu", i);
-		const char *said = variable(environ, buf_str(&key));
+		const char *said = variable(variables, buf_str(&key));
 		_cleanup_free_ char *name = said ? spell(said) : NULL;
 		if (name)
-			(void)look_at_live(l, name, variable(environ, buf_str(&value)));
+			(void)look_at_live(l, name, variable(variables, buf_str(&value)));
 	}
 }
 
-static void read_environment(struct live *l, const struct strs *environ)
+static void read_environment(struct live *l, const struct strs *variables)
 {
 	static const char *const programs[] = {"GIT_EXTERNAL_DIFF", "GIT_PAGER",   "GIT_EDITOR",
 					       "GIT_SSH_COMMAND",   "GIT_SSH",	   "GIT_SEQUENCE_EDITOR",
 					       "GIT_PROXY_COMMAND", "GIT_ASKPASS", NULL};
 	static const char *const files[] = {"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL", NULL};
-	const char *xdg = variable(environ, "XDG_CONFIG_HOME"), *templates = variable(environ, "GIT_TEMPLATE_DIR");
+	const char *xdg = variable(variables, "XDG_CONFIG_HOME"), *templates = variable(variables, "GIT_TEMPLATE_DIR");
 	if (xdg && *xdg == '/') {
 		_cleanup_free_ char *ignored = path_join(xdg, "git/attributes");
 		read_named_at(l, xdg, "git/config");
@@ -273,7 +273,7 @@ static void read_environment(struct live *l, const struct strs *environ)
 			gate_lead_to(l->g, ignored, NULL, &attributes);
 	}
 	for (const char *const *f = files; *f; f++) {
-		const char *file = variable(environ, *f);
+		const char *file = variable(variables, *f);
 		if (!file || !*file)
 			continue;
 		FOR_EACH_BASE(l, i, base)
@@ -286,9 +286,9 @@ static void read_environment(struct live *l, const struct strs *environ)
 	if (templates)
 		lead_to(l, templates, hook.pattern, &hook);
 	for (const char *const *p = programs; *p; p++)
-		if (variable(environ, *p))
-			lead_to_program(l, variable(environ, *p));
-	read_pairs(l, environ);
+		if (variable(variables, *p))
+			lead_to_program(l, variable(variables, *p));
+	read_pairs(l, variables);
 }
 
 /* ── Repositories ── */
@@ -355,7 +355,7 @@ void gate_follow_text(struct gate *g, const char *home, const char *top, const c
 	(void)gitconfig_read(buf_str(text), text->len, look_at_live, &l);
 }
 
-void gate_follow_settings(struct gate *g, const char *home, const struct strs *environ)
+void gate_follow_settings(struct gate *g, const char *home, const struct strs *variables)
 {
 	struct live l = {.g = g, .home = home, .dir = "/"};
 	if (gate_find_tops(g) < 0) {
@@ -366,7 +366,7 @@ void gate_follow_settings(struct gate *g, const char *home, const struct strs *e
 		read_settings(&l, SYSTEM_FILE);
 		read_named_at(&l, home, ".config/git/config");
 		read_named_at(&l, home, ".gitconfig");
-		read_environment(&l, environ);
+		read_environment(&l, variables);
 		gate_above_each(g, read_above, &l);
 	}
 	for (size_t i = 0; i < g->set->n_roots; i++)
