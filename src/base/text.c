@@ -195,7 +195,7 @@ void text_add_utf8(struct buf *out, const char *s, size_t n)
 	buf_add(out, s + good, n - good);
 }
 
-static uint32_t decode(const unsigned char *s, size_t len)
+uint32_t text_utf8_decode(const unsigned char *s, size_t len)
 {
 	static const unsigned char lead_mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
 	uint32_t c = s[0] & lead_mask[len];
@@ -229,8 +229,8 @@ void text_add_escaped(struct buf *out, const char *s, size_t n)
 			buf_adds(out, "\\r");
 		else if (len == 0 || c < 0x20 || c == 0x7f)
 			buf_printf(out, "\\x%02x", c);
-		else if (len > 1 && is_deceptive(decode((const unsigned char *)s + i, len)))
-			buf_printf(out, "\\u{%04x}", decode((const unsigned char *)s + i, len));
+		else if (len > 1 && is_deceptive(text_utf8_decode((const unsigned char *)s + i, len)))
+			buf_printf(out, "\\u{%04x}", text_utf8_decode((const unsigned char *)s + i, len));
 		else
 			buf_add(out, s + i, len);
 		i += len ? len : 1;

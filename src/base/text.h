@@ -26,6 +26,8 @@ void text_add_size(struct buf *out, int64_t bytes);  /* "4.0 KiB", "none" */
 
 /* Length in bytes of the valid UTF-8 sequence at s (1–4), or 0 when the bytes there are not one. */
 size_t text_utf8_length(const unsigned char *s, size_t n);
+/* The character of such a sequence. */
+uint32_t text_utf8_decode(const unsigned char *s, size_t len);
 bool text_is_utf8(const char *s, size_t n);
 /* Appends s as valid UTF-8: bytes that are not become U+FFFD. */
 void text_add_utf8(struct buf *out, const char *s, size_t n);

@@ -4,10 +4,11 @@
  * tree and not by who made the change or how: a rename, a link or two runs in a row come to the same. Deletions pass.
  */
 #include "change/gate.h"
+
+#include "base/glob.h"
 #include "change/gate_name.h"
 #include "change/gate_repo.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 #define MADE_EXECUTABLE "made executable: git tracks it as data"
@@ -127,8 +128,8 @@ static bool is_allowed(const struct gate_rules *rules, const char *path)
 static bool is_held(const struct gate_rules *rules, const struct change *c)
 {
 	for (size_t i = 0; rules && rules->hold && i < rules->hold->n; i++)
-		if (gate_pattern_covers(rules->hold->v[i], c->path, FNM_CASEFOLD) ||
-		    (c->from && gate_pattern_covers(rules->hold->v[i], c->from, FNM_CASEFOLD)))
+		if (gate_pattern_covers(rules->hold->v[i], c->path, GLOB_ANY_CASE) ||
+		    (c->from && gate_pattern_covers(rules->hold->v[i], c->from, GLOB_ANY_CASE)))
 			return true;
 	return false;
 }

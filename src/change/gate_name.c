@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "change/gate_name.h"
 
+#include "base/glob.h"
 #include "base/text.h"
 #include "change/sensitive.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 static bool is_ignorable(uint32_t c)
@@ -15,14 +15,6 @@ static bool is_ignorable(uint32_t c)
 	return false;
 }
 
-static uint32_t decode(const unsigned char *s, size_t len)
-{
-	uint32_t c = s[0] & (0xffu >> (len + 1));
-	for (size_t i = 1; i < len; i++)
-		c = c << 6 | (s[i] & 0x3fu);
-	return c;
-}
-
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
@@ -31,7 +23,7 @@ static char lower(char c)
 /* A character beyond ASCII: left out, as the letter it folds to, or as it is. */
 static void fold_wide(const char *s, size_t len, struct buf *out)
 {
-	uint32_t c = decode((const unsigned char *)s, len);
+	uint32_t c = text_utf8_decode((const unsigned char *)s, len);
 	if (c == 0x17f || c == 0x212a) /* long s and the Kelvin sign: the only two that fold into ASCII */
 		buf_addc(out, c == 0x17f ? 's' : 'k');
 	else if (!is_ignorable(c))
@@ -91,31 +83,13 @@ void gate_fold(const char *path, struct buf *out)
 	}
 }
 
-/* Bytes of a pattern against folded ones. */
-static bool same(const char *pattern, const char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (lower(pattern[i]) != s[i])
-			return false;
-	return true;
-}
-
-static bool component_matches(const char *p, size_t pn, const char *s, size_t sn)
-{
-	const char *star = memchr(p, '*', pn);
-	if (!star)
-		return pn == sn && same(p, s, pn);
-	size_t head = (size_t)(star - p), tail = pn - head - 1;
-	return sn >= head + tail && same(p, s, head) && same(star + 1, s + sn - tail, tail);
-}
-
 enum gate_match gate_name_match(const char *pattern, const char *folded)
 {
 	for (;;) {
 		size_t pn = strcspn(pattern, "/"), sn = strcspn(folded, "/");
 		if (strcmp(pattern, "**") == 0)
 			return GATE_MATCH;
-		if (!component_matches(pattern, pn, folded, sn))
+		if (!glob_matches_n(pattern, pn, folded, sn, GLOB_ANY_CASE))
 			return GATE_NO;
 		if (folded[sn] == '\0')
 			return pattern[pn] ? GATE_ON_THE_WAY : GATE_MATCH;
@@ -130,8 +104,8 @@ static bool matches(const char *pattern, bool anchored, const char *path, int fl
 {
 	const char *name = strrchr(path, '/');
 	if (anchored)
-		return fnmatch(pattern, path, flags | FNM_PATHNAME) == 0;
-	return fnmatch(pattern, name ? name + 1 : path, flags) == 0;
+		return glob_matches(pattern, path, flags | GLOB_PATH);
+	return glob_matches(pattern, name ? name + 1 : path, flags);
 }
 
 /* The same for a directory above path. */

@@ -23,7 +23,7 @@ static inline bool gate_may_match(const char *pattern, const char *folded)
 	return first == '*' || first == folded[0] || (first >= 'A' && first <= 'Z' && (first | 0x20) == folded[0]);
 }
 
-/* A pattern of the configuration, fnmatch(3): with a slash against the whole path, without one against the last
+/* A pattern of the configuration (flags of base/glob.h): with a slash against the whole path, without one against the last
  * component. "dir/" and "dir/" + "**" are everything below dir. */
 bool gate_pattern_match(const char *pattern, const char *path, int flags);
 /* The same, and also when it matches a directory path lies in. */

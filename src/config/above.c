@@ -15,10 +15,10 @@
 #include "config/config.h"
 #include "config/merge.h"
 
+#include "base/glob.h"
 #include "base/path.h"
 
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <string.h>
 
 /* ── Which directories ── */
@@ -126,11 +126,6 @@ static char *cut_component(char **path)
 	return name && *name == '\0' ? cut_component(path) : name;
 }
 
-static bool name_matches(const char *pattern, const char *name)
-{
-	return fnmatch(pattern, name, FNM_CASEFOLD) == 0;
-}
-
 /* [gate] patterns are relative to the project of their file. With a slash inside they are matched component by component
  * from its top, so the components that lead to our project are cut off; one that matches a directory on the way there
  * means everything in it. Without a slash they are matched against every name. */
@@ -151,9 +146,9 @@ int merge_rebase_glob(const struct merge *m, const struct config_file *f, const 
 	bool covered = false;
 	for (char *name; !covered && (name = cut_component(&way_left));) {
 		char *part = anchored ? cut_component(&left) : first;
-		if (anchored && part && !name_matches(part, name))
+		if (anchored && part && !glob_matches(part, name, GLOB_ANY_CASE))
 			return 0;
-		covered = !part || (!anchored && name_matches(part, name));
+		covered = !part || (!anchored && glob_matches(part, name, GLOB_ANY_CASE));
 	}
 	_cleanup_buf_ struct buf out = BUF_INIT;
 	while (left && *left == '/')

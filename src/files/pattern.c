@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "files/pattern.h"
 
+#include "base/glob.h"
+
 #include <string.h>
 
 #define MAX_FORMS 1024
 #define MAX_LENGTH 4096
-/* A hostile pattern may ask for exponential work; past this it simply does not match. */
-#define MAX_STEPS 1000000
-
-/* ── Braces ── */
 
 /* The end of the brace expression that starts at s[0] == '{', or NULL. */
 static const char *closing_brace(const char *s)
@@ -113,105 +111,11 @@ void files_pattern_done(struct files_pattern *p)
 	strs_done(&p->forms);
 }
 
-/* ── Matching ── */
-
-/* The class that starts at p[0] == '[': its end, or NULL when it does not close and '[' means itself. */
-static const char *match_class(const char *p, unsigned char c, bool *ret)
-{
-	const char *s = p + 1;
-	bool negated = *s == '!' || *s == '^', found = false;
-	s += negated;
-	const char *first = s;
-	for (; *s && (*s != ']' || s == first); s++) {
-		unsigned char low = (unsigned char)*s, high = low;
-		if (s[1] == '-' && s[2] && s[2] != ']') {
-			high = (unsigned char)s[2];
-			s += 2;
-		}
-		found |= c >= low && c <= high;
-	}
-	if (*s != ']')
-		return NULL;
-	*ret = found != negated;
-	return s + 1;
-}
-
-struct matcher {
-	unsigned steps;
-};
-
-static bool is_double_star(const char *p, const char *start)
-{
-	return p[0] == '*' && p[1] == '*' && (p == start || p[-1] == '/') && (p[2] == '/' || p[2] == '\0');
-}
-
-static bool match(struct matcher *m, const char *p, const char *start, const char *s);
-
-/* "**": any number of whole components, none too. */
-static bool match_directories(struct matcher *m, const char *p, const char *start, const char *s)
-{
-	if (p[2] == '\0')
-		return true;
-	for (;;) {
-		if (match(m, p + 3, start, s))
-			return true;
-		s = strchr(s, '/');
-		if (!s)
-			return false;
-		s++;
-	}
-}
-
-static bool match_star(struct matcher *m, const char *p, const char *start, const char *s)
-{
-	while (*p == '*')
-		p++;
-	for (;; s++) {
-		if (match(m, p, start, s))
-			return true;
-		if (*s == '\0' || *s == '/')
-			return false;
-	}
-}
-
-/* One character that is no star: where the pattern goes on, or NULL. */
-static const char *match_one(const char *p, unsigned char c)
-{
-	bool matched = false;
-	const char *after = *p == '[' && c != '/' ? match_class(p, c, &matched) : NULL;
-	if (after)
-		return matched ? after : NULL;
-	if (*p == '?')
-		return c != '/' ? p + 1 : NULL;
-	if (*p == '\\' && p[1])
-		p++;
-	return (unsigned char)*p == c ? p + 1 : NULL;
-}
-
-static bool match(struct matcher *m, const char *p, const char *start, const char *s)
-{
-	while (*p) {
-		if (m->steps-- == 0) {
-			m->steps = 0;
-			return false;
-		}
-		if (is_double_star(p, start))
-			return match_directories(m, p, start, s);
-		if (*p == '*')
-			return match_star(m, p, start, s);
-		if (*s == '\0' || !(p = match_one(p, (unsigned char)*s)))
-			return false;
-		s++;
-	}
-	return *s == '\0';
-}
-
 bool files_pattern_matches(const struct files_pattern *p, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *subject = p->base_only && slash ? slash + 1 : path;
-	struct matcher m = {MAX_STEPS};
 	for (size_t i = 0; i < p->forms.n; i++)
-		if (match(&m, p->forms.v[i], p->forms.v[i], subject))
+		if (glob_matches(p->forms.v[i], subject, GLOB_PATH | GLOB_DEEP))
 			return true;
 	return false;
 }

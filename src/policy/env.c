@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which variables of the caller reach the command: by name here, by value in env_values.c. */
+#include "base/glob.h"
 #include "policy/policy.h"
 #include "policy/tables.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 const char *const policy_env_strict_allow[] = {
@@ -141,29 +141,6 @@ static const char *const never[] = {
 
 /* ── Patterns ── */
 
-enum letter_case { EXACT_CASE, ANY_CASE };
-
-static char folded(char c, enum letter_case mode)
-{
-	return mode == ANY_CASE && c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
-static bool begins(const char *s, const char *text, size_t len, enum letter_case mode)
-{
-	for (size_t i = 0; i < len; i++)
-		if (folded(s[i], mode) != folded(text[i], mode))
-			return false;
-	return true;
-}
-
-static bool has(const char *s, size_t s_len, const char *text, size_t len, enum letter_case mode)
-{
-	for (size_t i = 0; i + len <= s_len; i++)
-		if (begins(s + i, text, len, mode))
-			return true;
-	return false;
-}
-
 static bool is_plain(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -172,29 +149,10 @@ static bool is_plain(const char *text, size_t len)
 	return true;
 }
 
-/* As fnmatch(3) says, which is left for the few patterns that are more than a word with or without stars around it. */
-static bool fits(const char *pattern, const char *name, size_t name_len, enum letter_case mode)
-{
-	size_t len = strlen(pattern);
-	bool open_start = pattern[0] == '*', open_end = len > 1 && pattern[len - 1] == '*';
-	const char *word = pattern + open_start;
-	size_t n = len - open_start - open_end;
-	if (!is_plain(word, n))
-		return fnmatch(pattern, name, mode == ANY_CASE ? FNM_CASEFOLD : 0) == 0;
-	if (n > name_len)
-		return false;
-	if (open_start && open_end)
-		return has(name, name_len, word, n, mode);
-	if (!open_start && !open_end && n != name_len)
-		return false;
-	return begins(open_start ? name + name_len - n : name, word, n, mode);
-}
-
 static bool matches_any(const char *const *patterns, const char *name)
 {
-	size_t len = strlen(name);
 	for (; *patterns; patterns++)
-		if (fits(*patterns, name, len, EXACT_CASE))
+		if (glob_matches(*patterns, name, 0))
 			return true;
 	return false;
 }
@@ -234,7 +192,8 @@ static bool is_denied(const struct policy_env *e, const char *name)
 		if (e->letters[i] & ~letters)
 			continue;
 		size_t earlier_allows = i < p->n_env_deny_after ? p->env_deny_after[i] : 0;
-		if (fits(p->env_deny.v[i], name, len, ANY_CASE) && !is_allowed(p, earlier_allows, name))
+		if (glob_matches_n(p->env_deny.v[i], strlen(p->env_deny.v[i]), name, len, GLOB_ANY_CASE) &&
+		    !is_allowed(p, earlier_allows, name))
 			return true;
 	}
 	return false;

@@ -65,7 +65,7 @@ struct policy {
 	struct policy_limit timeout_ms, memory, pids, file_size;
 	int64_t tmp_size, shm_size; /* of the sandbox's own /tmp and the like, of /dev/shm: policy_share_bytes */
 	bool env_inherit;
-	/* Patterns as of fnmatch(3), on names; a name that is allowed is never removed by deny of an earlier source. Added
+	/* Patterns as of base/glob.h, on names; a name that is allowed is never removed by deny of an earlier source. Added
 	 * with policy_allow_env and policy_deny_env, which remember the order. */
 	struct strs env_allow, env_deny;
 	size_t *env_deny_after; /* for each of env_deny how many of env_allow came before it, and cannot save from it */

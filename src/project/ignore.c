@@ -2,6 +2,7 @@
 #include "project/ignore.h"
 
 #include "base/array.h"
+#include "base/glob.h"
 #include "fs/beneath.h"
 
 #include <fcntl.h>
@@ -9,94 +10,6 @@
 #include <sys/stat.h>
 
 #define FILE_MAX (1 << 20)
-
-/* ── Patterns ── */
-
-/* The class that begins after '[': does it hold c? *ret_end is after its ']'; NULL: it has none, '[' is itself. */
-static bool in_class(const char *p, char c, const char **ret_end)
-{
-	bool negated = *p == '!' || *p == '^', found = false;
-	p += negated;
-	*ret_end = NULL;
-	for (const char *first = p; *p && (*p != ']' || p == first); p++) {
-		if (*p == '\\' && p[1])
-			p++;
-		char low = *p, high = low;
-		if (p[1] == '-' && p[2] && p[2] != ']') {
-			p += 2;
-			if (*p == '\\' && p[1])
-				p++;
-			high = *p;
-		}
-		found |= (unsigned char)c >= (unsigned char)low && (unsigned char)c <= (unsigned char)high;
-	}
-	if (*p == ']')
-		*ret_end = p + 1;
-	return found != negated;
-}
-
-/* One pattern character other than '*' against one of the text; NULL: no match, else the rest of the pattern. */
-static const char *match_one(const char *p, char c)
-{
-	const char *end;
-	if (*p == '?')
-		return c != '/' ? p + 1 : NULL;
-	if (*p == '[') {
-		bool in = in_class(p + 1, c, &end);
-		if (end)
-			return in && c != '/' ? end : NULL;
-	}
-	if (*p == '\\' && p[1])
-		p++;
-	return *p == c ? p + 1 : NULL;
-}
-
-/* Two places to come back to are enough: the last '*' within a component, and the last star pair across components. */
-struct retry {
-	const char *pattern, *text;
-};
-
-static bool match(const char *p, const char *t)
-{
-	struct retry one = {0}, any = {0};
-	const char *start = p;
-	for (;;) {
-		bool at_start = p == start || p[-1] == '/';
-		if (at_start && p[0] == '*' && p[1] == '*' && (p[2] == '/' || !p[2])) {
-			if (!p[2])
-				return *t != '\0';
-			p += 3;
-			any = (struct retry){p, t};
-			one.pattern = NULL;
-			continue;
-		}
-		if (*p == '*') {
-			while (*p == '*')
-				p++;
-			one = (struct retry){p, t};
-			continue;
-		}
-		if (!*p && !*t)
-			return true;
-		const char *next = *t && *p ? match_one(p, *t) : NULL;
-		if (next) {
-			p = next;
-			t++;
-			continue;
-		}
-		if (one.pattern && *one.text && *one.text != '/') {
-			t = ++one.text;
-			p = one.pattern;
-			continue;
-		}
-		const char *slash = any.pattern ? strchr(any.text, '/') : NULL;
-		if (!slash)
-			return false;
-		any.text = t = slash + 1;
-		p = any.pattern;
-		one.pattern = NULL;
-	}
-}
 
 /* ── Files ── */
 
@@ -206,7 +119,7 @@ bool ignore_matches(const struct ignore *ig, const char *path, bool is_dir)
 		const struct ignore_rule *r = &ig->v[i - 1];
 		if (r->only_dirs && !is_dir)
 			continue;
-		if (match(r->pattern, r->anchored ? path + r->dir_len : name))
+		if (glob_matches(r->pattern, r->anchored ? path + r->dir_len : name, GLOB_PATH | GLOB_DEEP))
 			return !r->negated;
 	}
 	return false;

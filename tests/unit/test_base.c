@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "base/columns.h"
 #include "base/error.h"
+#include "base/glob.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 
 static void numbers_are_written_as_printf_does(void **state)
@@ -37,6 +39,74 @@ static void printing_makes_room(void **state)
 		assert_int_equal(b.len, (size_t)before + strlen(end));
 		assert_string_equal(b.data + before, end);
 	}
+}
+
+/* Every pattern of a few characters against every text of a few: fnmatch(3) is what the patterns mean. */
+static void globs_mean_what_fnmatch_says(void **state)
+{
+	static const char *const pieces[] = {"*",    "?",     "a",   "B", "/",		"[ab]",
+					     "[!a]", "[B-C]", "\\*", "[", "[[:upper:]]"};
+	static const char *const letters[] = {"a", "b", "B", "/", "*", "["};
+	enum { P = AL_ARRAY_LEN(pieces), T = AL_ARRAY_LEN(letters) };
+	for (size_t i = 0; i < (size_t)P * P * P; i++)
+		for (size_t k = 0; k < (size_t)T * T * T; k++) {
+			char pattern[64], text[16];
+			(void)snprintf(pattern, sizeof pattern, "%s%s%s", pieces[i % P], pieces[i / P % P],
+				       pieces[i / P / P]);
+			(void)snprintf(text, sizeof text, "%s%s%s", letters[k % T], letters[k / T % T],
+				       letters[k / T / T]);
+			text[k % 4] = '\0';
+			if (strstr(pattern, "[/"))
+				continue; /* glibc lets a slash end such a class */
+			for (int flags = 0; flags < 4; flags++) {
+				int theirs = (flags & GLOB_ANY_CASE ? FNM_CASEFOLD : 0) |
+					     (flags & GLOB_PATH ? FNM_PATHNAME : 0);
+				if (glob_matches(pattern, text, flags) != (fnmatch(pattern, text, theirs) == 0))
+					fail_msg("%s, %s, flags %d", pattern, text, flags);
+			}
+		}
+}
+
+static void two_stars_are_any_directories(void **state)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool matches;
+	} rows[] = {
+		{"**", "a/b", true},
+		{"**/b", "b", true},
+		{"**/b", "a/a/b", true},
+		{"a/**", "a/b/c", true},
+		{"a/**", "a", false},
+		{"a/**/b", "a/b", true},
+		{"a/**/b", "a/x/b", true},
+		{"a/**/b", "a/x/y/b", true},
+		{"a/**/b/**/c", "a/b/b/c", true},
+		{"**/a*/b", "ax/ay/b", true},
+		{"a**b", "axb", true},
+		{"a**b", "a/b", false},
+		{"**/a/**/b", "x/a/y/c", false},
+		{"a/*", "a/b/c", false},
+	};
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++)
+		if (glob_matches(rows[i].pattern, rows[i].text, GLOB_PATH | GLOB_DEEP) != rows[i].matches)
+			fail_msg("%s, %s", rows[i].pattern, rows[i].text);
+	assert_true(glob_matches_n("a*xx", 2, "abcd", 3, 0));
+	assert_false(glob_matches_n("abxx", 2, "abcd", 3, 0));
+}
+
+/* Each star could be tried at every place; only the last one is. */
+static void a_hostile_glob_ends(void **state)
+{
+	char text[2001], pattern[201];
+	memset(text, 'a', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	for (size_t i = 0; i < sizeof pattern - 1; i += 2)
+		memcpy(pattern + i, "a*", 2);
+	pattern[sizeof pattern - 2] = 'b';
+	pattern[sizeof pattern - 1] = '\0';
+	assert_false(glob_matches(pattern, text, 0));
+	assert_false(glob_matches(pattern, text, GLOB_PATH | GLOB_DEEP));
 }
 
 static void durations_are_read(void **state)
@@ -306,6 +376,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_written_as_printf_does),
 		cmocka_unit_test(printing_makes_room),
+		cmocka_unit_test(globs_mean_what_fnmatch_says),
+		cmocka_unit_test(two_stars_are_any_directories),
+		cmocka_unit_test(a_hostile_glob_ends),
 		cmocka_unit_test(durations_are_read),
 		cmocka_unit_test(sizes_are_read),
 		cmocka_unit_test(paths_are_normalised),
