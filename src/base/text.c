@@ -168,6 +168,15 @@ size_t text_utf8_length(const unsigned char *s, size_t n)
 	return len;
 }
 
+void text_add_character(struct buf *out, uint32_t c)
+{
+	static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
+	int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+	buf_addc(out, (char)(lead[more] | c >> (6 * more)));
+	while (more-- > 0)
+		buf_addc(out, (char)(0x80 | (c >> (6 * more) & 0x3f)));
+}
+
 bool text_is_utf8(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n;) {
@@ -290,6 +299,14 @@ const char *text_nearest(const char *word, const char *const *candidates)
 		}
 	}
 	return best;
+}
+
+int text_hex_digit(int c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 void text_add_base64(struct buf *out, const void *data, size_t n)

@@ -28,6 +28,8 @@ void text_add_size(struct buf *out, int64_t bytes);  /* "4.0 KiB", "none" */
 size_t text_utf8_length(const unsigned char *s, size_t n);
 /* The character of such a sequence. */
 uint32_t text_utf8_decode(const unsigned char *s, size_t len);
+/* Appends a character, below U+110000 and no surrogate. */
+void text_add_character(struct buf *out, uint32_t c);
 bool text_is_utf8(const char *s, size_t n);
 /* Appends s as valid UTF-8: bytes that are not become U+FFFD. */
 void text_add_utf8(struct buf *out, const char *s, size_t n);
@@ -41,6 +43,9 @@ void text_add_shell_word(struct buf *out, const char *s);
 
 /* The candidate nearest to word by edit distance when it is near enough to be a slip, else NULL. NULL-terminated list. */
 const char *text_nearest(const char *word, const char *const *candidates);
+
+/* 0 to 15, in either case; -1: it is no digit. */
+int text_hex_digit(int c);
 
 /* Standard base64 with padding. */
 void text_add_base64(struct buf *out, const void *data, size_t n);

@@ -4,6 +4,8 @@
  */
 #include "config/toml_internal.h"
 
+#include "base/text.h"
+
 #include <locale.h>
 #include <math.h>
 #include <string.h>
@@ -39,21 +41,19 @@ static int refuse_range(struct toml_parser *ps, const struct toml_word *w)
 	return toml_fail(ps, toml_here(ps), "integer '%.*s%s' does not fit in 64 bits", SHOWN(w));
 }
 
-static int digit_value(int c)
+static bool is_digit(int c, int base)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+	int digit = text_hex_digit(c);
+	return digit >= 0 && digit < base;
 }
 
 /* Moves digits to the scratch buffer without the underscores, which may only stand between two digits. */
 static int read_digits(struct toml_parser *ps, struct toml_word *w, int base)
 {
 	do {
-		if (digit_value(toml_peek_word(w)) >= base)
+		if (!is_digit(toml_peek_word(w), base))
 			return refuse(ps, w, "a digit");
-		for (; w->at < w->len && digit_value(toml_peek_word(w)) < base; w->at++)
+		for (; w->at < w->len && is_digit(toml_peek_word(w), base); w->at++)
 			buf_addc(&ps->scratch, w->s[w->at]);
 	} while (toml_peek_word(w) == '_' && w->at++ < w->len);
 	return 0;
@@ -74,7 +74,7 @@ static int convert_integer(struct toml_parser *ps, const struct toml_word *w, in
 	uint64_t sum = 0;
 	for (s += *s == '-' || *s == '+'; *s; s++)
 		if (__builtin_mul_overflow(sum, (uint64_t)base, &sum) ||
-		    __builtin_add_overflow(sum, (uint64_t)digit_value((unsigned char)*s), &sum))
+		    __builtin_add_overflow(sum, (uint64_t)text_hex_digit((unsigned char)*s), &sum))
 			return refuse_range(ps, w);
 	if (sum > (uint64_t)INT64_MAX + negative)
 		return refuse_range(ps, w);

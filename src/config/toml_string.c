@@ -5,6 +5,7 @@
 #include "config/toml_internal.h"
 
 #include "base/array.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -22,40 +23,19 @@ static int refuse_end(struct toml_parser *ps, const struct form *f)
 			     f->at.column);
 }
 
-static void add_utf8(struct buf *out, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_addc(out, (char)c);
-		return;
-	}
-	int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-	static const unsigned lead[] = {0, 0xc0, 0xe0, 0xf0};
-	buf_addc(out, (char)(lead[more] | (c >> (6 * more))));
-	while (more-- > 0)
-		buf_addc(out, (char)(0x80 | ((c >> (6 * more)) & 0x3f)));
-}
-
-static int hex_value(int c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The digits of \uXXXX or \UXXXXXXXX. at is the place of the backslash. */
 static int read_unicode(struct toml_parser *ps, int digits, struct toml_place at)
 {
 	uint32_t c = 0;
 	for (int i = 0; i < digits; i++, ps->p++) {
-		int v = hex_value(toml_peek(ps));
+		int v = text_hex_digit(toml_peek(ps));
 		if (v < 0)
 			return toml_expected(ps, "%d hexadecimal digits after '\\%c'", digits, digits == 4 ? 'u' : 'U');
 		c = c << 4 | (uint32_t)v;
 	}
 	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
 		return toml_fail(ps, at, "escape U+%04X is not a Unicode character", (unsigned)c);
-	add_utf8(&ps->scratch, c);
+	text_add_character(&ps->scratch, c);
 	return 0;
 }
 

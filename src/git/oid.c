@@ -4,23 +4,16 @@
 #include "git/oid.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static int digit(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10 /* git reads these too */
-				      : -1;
-}
 
 bool git_oid_parse(const char *text, size_t size, struct git_oid *ret)
 {
 	*ret = (struct git_oid){{0}};
 	for (size_t i = 0; i < size; i++) {
-		int high = digit(text[2 * i]), low = high < 0 ? -1 : digit(text[2 * i + 1]);
+		int high = text_hex_digit(text[2 * i]), low = high < 0 ? -1 : text_hex_digit(text[2 * i + 1]);
 		if (low < 0)
 			return false;
 		ret->b[i] = (unsigned char)(high << 4 | low);

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "base/json_value.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/columns.h"
@@ -107,6 +108,81 @@ static void a_hostile_glob_ends(void **state)
 	pattern[sizeof pattern - 1] = '\0';
 	assert_false(glob_matches(pattern, text, 0));
 	assert_false(glob_matches(pattern, text, GLOB_PATH | GLOB_DEEP));
+}
+
+static void json_is_read_strictly(void **state)
+{
+	static const char *const good[] = {
+		"{}",	  " [ ] ",    "[1, -0, 0.5, 1e9, 1E+2, -1.5e-3]",    "\"\"",
+		"true",	  "null",     "{\"a\":{\"b\":[\"\\u00e4\",false]}}", "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+		"[[[]]]", "\"\xff\"",
+	};
+	static const char *const bad[] = {
+		"",	      " ",	     "{",
+		"}",	      "[1,]",	     "[1 2]",
+		"{\"a\"}",    "{\"a\":}",    "{a:1}",
+		"{\"a\":1,}", "01",	     "1.",
+		".5",	      "1e",	     "+1",
+		"-",	      "tru",	     "nulll",
+		"'a'",	      "\"a",	     "\"\t\"",
+		"\"\\x\"",    "\"\\u12g4\"", "\"\\u12",
+		"{} x",	      "// a\n1",     "\xef\xbb\xbf{}",
+	};
+	struct json_value v;
+	for (size_t i = 0; i < AL_ARRAY_LEN(good); i++)
+		if (!json_value_parse(good[i], strlen(good[i]), &v))
+			fail_msg("refused: %s", good[i]);
+	for (size_t i = 0; i < AL_ARRAY_LEN(bad); i++)
+		if (json_value_parse(bad[i], strlen(bad[i]), &v))
+			fail_msg("taken: %s", bad[i]);
+	assert_false(json_value_parse("\0", 1, &v));
+	char deep[512] = {0};
+	memset(deep, '[', 200);
+	memset(deep + 200, ']', 200);
+	assert_true(json_value_parse(deep, 400, &v));
+	memset(deep, '[', 201);
+	memset(deep + 201, ']', 201);
+	assert_false(json_value_parse(deep, 402, &v));
+}
+
+static void assert_json_string(struct json_value v, const char *expected)
+{
+	_cleanup_free_ char *text = json_value_string(v);
+	if (expected)
+		assert_string_equal(text, expected);
+	else
+		assert_null(text);
+}
+
+static void values_of_json_are_found(void **state)
+{
+	static const char text[] =
+		"{ \"a\" : \"x\\u0041\\ud83d\\ude00\\n\\\"\", \"n\":-12.9e3, \"big\":9223372036854775808,"
+		"\"\\u0062\":[1,[2],{\"c\":3}] , \"nul\":\"a\\u0000b\\ud800\", \"e\":{}, \"a\":2}";
+	struct json_value top;
+	assert_true(json_value_parse(text, strlen(text), &top));
+	assert_json_string(json_value_member(top, "a"), "xA\xf0\x9f\x98\x80\n\"");
+	assert_json_string(json_value_member(top, "nul"), "a\xef\xbf\xbd"
+							  "b\xef\xbf\xbd");
+	assert_json_string(json_value_member(top, "n"), NULL);
+	assert_json_string(json_value_member(top, "none"), NULL);
+	assert_int_equal(json_value_int(json_value_member(top, "n"), 7), -12);
+	assert_int_equal(json_value_int(json_value_member(top, "big"), 7), 7);
+	assert_int_equal(json_value_int(json_value_member(top, "a"), 7), 7);
+	assert_int_equal(json_value_kind(json_value_member(top, "none")), 0);
+	int64_t sum = 0;
+	size_t n = 0;
+	for (struct json_item i = {0}; json_value_next(json_value_member(top, "b"), &i); n++)
+		sum += json_value_int(i.value, 10);
+	assert_int_equal(n, 3);
+	assert_int_equal(sum, 21);
+	n = 0;
+	for (struct json_item i = {0}; json_value_next(top, &i);)
+		n++;
+	assert_int_equal(n, 7);
+	struct json_item i = {0};
+	assert_false(json_value_next(json_value_member(top, "e"), &i));
+	assert_false(json_value_next(JSON_NO_VALUE, &i));
 }
 
 static void durations_are_read(void **state)
@@ -379,6 +455,8 @@ int main(void)
 		cmocka_unit_test(globs_mean_what_fnmatch_says),
 		cmocka_unit_test(two_stars_are_any_directories),
 		cmocka_unit_test(a_hostile_glob_ends),
+		cmocka_unit_test(json_is_read_strictly),
+		cmocka_unit_test(values_of_json_are_found),
 		cmocka_unit_test(durations_are_read),
 		cmocka_unit_test(sizes_are_read),
 		cmocka_unit_test(paths_are_normalised),
