@@ -2,7 +2,7 @@
 /* The reader of git's files. The first byte says what the rest is: a loose object, a pack with its index, a commit, a tree, a
  * tag, a delta, a configuration, an index. Whatever it is, reading it ends within its budget. */
 #include "change/change.h"
-#include "change/gate_config.h"
+#include "change/gate/gate_config.h"
 #include "git/objects.h"
 
 #include <errno.h>

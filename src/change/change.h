@@ -67,7 +67,7 @@ struct change {
 	enum change_state state;
 	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */
 	/* Applied: what was there before is before/<slot>, for the old name of a rename before/<slot + 1>, or in the layer
-	 * (apply_find_image). 0: none. */
+	 * (change_find_image). 0: none. */
 	uint64_t slot;
 	/* ctime of the entry that waits to be live again: applied, the before-image; undone, what is in the layer. It tells
 	 * whether somebody wrote to it there, through a descriptor from before. 0: not known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What programs keep in the home to save work, and can make again: one path a line, relative to the home directory.
  *
- * A command may write there. What it writes goes to a layer that is kept for its project (session/caches.c), and never to the
+ * A command may write there. What it writes goes to a layer that is kept for its project (run/caches.c), and never to the
  * home. A directory stands here together with the one it lies in where the outer one may be excluded, or where a rule about
  * something below the outer one keeps it from being a cache as a whole: the inner ones then count by themselves.
  *

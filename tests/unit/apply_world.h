@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/path.h"
-#include "change/apply.h"
+#include "change/apply/apply.h"
 #include "fs/fs.h"
 #include "fs/walk.h"
 

@@ -7,7 +7,7 @@
 #include "change/change.h"
 #include "change/fields.h"
 #include "fs/fs.h"
-#include "session/change_values.h"
+#include "change/values.h"
 
 #include <stdio.h>
 

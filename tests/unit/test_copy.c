@@ -3,7 +3,7 @@
  * that was adopted halfway is adopted once more. */
 #include "apply_world.h"
 
-#include "change/copy.h"
+#include "change/scan/copy.h"
 
 int __wrap_fsync(int fd)
 {

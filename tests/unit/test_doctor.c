@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "identities.h"
 
-#include "session/doctor.h"
+#include "api/doctor.h"
 
 #include <stdbool.h>
 

@@ -2,9 +2,9 @@
 /* What is held and what is not: a table of single files, then whole situations, then real git. */
 #include "twin_trees.h"
 
-#include "change/gate_config.h"
-#include "change/gate_name.h"
-#include "change/sensitive.h"
+#include "change/gate/gate_config.h"
+#include "change/gate/gate_name.h"
+#include "change/gate/sensitive.h"
 
 #define RUNS "runs outside the sandbox: "
 #define LEADS "leads programs outside the sandbox astray: "

@@ -2,8 +2,8 @@
 /* A journal says what was decided, or that nothing was: never something else. */
 #include "apply_world.h"
 
-#include "change/apply_tx.h"
-#include "change/journal.h"
+#include "change/apply/apply_tx.h"
+#include "change/apply/journal.h"
 
 #include <sys/file.h>
 

@@ -4,8 +4,8 @@
 
 #include "base/path.h"
 #include "fs/fs.h"
-#include "session/backups.h"
-#include "session/records.h"
+#include "history/backups.h"
+#include "history/records.h"
 #include "store/audit.h"
 #include "store/inbox.h"
 #include "store/sql.h"

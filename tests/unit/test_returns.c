@@ -3,7 +3,7 @@
 #include "identities.h"
 
 #include "base/macros.h"
-#include "change/returns.h"
+#include "change/scan/returns.h"
 
 static const struct change_stat was = {
 	.type = CHANGE_FILE, .mode = 0644, .size = 5, .inode = 10, .links = 1, .mtime_ns = 100, .ctime_ns = 200};

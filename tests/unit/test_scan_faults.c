@@ -3,7 +3,7 @@
  * or a note, every mode put back, every descriptor closed; never half a truth. */
 #include "scan_world.h"
 
-#include "change/copy.h"
+#include "change/scan/copy.h"
 #include "fs/fs.h"
 
 #include <sys/xattr.h>

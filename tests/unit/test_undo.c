@@ -2,7 +2,7 @@
 /* Some paths only, held ones, somebody else's changes, and force: in both directions. */
 #include "apply_world.h"
 
-#include "change/lock.h"
+#include "change/apply/lock.h"
 
 int __wrap_fsync(int fd)
 {

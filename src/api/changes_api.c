@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
+#include "history/past_run.h"
+#include "history/backups.h"
+#include "change/values.h"
+#include "run/copies.h"
+#include "history/history.h"
+#include "history/history_read.h"
+#include "history/recovery.h"
+
+#include "base/error.h"
+#include "base/path.h"
+#include "change/apply/apply.h"
+#include "change/apply/lock.h"
+#include "fs/fs.h"
+
+#include <string.h>
+
+/* ── Looking ── */
+
+/* The caller's settings and places are not needed any more; the set goes into the result. */
+static int give(struct past_run *e, const struct change_outcome *outcome, struct airlock_changes **ret,
+		struct airlock_error *err)
+{
+	struct change_set *set = e->set;
+	e->set = NULL;
+	return change_values_take(set, outcome, ret, err);
+}
+
+int airlock_changes_open(const struct airlock_settings *s, const char *run, struct airlock_changes **ret,
+			 struct airlock_error *err)
+{
+	struct past_run e;
+	int rc = past_run_open(&e, s, run, err);
+	if (rc == 0)
+		rc = give(&e, &(struct change_outcome){0}, ret, err);
+	past_run_done(&e);
+	return rc;
+}
+
+/* ── Doing ── */
+
+static size_t count_selected(const struct change_set *set, const bool *selected)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < set->n; i++)
+		n += selected[i];
+	return n;
+}
+
+/* What a person who names a run, or paths of it, means: everything of it that is not done yet (or, undoing, done). What was
+ * in conflict is part of that, or the rest of the run would be applied without it (I3). */
+static int select_changes(struct change_set *set, const char *const *paths, bool undo, bool **ret,
+			  struct airlock_error *err)
+{
+	int rc = apply_select(set, paths, undo, ret, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < set->n; i++) {
+		enum change_state st = set->v[i].state;
+		bool open = undo ? st == CHANGE_APPLIED : st == CHANGE_HELD || st == CHANGE_CONFLICT;
+		(*ret)[i] = (*ret)[i] && open;
+	}
+	return 0;
+}
+
+static int carry_out(struct past_run *e, const bool *selected, bool undo, bool force, struct strs *notes,
+		     struct airlock_error *err)
+{
+	struct apply_request request = {.set = e->set,
+					.selected = selected,
+					.undo = undo,
+					.force = force,
+					.run_dir = e->dir,
+					.journal_dir = e->journal,
+					.lock_dir = e->locks};
+	int rc = backups_execute(&e->host, NULL, &request, notes, err);
+	if (rc == AIRLOCK_ERR_CONFLICT) {
+		if (!undo) /* what is applied stays applied: the record is right as it is */
+			(void)change_set_save(e->set, e->record, NULL);
+		base_hint(err, "`airlock changes %s` says which; name the other paths, or use --force", e->set->run);
+	}
+	return rc;
+}
+
+/* Keeps everybody else from applying and undoing, and reads the record anew: somebody may have since. */
+static int lock_record(struct past_run *e, struct lock *lock, struct airlock_error *err)
+{
+	_cleanup_free_ const char **roots = calloc(e->set->n_roots + 1, sizeof *roots);
+	_cleanup_free_ char *id = strdup(e->set->run);
+	if (!roots || !id)
+		return base_oom(err);
+	for (size_t i = 0; i < e->set->n_roots; i++)
+		roots[i] = e->set->roots[i].path;
+	int rc = lock_roots(lock, e->locks, roots, e->set->n_roots, LOCK_WAIT_MS, err);
+	return rc < 0 ? rc : past_run_load(e, id, err);
+}
+
+enum direction { APPLY, UNDO, REDO };
+
+/* Doing again is not deciding anew: exactly what was undone. */
+static void keep_undone(const struct change_set *set, bool *selected)
+{
+	for (size_t i = 0; i < set->n; i++)
+		selected[i] = selected[i] && set->v[i].undone;
+}
+
+static int mark_undone(struct past_run *e, const bool *selected, size_t n, bool undone, struct strs *notes,
+		       struct airlock_error *err)
+{
+	_cleanup_lock_ struct lock lock = LOCK_INIT;
+	struct airlock_error why = {0};
+	int rc = lock_record(e, &lock, &why);
+	if (rc < 0 && e->set) { /* it is undone all the same */
+		strs_addf(notes, "that it was %s could not be written down: %s", undone ? "undone" : "done again",
+			  why.message);
+		return 0;
+	}
+	if (rc < 0)
+		return base_pass(err, &why);
+	/* What somebody has decided otherwise by now is theirs. */
+	for (size_t i = 0; rc == 0 && i < e->set->n && i < n; i++)
+		if (selected[i] && (e->set->v[i].state == CHANGE_APPLIED) != undone)
+			e->set->v[i].undone = undone;
+	return rc < 0 ? rc : change_set_save(e->set, e->record, err);
+}
+
+/* The refusal goes to whoever asked; a model is not told the flag that overrules it. */
+static int check_result(struct past_run *e, const bool *selected, bool undo, struct airlock_error *err)
+{
+	const struct gate_rules rules = {.home = e->host.home, .environ = &e->host.git_env, .selected = selected};
+	int rc = undo ? gate_check_undo(e->set, &rules, e->dir, err) : gate_check_redo(e->set, &rules, err);
+	if (rc < 0 && err && airlock_settings_is_agent(e->settings))
+		err->hint[0] = '\0';
+	return rc;
+}
+
+static enum airlock_changes_action action_of(enum direction direction)
+{
+	return direction == APPLY  ? AIRLOCK_ACTION_APPLY
+	       : direction == UNDO ? AIRLOCK_ACTION_UNDO
+				   : AIRLOCK_ACTION_REDO;
+}
+
+/* 0: there is nothing of the kind, and *ret is not set. */
+static int move_changes(struct past_run *e, const char *const *paths, enum direction direction, bool force,
+			struct airlock_changes **ret, struct airlock_error *err)
+{
+	bool undo = direction == UNDO;
+	_cleanup_free_ bool *selected = NULL;
+	_cleanup_strs_ struct strs notes = STRS_INIT;
+	int rc = select_changes(e->set, paths, undo, &selected, err);
+	if (rc < 0)
+		return rc;
+	if (direction == REDO)
+		keep_undone(e->set, selected);
+	size_t n = e->set->n, count = count_selected(e->set, selected);
+	if (count == 0)
+		return 0;
+	if (direction != APPLY && !force)
+		rc = check_result(e, selected, undo, err);
+	if (rc == 0)
+		rc = carry_out(e, selected, undo, force, &notes, err);
+	if (rc >= 0 && direction != APPLY)
+		rc = mark_undone(e, selected, n, undo, &notes, err);
+	static const char *const events[] = {[APPLY] = "apply", [UNDO] = "undo", [REDO] = "redo"};
+	if (rc >= 0)
+		history_decided(&e->host, e->set, events[direction], count, &notes);
+	const struct change_outcome outcome = {.action = action_of(direction), .done = selected, .notes = &notes};
+	rc = rc < 0 ? rc : give(e, &outcome, ret, err);
+	return rc < 0 ? rc : 1;
+}
+
+int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
+			  struct airlock_changes **ret, struct airlock_error *err)
+{
+	struct past_run e;
+	int rc = past_run_open(&e, s, run, err);
+	if (rc == 0)
+		rc = move_changes(&e, paths, APPLY, force, ret, err);
+	if (rc == 0)
+		rc = give(&e, &(struct change_outcome){.action = AIRLOCK_ACTION_APPLY}, ret, err);
+	past_run_done(&e);
+	return rc < 0 ? rc : 0;
+}
+
+/* Of these paths, judged again: other runs may have been applied since. */
+static int select_sensitive(struct past_run *e, const char *const *paths, bool **ret, struct airlock_error *err)
+{
+	int rc = select_changes(e->set, paths, false, ret, err);
+	struct gate_rules rules = {
+		.home = e->host.home, .environ = &e->host.git_env, .selected = *ret, .only_tighten = true};
+	if (rc == 0)
+		rc = gate_judge(e->set, &rules, err);
+	for (size_t i = 0; rc == 0 && i < e->set->n; i++)
+		(*ret)[i] = (*ret)[i] && e->set->v[i].verdict == CHANGE_HOLD && !e->set->v[i].whole;
+	return rc;
+}
+
+int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
+			      struct airlock_changes **ret, struct airlock_error *err)
+{
+	struct past_run e;
+	_cleanup_free_ bool *only = NULL;
+	int rc = past_run_open(&e, s, run, err);
+	if (rc == 0)
+		rc = select_sensitive(&e, paths, &only, err);
+	if (rc == 0)
+		rc = give(&e, &(struct change_outcome){.only = only}, ret, err);
+	past_run_done(&e);
+	return rc;
+}
+
+int past_run_sensitive(struct past_run *e, const char *const *paths, char **ret_lines, struct airlock_error *err)
+{
+	_cleanup_free_ bool *selected = NULL;
+	struct buf out = BUF_INIT;
+	int rc = select_sensitive(e, paths, &selected, err);
+	for (size_t i = 0; rc == 0 && i < e->set->n; i++) {
+		const struct change *c = &e->set->v[i];
+		if (!selected[i])
+			continue;
+		text_add_escaped(&out, c->path, strlen(c->path));
+		buf_printf(&out, "    %s\n", c->reason ? c->reason : "");
+	}
+	*ret_lines = rc == 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 ? rc : *ret_lines ? 0 : base_oom(err);
+}
+
+/* The mode is in the run's own record. One that cannot be read is not taken for "apply". */
+static bool was_mode_apply(const struct past_run *e)
+{
+	_cleanup_buf_ struct buf members = BUF_INIT;
+	if (history_read_file(e->dir, &members, NULL) < 0)
+		return false;
+	_cleanup_free_ char *policy = history_get_member(buf_str(&members), "policy");
+	size_t len = policy ? strlen(policy) : 0;
+	_cleanup_free_ char *inner = len >= 2 ? strndup(policy + 1, len - 2) : NULL;
+	_cleanup_free_ char *mode = inner ? history_get_string(inner, "changes") : NULL;
+	return mode && strcmp(mode, "apply") == 0;
+}
+
+int past_run_held_by_mode(const struct past_run *e, const char *const *paths, char **ret_lines,
+			  struct airlock_error *err)
+{
+	_cleanup_free_ bool *selected = NULL;
+	struct buf out = BUF_INIT;
+	size_t n = 0;
+	int rc = select_changes(e->set, paths, false, &selected, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < e->set->n; i++) {
+		selected[i] = selected[i] && e->set->v[i].verdict != CHANGE_HOLD;
+		n += selected[i];
+	}
+	if (n > 0 && !was_mode_apply(e))
+		change_set_text_of(e->set, selected, &out);
+	*ret_lines = buf_take(&out);
+	return *ret_lines ? 0 : base_oom(err);
+}
+
+int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
+			    struct airlock_changes **ret, struct airlock_error *err)
+{
+	struct past_run e;
+	_cleanup_free_ bool *selected = NULL;
+	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_lock_ struct lock lock = LOCK_INIT;
+	int rc = past_run_open(&e, s, run, err);
+	if (rc == 0 && e.set->n > 0)
+		rc = lock_record(&e, &lock, err);
+	if (rc == 0)
+		rc = select_changes(e.set, paths, false, &selected, err);
+	size_t count = rc == 0 ? count_selected(e.set, selected) : 0;
+	for (size_t i = 0; count > 0 && i < e.set->n; i++)
+		if (selected[i])
+			e.set->v[i].state = CHANGE_DISCARDED;
+	if (rc == 0 && count > 0)
+		rc = change_set_save(e.set, e.record, err);
+	if (rc == 0 && count > 0)
+		history_decided(&e.host, e.set, "discard", count, &notes);
+	const struct change_outcome outcome = {.action = AIRLOCK_ACTION_DISCARD, .done = selected, .notes = &notes};
+	if (rc == 0)
+		rc = give(&e, &outcome, ret, err);
+	past_run_done(&e);
+	return rc;
+}
+
+/* ── Undo ── */
+
+static bool has_applied(const struct change_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].state == CHANGE_APPLIED)
+			return true;
+	return false;
+}
+
+static bool has_undone(const struct change_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].state == CHANGE_HELD && set->v[i].undone)
+			return true;
+	return false;
+}
+
+/* The project need not be the first of its roots: it was not in runs of earlier versions. */
+static bool has_root(const struct change_set *set, const char *path)
+{
+	for (size_t i = 0; i < set->n_roots; i++)
+		if (strcmp(set->roots[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* The newest run whose changes are in the project the caller is in. */
+static int find_last_applied(struct past_run *e, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs runs = STRS_INIT;
+	_cleanup_free_ char *project = NULL;
+	int rc = past_run_project(e, &project, err);
+	if (rc < 0)
+		return rc;
+	const char *undone = NULL;
+	rc = past_run_list(e, &runs, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = runs.n; i > 0; i--) {
+		struct airlock_error why = {0};
+		rc = past_run_load(e, runs.v[i - 1], &why);
+		if (past_run_is_unknown(rc)) /* it may be the one that is meant */
+			return base_pass(err, &why);
+		if (rc < 0 || !has_root(e->set, project))
+			continue;
+		if (has_applied(e->set))
+			return 0;
+		undone = undone || !has_undone(e->set) ? undone : runs.v[i - 1];
+	}
+	rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "undo", project, "nothing was applied in %s that could be undone",
+			project);
+	if (undone)
+		base_hint(err, "`airlock undo %s` applies again what was undone", undone);
+	return rc;
+}
+
+int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
+			 struct airlock_changes **ret, struct airlock_error *err)
+{
+	struct past_run e;
+	int rc = run ? past_run_open(&e, s, run, err) : past_run_init(&e, s, err);
+	if (rc == 0 && !run)
+		rc = find_last_applied(&e, err);
+	if (rc == 0)
+		rc = move_changes(&e, paths, UNDO, force, ret, err);
+	if (rc == 0) /* of what was undone before, undoing is doing it again */
+		rc = move_changes(&e, paths, REDO, force, ret, err);
+	if (rc == 0)
+		rc = give(&e, &(struct change_outcome){.action = AIRLOCK_ACTION_UNDO}, ret, err);
+	past_run_done(&e);
+	return rc < 0 ? rc : 0;
+}
+
+int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **ret_text, struct airlock_error *err)
+{
+	struct past_run e = {0};
+	struct buf out = BUF_INIT;
+	_cleanup_strs_ struct strs notes = STRS_INIT;
+	int rc = host_init(s, &e.host, err);
+	if (rc == 0)
+		rc = recovery_run(&e.host, ret_count, &notes, err);
+	for (size_t i = 0; i < notes.n; i++)
+		buf_printf(&out, "%s\n", notes.v[i]);
+	past_run_done(&e);
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A commit can carry what the work tree does not show: a workflow that a push hands to a server, a file that the next
+ * checkout writes. So the commits that a run made reachable are looked into, and a reference to one that adds or changes a
+ * file which the gate would hold is held itself, and with it the run (gate_whole.c).
+ *
+ * A commit is compared with its parents. What it has like one of them came from there: from before the run, or from a new
+ * commit that is looked into, too. Of a repository that the run has made only the commits that references name count, whole:
+ * nobody has pushed from it yet, and the history of a clone can be long.
+ */
+#include "change/gate/gate_commits.h"
+
+#include "base/array.h"
+#include "base/path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_DEPTH 128
+#define MAX_PATH 4096
+#define MAX_PACKED_REFS ((size_t)64 << 20)
+
+#define UNREADABLE_COMMIT "git: a new commit cannot be read, so it cannot be judged"
+#define TOO_MANY "git: too much history or too many references to be looked through"
+#define NOT_A_FILE "leads programs outside the sandbox astray: git reference that is no regular file"
+#define OTHER_FORMAT "git: its references are in a format that airlock does not read"
+
+/* ── One file of a commit ── */
+
+struct look {
+	struct gate_repo *repo;
+	const struct gate_rules *rules;
+	const struct git_oid *commit;
+	const char *reason; /* the first that was found */
+};
+
+struct blobs {
+	struct gate_repo *repo;
+	const struct git_oid *before, *after; /* before NULL: there was none */
+};
+
+static int read_blob(struct gate_repo *repo, const struct git_oid *oid, struct buf *ret)
+{
+	int rc = oid ? git_object_read(&repo->objects, oid, GIT_BLOB, NULL, ret) : -ENOENT;
+	return rc == 0 && ret->len > GATE_MAX_CONTENT ? -EFBIG : rc;
+}
+
+static int read_blob_before(void *context, struct buf *ret)
+{
+	const struct blobs *b = context;
+	buf_reset(ret);
+	return read_blob(b->repo, b->before, ret);
+}
+
+static int read_blob_after(void *context, struct buf *ret)
+{
+	const struct blobs *b = context;
+	return read_blob(b->repo, b->after, ret);
+}
+
+static const char *tell(struct look *l, const char *path, const char *reason)
+{
+	char hex[2 * GIT_SHA256 + 1];
+	struct gate *g = l->repo->g;
+	git_oid_hex(l->commit, l->repo->objects.hash, hex);
+	hex[10] = '\0';
+	strs_addf(&g->reasons, "git: new commit %s has %s (%s)", hex, path, reason);
+	return g->reasons.failed ? UNREADABLE_COMMIT : g->reasons.v[g->reasons.n - 1];
+}
+
+/* The work tree has the same file there after the run, and that passed: something moved, say. */
+static bool passed_in_tree(struct look *l, const char *full, const struct git_entry *e)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct gate *g = l->repo->g;
+	const struct change *c = change_set_find(g->set, l->repo->top_root, full);
+	struct git_oid oid;
+	if (!c || !gate_is_open(g, c) || c->verdict != CHANGE_APPLY || c->after.type != CHANGE_FILE ||
+	    c->kind == CHANGE_METADATA || gate_read_after(g, c, &text) < 0)
+		return false;
+	git_oid_of("blob", buf_str(&text), text.len, l->repo->objects.hash, &oid);
+	return git_oid_compare(&oid, &e->oid) == 0 && !(e->mode & 0100) == !(c->after.mode & 0100);
+}
+
+/* path: below the top of the work tree. */
+static void judge_file(struct look *l, const char *path, const struct git_entry *e, const struct git_oid *before)
+{
+	struct gate *g = l->repo->g;
+	_cleanup_free_ char *full = *l->repo->top ? path_join(l->repo->top, path) : strdup(path);
+	struct blobs blobs = {l->repo, before, &e->oid};
+	enum change_type type = e->mode == GIT_MODE_LINK ? CHANGE_SYMLINK : CHANGE_FILE;
+	struct change c = {.root = l->repo->top_root,
+			   .path = full,
+			   .kind = before ? CHANGE_MODIFIED : CHANGE_ADDED,
+			   .type = type,
+			   .after = {.type = type, .mode = e->mode & 0100 ? 0755 : 0644}};
+	const struct gate_content content = {&c, &blobs, read_blob_before, read_blob_after};
+	if (!full) {
+		g->failed = true;
+		return;
+	}
+	g->content = &content;
+	const char *reason = gate_reason(g, l->rules, &c);
+	g->content = NULL;
+	if (reason && !passed_in_tree(l, full, e) && !gate_repo_has_own(l->repo, path, e->mode, &e->oid))
+		l->reason = tell(l, path, reason);
+}
+
+/* ── Trees ── */
+
+/* The entries of a parent's tree, by name. */
+struct listing {
+	struct buf text; /* the names are in it */
+	struct git_entry *v;
+	size_t n, cap;
+};
+
+static void listing_done(struct listing *l)
+{
+	buf_done(&l->text);
+	free(l->v);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct git_entry *x = a, *y = b;
+	int order = memcmp(x->name, y->name, AL_MIN(x->name_len, y->name_len));
+	return order ? order : x->name_len < y->name_len ? -1 : x->name_len > y->name_len;
+}
+
+static int list_tree(struct gate_repo *repo, const struct git_oid *tree, struct listing *ret)
+{
+	size_t at = 0;
+	int rc = git_object_read(&repo->objects, tree, GIT_TREE, NULL, &ret->text);
+	while (rc == 0) {
+		if (!ARRAY_ROOM(ret->v, ret->n, ret->cap, 32))
+			return -ENOMEM;
+		int more = git_tree_next(&ret->text, repo->objects.hash, &at, &ret->v[ret->n]);
+		if (more <= 0) {
+			rc = more;
+			break;
+		}
+		ret->n++;
+	}
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof *ret->v, compare_entries);
+	return rc;
+}
+
+/* A tree, and those of the commit's parents at the same path. */
+struct level {
+	struct git_oid tree;
+	struct oids parents;
+};
+
+static int compare_level(struct look *l, const struct level *level, struct buf *path, int depth);
+
+/* Looks the name up in the parents' trees. True if one of them has the same object there. */
+static bool find_in_parents(const struct listing *parents, size_t n, const struct git_entry *e, struct level *below,
+			    struct git_oid *ret_blob, bool *ret_has_blob)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct git_entry *p =
+			parents[i].n ? bsearch(e, parents[i].v, parents[i].n, sizeof *e, compare_entries) : NULL;
+		if (!p)
+			continue;
+		if (p->mode == e->mode && git_oid_compare(&p->oid, &e->oid) == 0)
+			return true;
+		if (p->mode == GIT_MODE_TREE)
+			(void)oids_add(&below->parents, &p->oid);
+		else if (p->mode != GIT_MODE_MODULE && !*ret_has_blob) {
+			*ret_blob = p->oid;
+			*ret_has_blob = true;
+		}
+	}
+	return false;
+}
+
+static int look_at_entry(struct look *l, const struct git_entry *e, const struct listing *parents, size_t n,
+			 struct buf *path, int depth)
+{
+	struct level below = {.tree = e->oid};
+	struct git_oid blob;
+	bool has_blob = false;
+	int rc = 0;
+	if (!find_in_parents(parents, n, e, &below, &blob, &has_blob)) {
+		size_t kept = path->len;
+		if (kept)
+			buf_addc(path, '/');
+		buf_add(path, e->name, e->name_len);
+		if (path->failed)
+			rc = -ENOMEM;
+		else if (path->len > MAX_PATH)
+			rc = -EDQUOT;
+		else if (e->mode == GIT_MODE_TREE)
+			rc = compare_level(l, &below, path, depth + 1);
+		else if (e->mode != GIT_MODE_MODULE)
+			judge_file(l, path->data, e, has_blob ? &blob : NULL);
+		path->len = kept;
+		if (path->data)
+			path->data[kept] = '\0';
+	}
+	free(below.parents.v);
+	return rc;
+}
+
+/* A parent's tree that is not there (a partial clone) is as if it were empty: then everything is new. */
+static int list_parents(struct look *l, const struct level *level, struct listing *parents)
+{
+	for (size_t i = 0; i < level->parents.n; i++) {
+		int rc = list_tree(l->repo, &level->parents.v[i], &parents[i]);
+		if (rc == -EDQUOT || rc == -ENOMEM)
+			return rc;
+		parents[i].n = rc < 0 ? 0 : parents[i].n;
+	}
+	return 0;
+}
+
+static int compare_level(struct look *l, const struct level *level, struct buf *path, int depth)
+{
+	_cleanup_buf_ struct buf tree = BUF_INIT;
+	struct git_entry e;
+	size_t at = 0, n = level->parents.n;
+	struct listing *parents = calloc(n ? n : 1, sizeof *parents);
+	int rc = !parents ? -ENOMEM : depth > MAX_DEPTH ? -EDQUOT : list_parents(l, level, parents);
+	rc = rc < 0 ? rc : git_object_read(&l->repo->objects, &level->tree, GIT_TREE, NULL, &tree);
+	while (rc == 0 && !l->reason && (rc = git_tree_next(&tree, l->repo->objects.hash, &at, &e)) == 1)
+		rc = look_at_entry(l, &e, parents, n, path, depth);
+	for (size_t i = 0; parents && i < n; i++)
+		listing_done(&parents[i]);
+	free(parents);
+	return rc;
+}
+
+/* ── Commits ── */
+
+static int look_at_commit(struct look *l, const struct walk *w, const struct walk_commit *c)
+{
+	_cleanup_buf_ struct buf path = BUF_INIT;
+	struct level level = {.tree = c->tree};
+	int rc = 0;
+	l->commit = &c->oid;
+	for (size_t i = 0; rc == 0 && !l->repo->is_new && i < c->n_parents; i++) {
+		const struct walk_commit *parent = &w->v[w->parents[c->parents + i]];
+		if (parent->is_read && !parent->is_missing)
+			rc = oids_add(&level.parents, &parent->tree);
+	}
+	rc = rc < 0 ? rc : compare_level(l, &level, &path, 0);
+	free(level.parents.v);
+	return rc;
+}
+
+static int look_at_tip(struct look *l, struct git_oid oid)
+{
+	struct git_commit commit;
+	int rc = gate_repo_read_commit(l->repo, &oid, &commit);
+	const struct walk_commit c = {.oid = oid, .tree = commit.tree};
+	return rc < 0 ? rc : look_at_commit(l, NULL, &c);
+}
+
+/* The parents of a new commit must have been read, old or not. */
+static int read_parents(struct walk *w)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < w->n; i++)
+		for (size_t k = 0; rc == 0 && !w->v[i].is_old && k < w->v[i].n_parents; k++)
+			rc = walk_read(w, w->parents[w->v[i].parents + k]);
+	return rc;
+}
+
+static int look_at_all(struct look *l, const struct oids *tips)
+{
+	struct walk w;
+	int rc = 0;
+	if (l->repo->is_new) {
+		for (size_t i = 0; rc == 0 && !l->reason && i < tips->n; i++)
+			rc = look_at_tip(l, tips->v[i]);
+		return rc;
+	}
+	rc = walk_new_commits(&w, l->repo, tips);
+	rc = rc < 0 ? rc : read_parents(&w);
+	for (size_t i = 0; rc == 0 && !l->reason && i < w.n; i++)
+		if (w.v[i].is_read && !w.v[i].is_old && !w.v[i].is_missing)
+			rc = look_at_commit(l, &w, &w.v[i]);
+	walk_done(&w);
+	return rc;
+}
+
+/* ── References ── */
+
+static size_t limit_of(const char *rest)
+{
+	return strcmp(rest, "packed-refs") == 0 ? MAX_PACKED_REFS : GATE_MAX_CONTENT;
+}
+
+/* The objects that a changed reference names now and did not name before. */
+static int find_tips(struct gate_repo *repo, const char *rest, struct oids *ret)
+{
+	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
+	struct oids was = {0}, is = {0};
+	int rc = gate_repo_read(repo, rest, false, limit_of(rest), &before);
+	if (rc == 0 && gate_refs_parse(repo, rest, &before, &was) == -ENOMEM)
+		return -ENOMEM;
+	oids_sort(&was);
+	rc = gate_repo_read(repo, rest, true, limit_of(rest), &after);
+	rc = rc < 0 ? rc : gate_refs_parse(repo, rest, &after, &is);
+	for (size_t i = 0; rc == 0 && i < is.n; i++)
+		if (!oids_has(&was, &is.v[i]))
+			rc = oids_add(ret, &is.v[i]);
+	for (size_t i = 0; rc == 0 && i < was.n && repo->near.n < REPO_MAX_TIPS; i++)
+		rc = oids_add(&repo->near, &was.v[i]);
+	free(was.v);
+	free(is.v);
+	return rc;
+}
+
+static const char *reason_of(int rc)
+{
+	return rc == -EDQUOT || rc == -EFBIG ? TOO_MANY : rc == -EOPNOTSUPP ? OTHER_FORMAT : UNREADABLE_COMMIT;
+}
+
+static bool is_index(const char *rest)
+{
+	return strcmp(path_basename(rest), "index") == 0;
+}
+
+static int judge_ref(struct gate *g, const struct gate_rules *rules, struct change *c, struct gate_repo *repo,
+		     const char *rest)
+{
+	struct look l = {.repo = repo, .rules = rules};
+	struct oids tips = {0};
+	int rc = repo->is_reftable ? -EOPNOTSUPP : find_tips(repo, rest, &tips);
+	if (rc == 0 && tips.n > 0)
+		rc = look_at_all(&l, &tips);
+	free(tips.v);
+	if (rc == -ENOMEM)
+		return rc;
+	const char *reason = rc < 0 ? reason_of(rc) : l.reason;
+	return reason ? gate_hold(c, reason) : 0;
+}
+
+/* The path of the reference below the common git directory: a worktree's HEAD is worktrees/<name>/HEAD. */
+static const char *below_common(const struct change *c, const char *dir, const char *rest)
+{
+	const char *below = *dir ? path_rest(c->path, dir) : c->path;
+	return below ? below : rest;
+}
+
+int gate_judge_commits(struct gate *g, const struct gate_rules *rules)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < g->set->n; i++) {
+		struct change *c = &g->set->v[i];
+		_cleanup_free_ char *dir = NULL;
+		const char *rest = NULL;
+		if (!gate_is_open(g, c) || c->after.type == CHANGE_NOTHING || c->after.type == CHANGE_DIRECTORY ||
+		    c->kind == CHANGE_METADATA || !gate_is_bookkeeping(g, c->root, c->path, &dir, &rest))
+			continue;
+		if (!rest)
+			return -ENOMEM; /* too little memory to know */
+		if (is_index(rest)) {
+			gate_mark_index(g, c);
+			continue;
+		}
+		if (c->after.type != CHANGE_FILE) {
+			rc = gate_hold(c, NOT_A_FILE);
+			continue;
+		}
+		struct gate_repo *repo = dir ? gate_repo_get(g, c->root, dir) : NULL;
+		rc = repo ? judge_ref(g, rules, c, repo, below_common(c, dir, rest)) : -ENOMEM;
+	}
+	return rc;
+}

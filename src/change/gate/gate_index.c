@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Git's index: a list of paths that `git checkout .` writes without looking at where they lead, because nobody but git
+ * writes the index. A made-up one with the path .git/hooks/post-checkout has been seen to install that hook and run it. So
+ * the paths are read here as git reads them, from versions 2 to 4, one entry at a time: an index can be long.
+ */
+#include "change/gate/gate.h"
+#include "change/gate/gate_name.h"
+
+#include "fs/beneath.h"
+#include "layer/open.h"
+#include "layer/upper.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define MAX_NAME ((size_t)64 << 10)
+#define NAME_LENGTH_MASK 0xfffu
+#define EXTENDED 0x4000u
+
+struct stream {
+	int fd;
+	uint64_t at, size; /* of the file */
+	size_t used, filled;
+	bool is_marking; /* what is taken goes into mark, FNV-1a */
+	uint64_t mark;
+	unsigned char chunk[65536];
+};
+
+static void add_to_mark(struct stream *s, const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		s->mark = (s->mark ^ p[i]) * UINT64_C(0x100000001b3);
+}
+
+static bool fill(struct stream *s)
+{
+	ssize_t n;
+	do
+		n = read(s->fd, s->chunk, sizeof s->chunk);
+	while (n < 0 && errno == EINTR);
+	s->used = 0;
+	s->filled = n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+static bool take(struct stream *s, void *to, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		if (s->used == s->filled && !fill(s))
+			return false;
+		size_t part = AL_MIN(n - done, s->filled - s->used);
+		memcpy((char *)to + done, s->chunk + s->used, part);
+		if (s->is_marking)
+			add_to_mark(s, s->chunk + s->used, part);
+		s->used += part;
+		done += part;
+	}
+	s->at += n;
+	return true;
+}
+
+static bool skip(struct stream *s, uint64_t n)
+{
+	char ignored[512];
+	for (; n > 0; n -= AL_MIN(n, sizeof ignored))
+		if (!take(s, ignored, AL_MIN(n, sizeof ignored)))
+			return false;
+	return true;
+}
+
+static bool take_number(struct stream *s, size_t bytes, uint32_t *ret)
+{
+	unsigned char b[4];
+	if (!take(s, b, bytes))
+		return false;
+	*ret = 0;
+	for (size_t i = 0; i < bytes; i++)
+		*ret = *ret << 8 | b[i];
+	return true;
+}
+
+/* ── Names ── */
+
+/* n more bytes; a NUL among them would hide the rest from whoever prints it. */
+static bool take_bytes(struct stream *s, struct buf *name, size_t n)
+{
+	char part[NAME_LENGTH_MASK];
+	if (n > sizeof part || !take(s, part, n) || memchr(part, '\0', n))
+		return false;
+	buf_add(name, part, n);
+	return true;
+}
+
+/* Up to a NUL, which is taken, too. */
+static bool take_string(struct stream *s, struct buf *name)
+{
+	char c;
+	while (take(s, &c, 1) && name->len < MAX_NAME) {
+		if (c == '\0')
+			return true;
+		buf_addc(name, c);
+	}
+	return false;
+}
+
+/* How much of the name before it is cut off, in the numbers of pack files. */
+static bool take_cut(struct stream *s, size_t *ret)
+{
+	unsigned char c;
+	if (!take(s, &c, 1))
+		return false;
+	size_t value = c & 127;
+	while (c & 128) {
+		if (value > MAX_NAME || !take(s, &c, 1))
+			return false;
+		value = ((value + 1) << 7) + (c & 127);
+	}
+	*ret = value;
+	return true;
+}
+
+/* Version 4: the name before it without its end, and a new end. */
+static bool take_compressed(struct stream *s, struct buf *name, uint32_t length)
+{
+	size_t cut;
+	char nul;
+	if (!take_cut(s, &cut) || cut > name->len)
+		return false;
+	name->len -= cut;
+	if (length == NAME_LENGTH_MASK)
+		return take_string(s, name);
+	return length >= name->len && take_bytes(s, name, length - name->len) && take(s, &nul, 1) && nul == '\0';
+}
+
+/* Versions 2 and 3: filled up with at least one NUL to eight bytes. */
+static bool take_padded(struct stream *s, struct buf *name, uint32_t length, size_t header)
+{
+	buf_reset(name);
+	if (length < NAME_LENGTH_MASK)
+		return take_bytes(s, name, length) && skip(s, 8 - (header + length) % 8);
+	return take_string(s, name) && skip(s, 7 - (header + name->len) % 8);
+}
+
+/* ── Entries ── */
+
+static bool is_bad_component(const char *p)
+{
+	return *p == '\0' || *p == '/' || gate_first_is(p, ".git") || gate_first_is(p, "..") || gate_first_is(p, ".");
+}
+
+/* Most names need no folding to be seen as harmless. */
+static bool is_plain(const struct buf *name)
+{
+	for (size_t i = 0; i < name->len; i++) {
+		unsigned char c = (unsigned char)name->data[i];
+		bool g = (c == 'g' || c == 'G') && i + 2 < name->len && (name->data[i + 1] | 0x20) == 'i';
+		if (c >= 0x80 || g || (c == '.' && (i == 0 || name->data[i - 1] == '/')) ||
+		    (c == '/' && (i == 0 || name->data[i - 1] == '/')))
+			return false;
+	}
+	return name->len > 0;
+}
+
+static bool is_bad_name(const struct buf *name)
+{
+	_cleanup_buf_ struct buf folded = BUF_INIT;
+	if (is_plain(name))
+		return false;
+	gate_fold(buf_str(name), &folded);
+	for (const char *p = buf_str(&folded); p; p = gate_rest(p))
+		if (is_bad_component(p))
+			return true;
+	return folded.failed;
+}
+
+enum verdict { NOT_AN_INDEX, GOOD_INDEX, BAD_INDEX };
+
+/* The mark covers mode, object, flags and name. The rest is what git remembers of the file in the work tree. */
+static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct buf *name, uint32_t *ret_mode)
+{
+	uint32_t flags, more;
+	size_t header = 40 + hash + 2; /* times, numbers, mode and size; the object; flags */
+	s->is_marking = false;
+	if (!skip(s, 24))
+		return false;
+	s->is_marking = true;
+	if (!take_number(s, 4, ret_mode))
+		return false;
+	s->is_marking = false;
+	if (!skip(s, 12))
+		return false;
+	s->is_marking = true;
+	if (!skip(s, hash) || !take_number(s, 2, &flags))
+		return false;
+	if (flags & EXTENDED) {
+		if (version < 3 || !take_number(s, 2, &more))
+			return false;
+		header += 2;
+	}
+	uint32_t length = flags & NAME_LENGTH_MASK;
+	return (version == 4 ? take_compressed(s, name, length) : take_padded(s, name, length, header)) &&
+	       !name->failed;
+}
+
+/* Extensions, each with its length, and the checksum: if they fit, the entries were read rightly. */
+static bool ends_well(struct stream *s, size_t hash)
+{
+	uint32_t length;
+	while (s->size - s->at > hash)
+		if (!skip(s, 4) || !take_number(s, 4, &length) || length > s->size - s->at || !skip(s, length))
+			return false;
+	return s->size - s->at == hash;
+}
+
+/* data: gets the names of files that are not programs; NULL when nobody asks. */
+static enum verdict read_index(struct stream *s, size_t hash, struct strs *data)
+{
+	_cleanup_buf_ struct buf name = BUF_INIT;
+	char magic[4];
+	uint32_t version, entries, mode;
+	bool bad = false;
+	if (!take(s, magic, 4) || memcmp(magic, "DIRC", 4) != 0 || !take_number(s, 4, &version) || version < 2 ||
+	    version > 4 || !take_number(s, 4, &entries))
+		return NOT_AN_INDEX;
+	for (; entries > 0; entries--) {
+		if (!take_entry(s, version, hash, &name, &mode))
+			return NOT_AN_INDEX;
+		bad |= is_bad_name(&name);
+		if (data && mode == (S_IFREG | 0644))
+			strs_add(data, buf_str(&name));
+	}
+	s->is_marking = false;
+	if (!ends_well(s, hash))
+		return NOT_AN_INDEX;
+	return bad ? BAD_INDEX : GOOD_INDEX;
+}
+
+static enum verdict read_marked(int fd, uint64_t size, size_t hash, struct strs *data, uint64_t *ret_mark)
+{
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return NOT_AN_INDEX;
+	struct stream *s = malloc(sizeof *s);
+	if (!s)
+		return NOT_AN_INDEX;
+	s->fd = fd;
+	s->size = size;
+	s->at = s->used = s->filled = 0;
+	s->is_marking = false;
+	s->mark = UINT64_C(0xcbf29ce484222325);
+	enum verdict v = read_index(s, hash, data);
+	*ret_mark = s->mark;
+	free(s);
+	return v;
+}
+
+static enum verdict read_again(int fd, uint64_t size, size_t hash, struct strs *data)
+{
+	uint64_t ignored;
+	return read_marked(fd, size, hash, data, &ignored);
+}
+
+uint64_t gate_index_mark(int fd)
+{
+	struct stat st;
+	uint64_t mark = 0;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	if (read_marked(fd, (uint64_t)st.st_size, 20, NULL, &mark) != NOT_AN_INDEX)
+		return mark;
+	return read_marked(fd, (uint64_t)st.st_size, 32, NULL, &mark) != NOT_AN_INDEX ? mark : 0;
+}
+
+static uint64_t mark_live(struct gate *g, const struct change *c)
+{
+	const char *name;
+	struct stat st;
+	_cleanup_close_ int dir =
+		g->roots[c->root].live < 0 ? -ENOENT : fs_open_parent(g->roots[c->root].live, c->path, &name);
+	_cleanup_close_ int fd = dir < 0 ? dir : open_regular_at(dir, name);
+	/* Only while it is what the scan saw. */
+	bool is_base = fd >= 0 && fstat(fd, &st) == 0 && change_stat_of(&st).ctime_ns == c->before.ctime_ns &&
+		       st.st_ino == c->before.inode;
+	return is_base ? gate_index_mark(fd) : 0;
+}
+
+void gate_mark_index(struct gate *g, struct change *c)
+{
+	const char *name;
+	if (!c->index_mark && c->before.type == CHANGE_FILE)
+		c->index_mark = mark_live(g, c);
+	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
+	_cleanup_close_ int fd = dir < 0 || c->after.type != CHANGE_FILE ? -ENOENT : upper_open_file(dir, name);
+	if (fd >= 0)
+		c->index_mark_after = gate_index_mark(fd);
+}
+
+/* The repository's configuration says whether its objects are named by SHA-1 or SHA-256. It is not asked: an index that
+ * can be read both ways must be good both ways. */
+const char *gate_judge_index(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+{
+	const char *name;
+	struct stat st;
+	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
+	_cleanup_close_ int fd = dir < 0 ? dir : upper_open_file(dir, name);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return GATE_UNREADABLE;
+	if (st.st_size == 0)
+		return NULL; /* git takes it for no index at all */
+	enum verdict sha1 = read_again(fd, (uint64_t)st.st_size, 20, NULL);
+	enum verdict sha256 = read_again(fd, (uint64_t)st.st_size, 32, NULL);
+	bool is_good = sha1 != BAD_INDEX && sha256 != BAD_INDEX && (sha1 == GOOD_INDEX || sha256 == GOOD_INDEX);
+	return is_good ? NULL : rule->reason;
+}
+
+/* ── What git tracks ── */
+
+/* Fills in t->data; false when there is an index that cannot be understood. */
+static bool read_tracked(struct gate *g, struct gate_tracked *t)
+{
+	struct stat st;
+	buf_adds(&t->dir, ".git/index");
+	int top = g->roots[t->root].live;
+	_cleanup_close_ int fd = top < 0 ? -ENOENT : fs_open_beneath(top, buf_str(&t->dir), O_RDONLY | O_NONBLOCK);
+	t->dir.len -= sizeof ".git/index" - 1;
+	if (fd == -ENOENT)
+		return true;
+	if (t->dir.failed || fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	if (read_again(fd, (uint64_t)st.st_size, 20, &t->data) == NOT_AN_INDEX) {
+		strs_done(&t->data);
+		t->data = (struct strs)STRS_INIT;
+		if (st.st_size > 0 && read_again(fd, (uint64_t)st.st_size, 32, &t->data) == NOT_AN_INDEX)
+			return false;
+	}
+	strs_sort(&t->data);
+	return !t->data.failed;
+}
+
+/* Of the repository whose directory is the first n bytes of path, which end in a slash. Read once: `chmod -R` over a large
+ * project asks for each of its files. */
+static const struct gate_tracked *tracked_of(struct gate *g, size_t root, const char *path, size_t n)
+{
+	struct gate_tracked *t = &g->tracked;
+	if (t->known && t->root == root && t->dir.len == n && memcmp(buf_str(&t->dir), path, n) == 0)
+		return t;
+	buf_reset(&t->dir);
+	buf_add(&t->dir, path, n);
+	strs_done(&t->data);
+	t->data = (struct strs)STRS_INIT;
+	t->root = root;
+	t->known = true;
+	t->is_readable = read_tracked(g, t);
+	return t;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, *(char *const *)b);
+}
+
+bool gate_is_tracked_data(struct gate *g, const struct change *c)
+{
+	_cleanup_buf_ struct buf at = BUF_INIT;
+	for (size_t n = strlen(c->path) + 1; n > 0;) {
+		for (n--; n > 0 && c->path[n - 1] != '/'; n--)
+			;
+		buf_reset(&at);
+		buf_add(&at, c->path, n);
+		buf_adds(&at, ".git");
+		enum change_type type = at.failed ? CHANGE_OTHER : gate_type_before(g, c->root, buf_str(&at));
+		if (type == CHANGE_NOTHING)
+			continue;
+		if (type != CHANGE_DIRECTORY)
+			return true; /* of a work tree whose index is elsewhere */
+		const struct gate_tracked *t = tracked_of(g, c->root, c->path, n);
+		const char *name = c->path + n;
+		return !t->is_readable ||
+		       (t->data.n && bsearch(name, t->data.v, t->data.n, sizeof *t->data.v, compare_names));
+	}
+	return false;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `airlock gc`: crashed layers, old backups, old runs. */
+#include "history/gc.h"
+
+#include "airlock/history.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "fs/beneath.h"
+#include "fs/fs.h"
+#include "fs/walk.h"
+#include "layer/cache_dirs.h"
+#include "settings/config_context.h"
+#include "history/copied_run.h"
+#include "history/history.h"
+#include "history/history_read.h"
+#include "store/audit.h"
+#include "store/inbox.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int gc_open_dir(const struct gc *g, const char *name)
+{
+	_cleanup_close_ int state = open(g->e.host.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return state < 0 ? -errno : fs_open_beneath(state, name, O_RDONLY | O_DIRECTORY);
+}
+
+static bool has_entry(int runs_fd, const char *run, const char *name)
+{
+	struct stat st;
+	_cleanup_free_ char *path = path_join(run, name);
+	return path && fs_stat_beneath(runs_fd, path, &st) == 0;
+}
+
+static void remove_tree(struct gc *g, int dir_fd, const char *name)
+{
+	struct airlock_error why = {0};
+	int rc = fs_remove_tree_at(dir_fd, name, NULL, &why);
+	if (rc < 0 && rc != AIRLOCK_ERR_NOT_FOUND)
+		(void)base_error(g->err, rc, why.op, why.subject, "%s", why.message);
+}
+
+/* ── Layers of runs that crashed, or were thrown away ── */
+
+/* Its layers were made and nobody has read them. They are made once the directory is locked, so whoever has some and no
+ * lock is dead; one that has none may be about to be locked. */
+static bool is_crashed(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	bool layers = has_entry(runs_fd, run, "upper") || has_entry(runs_fd, run, "work");
+	return dir && layers && !has_entry(runs_fd, run, "changes") && !has_entry(runs_fd, run, HISTORY_FILE) &&
+	       !history_is_alive(dir) && !copied_run_is_pending(&g->e.host, run);
+}
+
+/* A person threw away all of it: what is left could only be looked at, and may be what fills the disk. */
+static bool is_thrown_away(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	if (!dir || !has_entry(runs_fd, run, "upper") || history_is_alive(dir) || past_run_load(&g->e, run, NULL) < 0 ||
+	    g->e.set->n == 0)
+		return false;
+	for (size_t i = 0; i < g->e.set->n; i++)
+		if (g->e.set->v[i].state != CHANGE_DISCARDED)
+			return false;
+	return true;
+}
+
+/* Killed between its record and its last clean-up. */
+static bool has_leftovers(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	return dir && (has_entry(runs_fd, run, "work") || has_entry(runs_fd, run, "caches")) &&
+	       has_entry(runs_fd, run, "changes") && !history_is_alive(dir);
+}
+
+static void sweep_work(struct gc *g, int runs_fd, const char *run)
+{
+	strs_add(&g->layers, run);
+	_cleanup_close_ int fd = g->dry_run ? -EBADF : fs_open_dir_at(runs_fd, run, O_RDONLY);
+	if (fd >= 0) {
+		remove_tree(g, fd, "work");
+		remove_tree(g, fd, "caches");
+	}
+}
+
+static void sweep_layers(struct gc *g, int runs_fd, const char *run)
+{
+	static const char *const parts[] = {"upper", "work", "before", "copy", "origins", "capture", "caches"};
+	strs_add(&g->layers, run);
+	if (g->dry_run)
+		return;
+	_cleanup_close_ int fd = fs_open_dir_at(runs_fd, run, O_RDONLY);
+	for (size_t i = 0; fd >= 0 && i < AL_ARRAY_LEN(parts); i++)
+		remove_tree(g, fd, parts[i]);
+}
+
+/* ── Files that were never whole ── */
+
+#define UNFINISHED_S 3600 /* nobody takes so long to write one */
+
+/* What a file of ours is called until it is whole (fs_write_private_file). Too small to be told. Takes the directory over. */
+static void sweep_unfinished(int dir_fd, time_t before)
+{
+	DIR *entries = dir_fd >= 0 ? fdopendir(dir_fd) : NULL;
+	struct stat st;
+	for (struct dirent *e; entries && (e = readdir(entries));)
+		if (strncmp(e->d_name, ".airlock-", strlen(".airlock-")) == 0 &&
+		    fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime <= before)
+			(void)unlinkat(dirfd(entries), e->d_name, 0);
+	if (entries)
+		(void)closedir(entries);
+	else
+		base_closep(&dir_fd);
+}
+
+static void sweep_run(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	if (dir && !g->dry_run && !history_is_alive(dir))
+		sweep_unfinished(fs_open_dir_at(runs_fd, run, O_RDONLY), (time_t)(g->now / 1000000000));
+}
+
+/* In places that nobody locks. */
+static void sweep_state(struct gc *g)
+{
+	static const char *const places[] = {".", "copies", "trust"};
+	time_t before = (time_t)(g->now / 1000000000) - UNFINISHED_S;
+	for (size_t i = 0; i < AL_ARRAY_LEN(places); i++)
+		sweep_unfinished(gc_open_dir(g, places[i]), before);
+	int projects = gc_open_dir(g, "projects");
+	DIR *entries = projects >= 0 ? fdopendir(projects) : NULL;
+	for (struct dirent *e; entries && (e = readdir(entries));)
+		if (e->d_name[0] != '.')
+			sweep_unfinished(fs_open_dir_at(projects, e->d_name, O_RDONLY), before);
+	if (entries)
+		(void)closedir(entries);
+	else
+		base_closep(&projects);
+}
+
+/* ── Old runs ── */
+
+/* What was undone is decided: it could be done again, like what was applied could be undone, until its time is over. */
+static bool waits_for_somebody(const struct change_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].state == CHANGE_CONFLICT || (set->v[i].state == CHANGE_HELD && !set->v[i].undone))
+			return true;
+	return false;
+}
+
+/* A record that cannot be read is kept: nobody knows what it holds. */
+static bool may_go(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	if (!dir || history_is_alive(dir) || copied_run_is_pending(&g->e.host, run))
+		return false;
+	if (!has_entry(runs_fd, run, "changes"))
+		return true;
+	return past_run_load(&g->e, run, NULL) == 0 && !waits_for_somebody(g->e.set);
+}
+
+static void remove_run(struct gc *g, int runs_fd, const char *run)
+{
+	strs_add(&g->runs, run);
+	if (g->dry_run || (g->store && store_run_remove(g->store, run, g->err) < 0))
+		return;
+	remove_tree(g, runs_fd, run);
+}
+
+/* Runs that were refused have a row and no directory. */
+static void remove_rows(struct gc *g, const char *before, int runs_fd)
+{
+	_cleanup_strs_ struct strs ids = STRS_INIT;
+	if (!g->store || store_run_before(g->store, before, &ids, g->err) < 0)
+		return;
+	for (size_t i = 0; i < ids.n; i++) {
+		struct stat st;
+		bool there = runs_fd >= 0 && fstatat(runs_fd, ids.v[i], &st, AT_SYMLINK_NOFOLLOW) == 0;
+		if (there || strs_has(&g->runs, ids.v[i]))
+			continue;
+		strs_add(&g->runs, ids.v[i]);
+		if (!g->dry_run)
+			(void)store_run_remove(g->store, ids.v[i], g->err);
+	}
+}
+
+/* Ids sort by time: everything before this one is older. */
+static bool oldest_id(const struct gc *g, char out[32])
+{
+	int64_t keep = g->config->keep_runs_ms;
+	out[0] = '\0';
+	if (keep == TEXT_NONE || keep > g->now / 1000000)
+		return false;
+	history_id_of_time(g->now - keep * 1000000, out);
+	return true;
+}
+
+static void clean_runs(struct gc *g)
+{
+	char before[32];
+	_cleanup_strs_ struct strs runs = STRS_INIT;
+	bool limited = oldest_id(g, before);
+	_cleanup_close_ int runs_fd = gc_open_dir(g, "runs");
+	if (runs_fd < 0 && runs_fd != -ENOENT) {
+		(void)base_errno(g->err, AIRLOCK_ERR_IO, runs_fd, "open", g->e.runs);
+		return;
+	}
+	if (runs_fd >= 0)
+		(void)past_run_list(&g->e, &runs, g->err);
+	for (size_t i = 0; i < runs.n; i++) {
+		const char *run = runs.v[i];
+		bool old = limited && history_time_of_id(run) > 0 && strcmp(run, before) < 0;
+		sweep_run(g, runs_fd, run);
+		if (old && may_go(g, runs_fd, run))
+			remove_run(g, runs_fd, run);
+		else if (is_crashed(g, runs_fd, run) || is_thrown_away(g, runs_fd, run))
+			sweep_layers(g, runs_fd, run);
+		else if (has_leftovers(g, runs_fd, run))
+			sweep_work(g, runs_fd, run);
+	}
+	if (limited)
+		remove_rows(g, before, runs_fd);
+}
+
+/* ── Telling ── */
+
+static void add_list(struct json *j, const char *key, const struct strs *l)
+{
+	json_open_array(j, key);
+	for (size_t i = 0; i < l->n; i++)
+		json_string(j, NULL, l->v[i]);
+	json_close(j);
+}
+
+static void tell_json(const struct gc *g, struct buf *out)
+{
+	struct json j = json_begin(out, true);
+	json_open_object(&j, NULL);
+	json_bool(&j, "dry_run", g->dry_run);
+	add_list(&j, "layers", &g->layers);
+	add_list(&j, "runs", &g->runs);
+	add_list(&j, "backups", &g->backups);
+	add_list(&j, "caches", &g->caches);
+	json_close(&j);
+	buf_addc(out, '\n');
+}
+
+static void tell_text(const struct gc *g, struct buf *out)
+{
+	const struct {
+		const char *what;
+		const struct strs *l;
+	} parts[] = {{"layers of", &g->layers}, {"run", &g->runs}, {"backup", &g->backups}, {"caches of", &g->caches}};
+	for (size_t i = 0; i < AL_ARRAY_LEN(parts); i++) {
+		for (size_t k = 0; k < parts[i].l->n; k++) {
+			buf_printf(out, "%s ", parts[i].what);
+			text_add_escaped(out, parts[i].l->v[k], strlen(parts[i].l->v[k]));
+			buf_addc(out, '\n');
+		}
+	}
+}
+
+static void write_audit(struct gc *g)
+{
+	_cleanup_buf_ struct buf time = BUF_INIT, line = BUF_INIT, news = BUF_INIT;
+	history_add_time(&time, g->now);
+	buf_printf(&line, "\"event\":\"gc\",\"time\":\"%s\",\"uid\":%u,\"layers\":%zu,\"runs\":%zu,\"backups\":%zu",
+		   buf_str(&time), (unsigned)getuid(), g->layers.n, g->runs.n, g->backups.n);
+	if (line.failed || audit_append(g->e.host.state_dir, line.data, &news, g->err) < 0)
+		return;
+	(void)inbox_put(g->e.host.state_dir, &news, STORE_WAIT_MS, g->err);
+}
+
+static int open_store(struct gc *g)
+{
+	struct airlock_error why = {0};
+	int rc = store_open_history(g->e.host.state_dir, STORE_WAIT_MS, &g->store, &why);
+	if (rc == 0 || rc == AIRLOCK_ERR_NOT_FOUND)
+		return 0;
+	*g->err = why;
+	return rc;
+}
+
+static void gc_done(struct gc *g)
+{
+	store_close(g->store);
+	config_free(g->config);
+	strs_done(&g->layers);
+	strs_done(&g->runs);
+	strs_done(&g->backups);
+	strs_done(&g->caches);
+	past_run_done(&g->e);
+}
+
+int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **ret_text, size_t *ret_count,
+	       struct airlock_error *err)
+{
+	struct airlock_error own = {0};
+	struct buf out = BUF_INIT;
+	struct gc g = {.dry_run = dry_run, .now = store_now(), .err = err ? err : &own};
+	int rc = past_run_init(&g.e, s, g.err);
+	rc = rc < 0 ? rc : config_of_settings(s, &g.config, g.err);
+	rc = rc < 0 ? rc : open_store(&g);
+	if (rc == 0) {
+		gc_backups(&g);
+		clean_runs(&g);
+		cache_dirs_sweep(g.e.host.state_dir, dry_run, &g.caches);
+		if (!dry_run)
+			sweep_state(&g);
+		if (!dry_run && g.layers.n + g.runs.n + g.backups.n > 0)
+			write_audit(&g);
+		(json ? tell_json : tell_text)(&g, &out);
+		rc = g.err->code;
+	}
+	*ret_count = g.layers.n + g.runs.n + g.backups.n + g.caches.n;
+	gc_done(&g);
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(g.err);
+}

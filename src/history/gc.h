@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Cleaning up, in an order that may be cut off anywhere: first the record, then the file. A file without a record is found
+ * by its name or its directory the next time; a record without its file would promise what is not there. */
+#pragma once
+
+#include "config/config.h"
+#include "history/past_run.h"
+#include "store/store.h"
+
+struct gc {
+	struct past_run e;
+	struct store *store; /* NULL: there is none yet */
+	struct config *config;
+	bool dry_run;
+	int64_t now;
+	struct strs layers, runs, backups, caches; /* what was, or would be, removed */
+	struct airlock_error *err;		   /* the first failure; the rest is tried all the same */
+};
+
+/* gc_backups.c: those past their retention, and files in edited/ that nobody knows. */
+void gc_backups(struct gc *g);
+/* A directory of the state, not through a symlink; -ENOENT when there is none. */
+int gc_open_dir(const struct gc *g, const char *name);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "history/history.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "fs/fs.h"
+#include "history/run_id.h"
+#include "history/spare.h"
+#include "store/audit.h"
+#include "store/inbox.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define AUDIT_MAX_FILES 1000
+
+void history_add_time(struct buf *out, int64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char text[32];
+	if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		return;
+	buf_printf(out, "%s.%06ldZ", text, (long)(ns % 1000000000 / 1000));
+}
+
+void history_add_json_time(struct json *j, const char *key, int64_t ns)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	history_add_time(&text, ns);
+	json_string(j, key, buf_str(&text));
+}
+
+/* ── The audit line ── */
+
+void history_add_audit_files(struct json *j, const struct change_set *set)
+{
+	size_t n = set ? AL_MIN(set->n, (size_t)AUDIT_MAX_FILES) : 0;
+	json_open_array(j, "files");
+	for (size_t i = 0; i < n; i++) {
+		const struct change *c = &set->v[i];
+		json_open_object(j, NULL);
+		json_path(j, "path", c->path);
+		if (c->root > 0)
+			json_path(j, "root", set->roots[c->root].path);
+		json_string(j, "kind", change_kind_name(c->kind));
+		json_string(j, "state", change_state_name(c->state));
+		json_close(j);
+	}
+	json_close(j);
+	if (set && n < set->n)
+		json_int(j, "files_left_out", (int64_t)(set->n - n));
+}
+
+int history_write_audit(const char *state_dir, struct buf *object, struct buf *news, struct airlock_error *err)
+{
+	if (object->failed || object->len < 2)
+		return base_oom(err);
+	object->data[object->len - 1] = '\0';
+	return audit_append(state_dir, object->data + 1, news, err);
+}
+
+void history_note(struct strs *notes, const struct airlock_error *why)
+{
+	if (why->code)
+		strs_addf(notes, "this is missing in the history: %s", why->message);
+}
+
+/* When it has become large somebody has to take it over. A while in vain is enough: the next run tries again. */
+static int take_over(const char *state_dir, struct strs *notes)
+{
+	struct airlock_error why = {0};
+	int rc = inbox_take_over(state_dir, HISTORY_WAIT_AT_START_MS, &why);
+	if (rc < 0 && rc != AIRLOCK_ERR_BUSY)
+		strs_addf(notes, "the history cannot be brought up to date: %s", why.message);
+	return rc;
+}
+
+void history_put(const char *state_dir, const struct buf *news, struct strs *notes, struct airlock_error *err)
+{
+	struct airlock_error why = {0};
+	int rc = inbox_put(state_dir, news, STORE_WAIT_MS, &why);
+	if (rc == AIRLOCK_ERR_LIMIT && take_over(state_dir, notes) == 0) {
+		why = (struct airlock_error){0};
+		rc = inbox_put(state_dir, news, STORE_WAIT_MS, &why);
+	}
+	if (rc > 0)
+		(void)take_over(state_dir, notes);
+	else if (rc < 0)
+		(void)base_pass(err, &why);
+}
+
+void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
+		     struct strs *notes)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT, news = BUF_INIT;
+	struct airlock_error err = {0}, auditing = {0};
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	json_string(&j, "event", event);
+	json_string(&j, "run", set->run);
+	history_add_json_time(&j, "time", store_now());
+	json_int(&j, "uid", (int64_t)getuid());
+	json_int(&j, "count", (int64_t)count);
+	json_string(&j, "changes", change_set_state_name(set));
+	history_add_audit_files(&j, set);
+	json_close(&j);
+	inbox_add_changes(&news, set->run, change_set_state_name(set), (int64_t)set->n);
+	(void)history_write_audit(host->state_dir, &out, &news, &auditing);
+	history_put(host->state_dir, &news, notes, &err);
+	history_note(notes, &err);
+	history_note(notes, &auditing);
+}
+
+/* The members that `show` promises, of a run that had no sandbox because it ran nothing. */
+static char *made_detail(const struct store_run *row)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	json_path(&j, "command", row->command);
+	json_path(&j, "project", row->project);
+	history_add_json_time(&j, "started", row->started);
+	json_string(&j, "asked_by", row->asked_by);
+	json_string(&j, "run", row->id);
+	json_string(&j, "status", row->status);
+	json_int(&j, "exit_code", 0);
+	json_null(&j, "signal");
+	json_ms(&j, "duration_ms", (store_now() - row->started) / 1000);
+	json_int(&j, "stdout_bytes", 0);
+	json_int(&j, "stderr_bytes", 0);
+	json_bool(&j, "truncated", false);
+	json_path(&j, "working_dir", row->working_dir);
+	json_null(&j, "isolation");
+	json_null(&j, "usage");
+	json_null(&j, "denials");
+	json_null(&j, "error");
+	json_null(&j, "policy");
+	json_close(&j);
+	return buf_take(&out);
+}
+
+void history_made(const struct host *host, const char *dir, const struct change_set *set, const char *project,
+		  const char *command, const char *asked_by, struct strs *notes)
+{
+	struct airlock_error err = {0};
+	struct store_run row = {.id = set->run,
+				.project = project,
+				.command = command,
+				.asked_by = asked_by,
+				.working_dir = host->cwd,
+				.started = store_now(),
+				.status = "exited",
+				.changes_state = change_set_state_name(set),
+				.changes_count = (int64_t)set->n,
+				.detail = ""};
+	_cleanup_buf_ struct buf news = BUF_INIT;
+	_cleanup_free_ char *detail = made_detail(&row), *file = path_join(dir, HISTORY_FILE);
+	if (detail && file)
+		(void)fs_create_private_file(file, detail, strlen(detail), &err);
+	inbox_add_run(&news, &row);
+	history_put(host->state_dir, &news, notes, &err);
+	history_note(notes, &err);
+	history_decided(host, set, "restore", set->n, notes);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/denials.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "settings/settings.h"
+#include "run/host_fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* More than a person, or a model, reads. All of them are in the JSON. */
+#define LINES_MAX 10
+
+/* The file and line, variable or option that decided about the network; of a profile that says nothing, the profile. */
+static char *network_source(const struct airlock_job *job)
+{
+	_cleanup_buf_ struct buf key = BUF_INIT;
+	struct buf out = BUF_INIT;
+	const struct config *c = job->config;
+	const char *source = "built-in";
+	buf_printf(&key, "profiles.%s.network", job->plan->profile);
+	for (size_t i = 0; i < c->n_values; i++)
+		if (!c->values[i].ignored && strcmp(c->values[i].key, buf_str(&key)) == 0)
+			source = c->values[i].source;
+	buf_adds(&out, source);
+	if (strcmp(source, "built-in") == 0)
+		buf_printf(&out, ": %s", job->plan->profile);
+	return buf_take(&out);
+}
+
+int denials_decide(struct airlock_job *job, const struct airlock_settings *s, struct airlock_error *err)
+{
+	struct buf profile = BUF_INIT;
+	job->explain = job->config->explain_asked ? job->config->explain_denials : s->explain;
+	buf_printf(&profile, "profile %s", job->plan->profile);
+	job->profile_source = buf_take(&profile);
+	job->network_source = job->explain ? network_source(job) : NULL;
+	return job->profile_source && (job->network_source || !job->explain) ? 0 : base_oom(err);
+}
+
+/* Without a sandbox nothing is refused, and there is nothing to look for. Calls that the filter refuses are told of in any case. */
+const struct denial_scene *denials_scene(struct airlock_run *run)
+{
+	const struct airlock_job *job = run->job;
+	if (job->backend == &backend_passthrough)
+		return NULL;
+	run->scene = (struct denial_scene){
+		.plan = job->plan,
+		.in_place = job->backend->in_place,
+		.workspace = job->workspace.dir != NULL,
+		.network_refused = job->config->policy.network == POLICY_NETWORK_REFUSE,
+		.network_source = job->network_source,
+		.profile_source = job->profile_source,
+		.is_root = geteuid() == 0,
+	};
+	return job->explain ? &run->scene : NULL;
+}
+
+static const char *reason(int errnum)
+{
+	switch (errnum) {
+	case EBUSY:
+		return "somebody observes this process already: airlock runs inside another observed sandbox";
+	case ENOSYS:
+	case EINVAL:
+		return "this kernel cannot do it: Linux 5.19 or newer is needed";
+	case EOPNOTSUPP:
+		return "no /proc of its own can be had here, in which the command could be looked at";
+	default:
+		return strerrordesc_np(errnum);
+	}
+}
+
+static void add_line(const struct denial *d, bool with_hints, struct buf *out)
+{
+	denial_add_what(d, out);
+	if (!with_hints)
+		return;
+	if (d->option) {
+		buf_adds(out, "; to allow: ");
+		denial_add_hint(d, out);
+	} else if (d->rule == DENIAL_CALL)
+		buf_adds(out, "; no profile allows it");
+}
+
+/* An agent is told what was refused, not which option would allow it: it cannot set one, a person can. */
+static void add_lines(struct airlock_run *run)
+{
+	bool with_hints = run->job->origin.kind == ORIGIN_PERSON;
+	for (size_t i = 0; i < run->denials.n; i++) {
+		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
+		add_line(&run->denials.v[i], with_hints, &line);
+		text_add_escaped(&inert, buf_str(&line), line.len);
+		strs_add(&run->denial_lines, buf_str(&inert));
+	}
+}
+
+/* Somebody who asked for it is told in words; what we do by ourselves only in the result. */
+static void explain_absence(struct airlock_run *run, const char *why)
+{
+	run->denials_note = strdup(why);
+	if (run->job->config->explain_asked)
+		strs_addf(&run->layers.notes, "what was refused could not be observed: %s", why);
+}
+
+/* As the kernel would decide for us outside. Reasons that have nothing to do with permission are no answer. */
+static bool may_write(const char *path)
+{
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	return errno != EACCES && errno != EROFS && errno != EPERM;
+}
+
+/* The number in a file of /proc/sys; otherwise when there is no such file. */
+static long setting(const char *path, long otherwise)
+{
+	char text[24];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		(void)close(fd);
+	if (n <= 0)
+		return otherwise;
+	text[n] = '\0';
+	return strtol(text, NULL, 10);
+}
+
+/* What this machine lets an ordinary user do outside. */
+static bool may_call(enum child_seen_op op)
+{
+	switch (op) {
+	case CHILD_SEEN_TRACE:
+		return setting("/proc/sys/kernel/yama/ptrace_scope", 0) < 3;
+	case CHILD_SEEN_NAMESPACE:
+		return setting("/proc/sys/user/max_user_namespaces", 1) > 0 &&
+		       setting("/proc/sys/kernel/unprivileged_userns_clone", 1) > 0;
+	case CHILD_SEEN_PERF:
+		return setting("/proc/sys/kernel/perf_event_paranoid", 2) <= 2;
+	case CHILD_SEEN_BPF:
+		return setting("/proc/sys/kernel/unprivileged_bpf_disabled", 0) == 0;
+	case CHILD_SEEN_USERFAULT:
+		return setting("/proc/sys/vm/unprivileged_userfaultfd", 1) > 0;
+	default:
+		return true;
+	}
+}
+
+/* Without --explain-denials only what the filter refused is known. A command that succeeded did without it. */
+static void note_calls(struct airlock_run *run)
+{
+	bool with_hints = run->job->origin.kind == ORIGIN_PERSON;
+	if (supervise_result(run->supervise)->exit_code == 0)
+		return;
+	for (size_t i = 0; i < run->denials.n; i++) {
+		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
+		const struct denial *d = &run->denials.v[i];
+		if (d->rule != DENIAL_CALL)
+			continue;
+		buf_adds(&line, "refused: ");
+		add_line(d, with_hints, &line);
+		text_add_escaped(&inert, buf_str(&line), line.len);
+		strs_add(&run->layers.notes, buf_str(&inert));
+	}
+}
+
+void denials_settle(struct airlock_run *run)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	struct airlock_error err = {0};
+	if (run->job->backend == &backend_passthrough || (!run->job->explain && !r->observed))
+		return;
+	if (!r->observed) {
+		if (r->observe_errnum)
+			explain_absence(run, reason(r->observe_errnum));
+		return;
+	}
+	_cleanup_(host_fs_done) struct host_fs world = HOST_FS_INIT;
+	struct plan_world view = host_fs_view(&world);
+	struct denial_scene scene = run->scene;
+	scene.world = &view;
+	_cleanup_free_ char *home = realpath(run->job->host.home, NULL);
+	scene.home = home;
+	scene.may_write = run->scene.workspace ? NULL : may_write;
+	scene.may_call = may_call;
+	if (denials_read(&scene, r->seen.data, r->seen.len, &run->denials, &err) < 0) {
+		explain_absence(run, err.message);
+		return;
+	}
+	if (!run->job->explain) {
+		note_calls(run);
+		return;
+	}
+	add_lines(run);
+	if (run->denials.lost > 0)
+		strs_addf(&run->layers.notes, "%llu more calls may have been refused: there was no room to note them",
+			  (unsigned long long)run->denials.lost);
+}
+
+void denials_release(struct airlock_run *run)
+{
+	denials_done(&run->denials);
+	strs_done(&run->denial_lines);
+	free(run->denials_note);
+}
+
+/* Null: not looked at. Empty: nothing was refused. */
+void denials_add_json(const struct airlock_run *run, enum denial_reader reader, struct json *j)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	bool bare = run->job->backend == &backend_passthrough;
+	if (run->job->explain && (bare || (r->observed && !run->denials_note)))
+		denials_print_json(&run->denials, reader, j, "denials");
+	else
+		json_null(j, "denials");
+	if (run->denials_note)
+		json_string(j, "denials_note", run->denials_note);
+}
+
+void denials_add_text(const struct airlock_run *run, struct buf *out)
+{
+	const struct denials *d = &run->denials;
+	if (!run->job->explain)
+		return; /* the notes say it */
+	for (size_t i = 0; i < d->n && i < LINES_MAX; i++) {
+		_cleanup_buf_ struct buf line = BUF_INIT;
+		denial_add_what(&d->v[i], &line);
+		buf_adds(&line, "; to allow: ");
+		denial_add_tool_hint(&d->v[i], &line);
+		buf_adds(out, "Blocked by the sandbox: ");
+		text_add_escaped(out, buf_str(&line), line.len);
+		buf_addc(out, '\n');
+	}
+	if (d->n > LINES_MAX)
+		buf_printf(out, "Blocked by the sandbox: %zu more\n", d->n - LINES_MAX);
+}
+
+const char *airlock_run_denial(const struct airlock_run *run, size_t i)
+{
+	return i < run->denial_lines.n ? run->denial_lines.v[i] : NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "run/caches.h"
+#include "run/layers.h"
+#include "run/job.h"
+#include "run/mount_points.h"
+#include "denial/denial.h"
+#include "supervise/supervise.h"
+
+struct airlock_run {
+	struct airlock_job *job;     /* kept until the run is freed */
+	struct supervise *supervise; /* NULL before it starts, and of a change by the file API */
+	bool files_only;	     /* such a change: nothing is run */
+	struct run_layers layers;
+	struct run_caches caches;
+	struct mount_points mount_points; /* of a workspace */
+	struct monitor *monitor;	  /* NULL until somebody asks for progress */
+	bool finished;			  /* the changes have been looked at */
+	int passed_on;			  /* the last signal of the caller */
+	char id[48];
+	char *dir;
+	int changes_fd, detail_fd; /* for its two files, made while there is nothing to do (fs_prepare_file) */
+	int lock_fd;		   /* of dir, locked while the run is alive: what gc must leave alone */
+	int64_t started_ns;	   /* by the clock of the calendar */
+	bool recorded;
+	struct denial_scene scene; /* for the supervisor, and for what it saw */
+	struct denials denials;
+	struct strs denial_lines;
+	char *denials_note; /* why there are none, where they were wanted */
+	char *json, *text;
+	struct airlock_changes *changes; /* NULL until somebody asks for them */
+};
+
+/* result.c: a directory in which the command could reach sockets of the host; NULL: there is none. */
+const char *run_exposed(const struct airlock_job *job, const struct supervise_result *r);
+/* The members of the result object that are known when the run is over, without output and changes. */
+struct json;
+void result_add_summary(const struct airlock_run *run, struct json *j);
+
+/* NULL: out of memory. Freed with airlock_run_free, whatever became of it. */
+struct airlock_run *run_new(struct airlock_job *job);
+/* Its id, its directory and its layers; nothing has started. */
+int run_begin(struct airlock_run *run, struct airlock_error *err);

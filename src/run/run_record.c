@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/run_record.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "fs/fs.h"
+#include "history/history.h"
+#include "history/run_id.h"
+#include "history/spare.h"
+#include "store/inbox.h"
+
+#include <string.h>
+
+/* The values in force with the file and line, variable or option that set each. */
+static void add_policy(struct json *j, const struct airlock_job *job)
+{
+	const struct config *c = job->config;
+	json_open_object(j, "policy");
+	json_string(j, "profile", job->plan->profile);
+	json_string(j, "changes", policy_changes_name(c->policy.changes));
+	json_string(j, "version", AIRLOCK_VERSION);
+	json_open_array(j, "values");
+	for (size_t i = 0; i < c->n_values; i++) {
+		json_open_object(j, NULL);
+		json_string(j, "key", c->values[i].key);
+		json_string(j, "value", c->values[i].value);
+		json_string(j, "source", c->values[i].source);
+		json_bool(j, "ignored", c->values[i].ignored);
+		json_close(j);
+	}
+	json_close(j);
+	json_close(j);
+}
+
+static void add_questions(struct json *j, const struct airlock_job *job, bool refused)
+{
+	const struct permission_question *q = &job->question;
+	json_open_array(j, "questions");
+	if (q->n_reasons > 0) {
+		json_open_object(j, NULL);
+		json_string(j, "question", q->text);
+		json_open_array(j, "reasons");
+		for (size_t i = 0; i < q->n_reasons; i++)
+			json_string(j, NULL, q->reasons[i]);
+		json_close(j);
+		json_string(j, "answer", refused ? "deny" : job->yes ? "yes" : airlock_answer_name(job->answer));
+		if (refused) /* the agent was not told; here the person finds it */
+			json_string(j, "grant", q->grant_command);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+/* The first members are those that history_read.c looks for. */
+static void add_request(struct json *j, const struct airlock_run *run)
+{
+	const struct airlock_job *job = run->job;
+	json_path(j, "command", job->command_line);
+	json_path(j, "project", job->project->dir);
+	history_add_json_time(j, "started", run->started_ns);
+	json_string(j, "asked_by", job->origin.who);
+	json_int(j, "uid", (int64_t)getuid());
+}
+
+/* Of a run without a process, and so without output and isolation to tell of: it could not start, or the file API made
+ * a change. */
+static void add_no_process(struct json *j, const struct airlock_run *run, const struct airlock_error *why)
+{
+	json_string(j, "run", run->id);
+	json_string(j, "status", why ? "error" : "exited");
+	json_int(j, "exit_code", why ? base_exit_status(why) : 0);
+	json_null(j, "signal");
+	json_ms(j, "duration_ms", why ? 0 : (store_now() - run->started_ns) / 1000);
+	json_int(j, "stdout_bytes", 0);
+	json_int(j, "stderr_bytes", 0);
+	json_bool(j, "truncated", false);
+	json_path(j, "working_dir", run->job->plan->cwd);
+	json_null(j, "isolation");
+	json_null(j, "usage");
+	json_null(j, "denials");
+	json_error(j, "error", why);
+}
+
+/* why: of a run that could not start, else NULL. Members of an object, without its braces. */
+static char *make_detail(const struct airlock_run *run, const struct airlock_error *why)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	add_request(&j, run);
+	if (why || run->files_only)
+		add_no_process(&j, run, why);
+	else
+		result_add_summary(run, &j);
+	add_policy(&j, run->job);
+	add_questions(&j, run->job, why && why->code == AIRLOCK_ERR_DENIED);
+	json_close(&j);
+	if (!out.failed && out.len > 2) {
+		memmove(out.data, out.data + 1, out.len - 1);
+		out.data[out.len - 2] = '\0';
+	}
+	return buf_take(&out);
+}
+
+static const char *status_of(const struct airlock_run *run)
+{
+	static const char *const words[] = {[SUPERVISE_EXITED] = "exited",
+					    [SUPERVISE_SIGNALED] = "signaled",
+					    [SUPERVISE_TIMED_OUT] = "timeout",
+					    [SUPERVISE_FAILED] = "error"};
+	return words[supervise_result(run->supervise)->status];
+}
+
+static struct store_run row_of(const struct airlock_run *run, const char *status, int64_t exit_code, const char *detail)
+{
+	const struct airlock_job *job = run->job;
+	return (struct store_run){.id = run->id,
+				  .project = job->project->dir,
+				  .command = job->command_line,
+				  .asked_by = job->origin.who,
+				  .working_dir = job->plan->cwd,
+				  .started = run->started_ns,
+				  .status = status,
+				  .exit_code = exit_code,
+				  .changes_state = airlock_changes_state_name(
+					  run->layers.enabled ? layers_state(&run->layers) : AIRLOCK_CHANGES_NONE),
+				  .changes_count = run->layers.set ? (int64_t)run->layers.set->n : 0,
+				  .detail = detail};
+}
+
+/* ── The audit line ── */
+
+static int audit_run(const struct airlock_run *run, const struct store_run *row, struct buf *news,
+		     struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	json_string(&j, "event", "run");
+	json_string(&j, "run", run->id);
+	history_add_json_time(&j, "time", store_now());
+	add_request(&j, run);
+	json_path(&j, "working_dir", row->working_dir);
+	json_string(&j, "backend", run->job->backend->name);
+	json_string(&j, "profile", run->job->plan->profile);
+	add_questions(&j, run->job, !run->supervise);
+	json_string(&j, "status", row->status);
+	json_int(&j, "exit_code", row->exit_code);
+	json_string(&j, "changes", row->changes_state);
+	history_add_audit_files(&j, run->layers.set);
+	json_close(&j);
+	return history_write_audit(run->job->host.state_dir, &out, news, err);
+}
+
+/* ── While it runs, and after ── */
+
+void run_record_begin(struct airlock_run *run)
+{
+	_cleanup_buf_ struct buf news = BUF_INIT;
+	struct store_run row = row_of(run, "running", -1, "");
+	row.changes_state = "none";
+	row.changes_count = 0;
+	spare_keep(run->job->host.state_dir);
+	inbox_add_run(&news, &row);
+	(void)inbox_put(run->job->host.state_dir, &news, HISTORY_WAIT_AT_START_MS,
+			NULL); /* at the end all of it is said again */
+}
+
+/* In the run's directory, so that it can be shown when the database is gone. */
+static int write_file(struct airlock_run *run, const char *detail, struct airlock_error *err)
+{
+	_cleanup_free_ char *file = path_join(run->dir, HISTORY_FILE);
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	buf_addc(&text, '{');
+	buf_adds(&text, detail); /* some thousand characters, over which printf takes its time */
+	buf_adds(&text, "}\n");
+	if (!file || text.failed)
+		return base_oom(err);
+	return fs_create_prepared_file(TAKE_FD(run->detail_fd), file, text.data, text.len, err);
+}
+
+/* As much of it as can be had: the one must not be missing because the other cannot be written. */
+static void record(struct airlock_run *run, const char *status, int exit_code, const char *detail)
+{
+	struct airlock_error err = {0}, auditing = {0};
+	_cleanup_buf_ struct buf news = BUF_INIT;
+	struct store_run row = row_of(run, status, exit_code, detail);
+	if (run->supervise && !run->layers.enabled)
+		row.changes_state = "direct";
+	if (run->dir && (run->supervise || run->files_only) && write_file(run, detail, &err) == 0)
+		row.detail = "";
+	inbox_add_run(&news, &row);
+	(void)audit_run(run, &row, &news, &auditing);
+	history_put(run->job->host.state_dir, &news, &run->layers.notes, &err);
+	history_note(&run->layers.notes, &err);
+	history_note(&run->layers.notes, &auditing);
+	run->recorded = true;
+}
+
+void run_record_end(struct airlock_run *run)
+{
+	_cleanup_free_ char *detail = make_detail(run, NULL);
+	if (detail && !run->recorded)
+		record(run, status_of(run), airlock_run_exit_code(run), detail);
+}
+
+void run_record_files(struct airlock_run *run)
+{
+	_cleanup_free_ char *detail = make_detail(run, NULL);
+	if (detail)
+		record(run, "exited", 0, detail);
+}
+
+void run_record_refused(struct airlock_run *run, const struct airlock_error *why)
+{
+	struct airlock_error unknown = {.code = AIRLOCK_ERR_INTERNAL};
+	if (!why || !why->code)
+		why = &unknown;
+	if (!run->job->plan || !run->job->project)
+		return;
+	if (!run->id[0] && run_id_make(run->id, sizeof run->id) < 0)
+		return;
+	_cleanup_free_ char *detail = make_detail(run, why);
+	if (detail)
+		record(run, "error", base_exit_status(why), detail);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the history is told about a run. None of it may change the result of the run: a failure becomes a note. */
+#pragma once
+
+#include "run/run.h"
+
+/* Call it once the command has been started: from then on it delays nobody. */
+void run_record_begin(struct airlock_run *run);
+/* Everything about the run is decided. */
+void run_record_end(struct airlock_run *run);
+/* The file API has changed something: a run without a command. */
+void run_record_files(struct airlock_run *run);
+/* The run could not start, or was denied: recorded all the same, without a directory. */
+void run_record_refused(struct airlock_run *run, const struct airlock_error *why);
