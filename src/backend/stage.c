@@ -89,6 +89,8 @@ static struct child_stage_entry entry_for(const struct plan *plan, const char *d
 		e.text = m->source;
 	} else if (in_place || m->kind == PLAN_REBUILD || holds_sources(plan, m->target))
 		e.kind = CHILD_ENTRY_BIND;
+	else if (m->kind == PLAN_EMPTY_FILE)
+		e.kind = CHILD_ENTRY_FILE;
 	return e;
 }
 

@@ -169,6 +169,7 @@ enum child_entry_kind {
 	CHILD_ENTRY_BIND,    /* what was there before, with everything mounted below it; left out when it is gone */
 	CHILD_ENTRY_SYMLINK, /* text is what it says */
 	CHILD_ENTRY_DIR,     /* an empty directory, for the backend to mount on */
+	CHILD_ENTRY_FILE,    /* the same, an empty file */
 	CHILD_ENTRY_MOUNT,   /* the directory that text names, opened before anything is hidden */
 	CHILD_ENTRY_GONE,    /* the stage's own: left out */
 };

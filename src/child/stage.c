@@ -121,7 +121,7 @@ static void bind_entry(int old, int new, const char *name)
 }
 
 /* mkdir -p: what is to be mounted there may lie deeper than anything that exists. The name is in our own copy of the job. */
-static void make_place(int dir, char *name)
+static void make_place(int dir, char *name, int is_file)
 {
 	for (char *p = name; *p; p++) {
 		if (*p != '/')
@@ -132,7 +132,8 @@ static void make_place(int dir, char *name)
 		if (rc != -EEXIST)
 			mounts_check(CHILD_OP_REBUILD, rc);
 	}
-	mounts_check(CHILD_OP_REBUILD, raw_call3(__NR_mkdirat, dir, name, 0755));
+	mounts_check(CHILD_OP_REBUILD, is_file ? raw_call4(__NR_mknodat, dir, name, S_IFREG | 0644, 0)
+					       : raw_call3(__NR_mkdirat, dir, name, 0755));
 }
 
 /* Where they come from may be hidden by the time they are mounted: airlock's own state is. */
@@ -153,7 +154,7 @@ static void open_sources(char *base, const struct child_stage_job *job)
 
 static void mount_entry(int dir, const struct child_entry *e, char *name)
 {
-	make_place(dir, name);
+	make_place(dir, name, 0);
 	mounts_check(CHILD_OP_REBUILD, raw_call5(__NR_move_mount, e->fd, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH));
 	(void)r_close((int)e->fd);
 }
@@ -218,7 +219,7 @@ static void rebuild(char *base, const struct child_stage_job *job, const struct 
 		else if (e[i].kind == CHILD_ENTRY_MOUNT)
 			mount_entry(new, &e[i], name);
 		else if (e[i].kind != CHILD_ENTRY_GONE)
-			make_place(new, name);
+			make_place(new, name, e[i].kind == CHILD_ENTRY_FILE);
 	}
 	(void)r_close(new);
 	(void)r_close((int)old);
