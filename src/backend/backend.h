@@ -88,7 +88,11 @@ struct backend {
 	bool (*take)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     struct backend_prepared *p);
 	bool spawns_first_process; /* what is spawned becomes it, in a pid namespace of its own */
-	bool in_place; /* nothing is mounted: the command sees the host's paths, and no layer can be put over them */
+	bool in_place;	  /* nothing is mounted: the command sees the host's paths, and no layer can be put over them */
+	bool unsandboxed; /* it isolates nothing: only for whoever chose it or was asked */
+	bool copies;	  /* changes are found by comparing the roots with a copy of them */
+	bool tmp_in_playground; /* the command's TMPDIR is a directory in the playground */
+	bool maps_ids;		/* it can give the sandbox more ids than the caller's own (struct plan_ids) */
 	/* For backends that are given a text: it, which can be made and looked at also where the backend cannot run. */
 	void (*profile)(const struct plan *plan, struct buf *out);
 };

@@ -128,4 +128,5 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	return spawn_process("/proc/self/fd/5", argv, fds, ruleset, -1, plan->new_session, ret_pid, err);
 }
 
-const struct backend backend_landlock = {"landlock", probe, describe, isolation, spawn, .in_place = true};
+const struct backend backend_landlock = {
+	"landlock", probe, describe, isolation, spawn, .in_place = true, .copies = true, .tmp_in_playground = true};

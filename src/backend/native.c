@@ -85,4 +85,5 @@ const struct backend backend_native = {"native",
 				       .prepare = native_prepare,
 				       .advance = native_advance,
 				       .take = native_take,
-				       .spawns_first_process = true};
+				       .spawns_first_process = true,
+				       .maps_ids = true};

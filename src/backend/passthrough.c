@@ -27,4 +27,5 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	return spawn_process("/proc/self/fd/5", argv, fds, -1, -1, plan->new_session, ret_pid, err);
 }
 
-const struct backend backend_passthrough = {"passthrough", probe, describe, isolation, spawn, .in_place = true};
+const struct backend backend_passthrough = {"passthrough",	probe, describe, isolation, spawn, .in_place = true,
+					    .unsandboxed = true};

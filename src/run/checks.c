@@ -113,7 +113,7 @@ int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, 
 	job->backend = backend_by_name(name);
 	if (!job->backend)
 		return base_error(err, AIRLOCK_ERR_INTERNAL, "backend", name, "backend \"%s\" was not checked", name);
-	if (job->backend == &backend_passthrough) {
+	if (job->backend->unsandboxed) {
 		const char *source = job->config->enabled ? job->config->backend_source : job->config->enabled_source;
 		*ret_unsandboxed_because = strdup(source ? source : "passthrough");
 		return *ret_unsandboxed_because ? 0 : base_oom(err);

@@ -18,7 +18,7 @@
 bool copies_wanted(const struct airlock_job *job)
 {
 	bool captured = job->config->policy.changes != POLICY_CHANGES_DIRECT;
-	return captured && job->backend == &backend_landlock;
+	return captured && job->backend->copies;
 }
 
 /* ── Before ── */

@@ -46,7 +46,7 @@ int denials_decide(struct airlock_job *job, const struct airlock_settings *s, st
 const struct denial_scene *denials_scene(struct airlock_run *run)
 {
 	const struct airlock_job *job = run->job;
-	if (job->backend == &backend_passthrough)
+	if (job->backend->unsandboxed)
 		return NULL;
 	run->scene = (struct denial_scene){
 		.plan = job->plan,
@@ -171,7 +171,7 @@ void denials_settle(struct airlock_run *run)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
 	struct airlock_error err = {0};
-	if (run->job->backend == &backend_passthrough || (!run->job->explain && !r->observed))
+	if (run->job->backend->unsandboxed || (!run->job->explain && !r->observed))
 		return;
 	if (!r->observed) {
 		if (r->observe_errnum)
@@ -211,7 +211,7 @@ void denials_release(struct airlock_run *run)
 void denials_add_json(const struct airlock_run *run, enum denial_reader reader, struct json *j)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
-	bool bare = run->job->backend == &backend_passthrough;
+	bool bare = run->job->backend->unsandboxed;
 	if (run->job->explain && (bare || (r->observed && !run->denials_note)))
 		denials_print_json(&run->denials, reader, j, "denials");
 	else

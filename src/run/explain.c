@@ -58,7 +58,7 @@ const char *airlock_job_explain(struct airlock_job *job)
 	buf_printf(&out, "\nbackend: %s (%s)\n", job->backend->name, job->config->backend_source);
 	add_question(job, &out);
 	links_explain(job, &out);
-	if (job->backend == &backend_passthrough)
+	if (job->backend->unsandboxed)
 		buf_adds(&out, "NOT IN SANDBOX: nothing below is enforced but the environment and the timeout\n");
 	else if (job->backend->in_place)
 		buf_adds(&out, "nothing is mounted: what is listed below as mounts is granted, or not, where it is\n");

@@ -11,8 +11,8 @@
 
 void ids_decide_others(struct airlock_job *job)
 {
-	job->plan->ids.others = job->backend == &backend_native && layers_wanted(job) && geteuid() == 0 &&
-				getegid() == 0 && sys_may_map_ids(IDS_FIRST, IDS_COUNT);
+	job->plan->ids.others = job->backend->maps_ids && layers_wanted(job) && geteuid() == 0 && getegid() == 0 &&
+				sys_may_map_ids(IDS_FIRST, IDS_COUNT);
 }
 
 /* The groups of our own roots, each once. False: they are more than can be had. */
@@ -73,7 +73,7 @@ bool ids_map_groups(struct airlock_job *job, struct capture_choice *choice)
 	}
 	job->user_ns_fd = fd;
 	/* bwrap makes a namespace of its own in this one, with our own ids only. */
-	if (job->backend == &backend_native)
+	if (job->backend->maps_ids)
 		job->plan->ids = ids;
 	return true;
 }

@@ -224,7 +224,7 @@ static int check_changes(const struct airlock_job *job, struct airlock_error *er
 	const struct policy *p = &job->config->policy;
 	bool captures = p->changes == POLICY_CHANGES_ASK || p->changes == POLICY_CHANGES_HOLD ||
 			p->changes == POLICY_CHANGES_DISCARD;
-	if (job->backend != &backend_passthrough || !captures)
+	if (!job->backend->unsandboxed || !captures)
 		return 0;
 	const char *mode = policy_changes_name(p->changes);
 	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "changes", mode,
@@ -320,7 +320,7 @@ static bool is_shown_by_rule(const struct policy *p, const char *path)
 static int find_sockets(const struct airlock_job *job, struct strs *ret, struct airlock_error *err)
 {
 	_cleanup_host_sockets_ struct host_sockets sockets = HOST_SOCKETS_INIT;
-	if (layers_wanted(job) || job->backend->in_place || job->backend == &backend_passthrough)
+	if (layers_wanted(job) || job->backend->in_place)
 		return 0;
 	int rc = host_sockets_read(&sockets, err);
 	for (size_t i = 0; rc == 0 && i < job->project->n_roots; i++) {
@@ -535,7 +535,7 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 		rc = check_changes(job, err);
 	if (rc == 0)
 		rc = job_find_working_dir(job, wanted_dir, &job->cwd, err);
-	if (rc == 0 && job->backend == &backend_landlock)
+	if (rc == 0 && job->backend->tmp_in_playground)
 		rc = live_without_mounts(job, err);
 	if (rc == 0)
 		rc = mark_inside(job, err);

@@ -28,7 +28,7 @@ static bool is_covered(const struct airlock_job *job, const char *target)
 static bool is_left_out(const struct airlock_job *job, const struct project_link *l)
 {
 	bool open = l->state == AIRLOCK_LINK_UNANSWERED || l->state == AIRLOCK_LINK_DENIED;
-	return open && !l->granted && job->backend != &backend_passthrough && job->plan && !is_covered(job, l->target);
+	return open && !l->granted && !job->backend->unsandboxed && job->plan && !is_covered(job, l->target);
 }
 
 static bool is_open_question(const struct airlock_job *job, const struct project_link *l)
@@ -145,7 +145,7 @@ static void explain_one(const struct airlock_job *job, const struct project_link
 
 void links_explain(const struct airlock_job *job, struct buf *out)
 {
-	for (size_t i = 0; job->backend != &backend_passthrough && i < job->project->n_links; i++)
+	for (size_t i = 0; !job->backend->unsandboxed && i < job->project->n_links; i++)
 		explain_one(job, &job->project->links[i], out);
 }
 

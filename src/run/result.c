@@ -30,7 +30,7 @@ static const char *grade_name(enum backend_grade grade)
 /* Where a file system is mounted in a directory that this user may enter but not list, there is neither screen nor rebuilding. */
 const char *run_exposed(const struct airlock_job *job, const struct supervise_result *r)
 {
-	if (r->exposed || job->backend == &backend_passthrough)
+	if (r->exposed || job->backend->unsandboxed)
 		return r->exposed;
 	for (size_t i = 0; i < job->plan->exposed.n; i++)
 		if (faccessat(AT_FDCWD, job->plan->exposed.v[i], X_OK, AT_EACCESS) == 0)
@@ -50,7 +50,7 @@ static void add_isolation(struct json *j, const struct airlock_job *job, const s
 	json_string(j, "network", !iso.network_isolated ? "none" : iso.network_blocked ? "blocked" : "allowed");
 	json_string(j, "processes", grade_name(iso.processes));
 	json_string(j, "syscalls", grade_name(iso.syscalls));
-	json_string(j, "limits", grade_name(job->backend == &backend_passthrough ? BACKEND_NONE : r->limits));
+	json_string(j, "limits", grade_name(job->backend->unsandboxed ? BACKEND_NONE : r->limits));
 	json_string(j, "capture", layers_capture_name(job));
 	if (job->capture_because)
 		json_string(j, "capture_because", job->capture_because);
@@ -186,7 +186,7 @@ const char *airlock_run_result_text(struct airlock_run *run)
 	const struct supervise_result *r = supervise_result(run->supervise);
 	struct buf out = BUF_INIT;
 	free(run->text);
-	if (run->job->backend == &backend_passthrough)
+	if (run->job->backend->unsandboxed)
 		buf_adds(&out, "NOT IN SANDBOX\n");
 	size_t before = out.len;
 	add_stream_text(&out, r->out);

@@ -237,7 +237,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	note_signal(run);
 	note_full(run);
 	note_lost_output(run);
-	if (run->job->backend == &backend_passthrough)
+	if (run->job->backend->unsandboxed)
 		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
 	if (run->job->backend->isolation(&run->job->ctx, run->job->plan).abstract_sockets)
 		strs_add(&run->layers.notes,
