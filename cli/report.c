@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report.h"
 
+#include <airlock/result.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,27 +185,33 @@ static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 		report_all(changes, airlock_settings_is_agent(inv->settings));
 }
 
-static void say_blocked(const char *what)
+/* An agent is told what was refused, not which option would allow it: it cannot set one, a person can. */
+static void say_blocked(const struct airlock_denial *d, bool for_agent)
 {
-	char *line = NULL;
-	if (asprintf(&line, "blocked: %s", what) >= 0)
-		output_inert(line);
-	free(line);
+	char *what = airlock_denial_text(d), *hint = airlock_denial_hint(d);
+	bool is_hopeless = d->rule == AIRLOCK_DENIAL_CALL && !d->remedy;
+	if (!what || !hint || for_agent)
+		output_say("blocked: %s", what ? what : "");
+	else if (d->remedy)
+		output_say("blocked: %s; to allow: %s", what, hint);
+	else
+		output_say("blocked: %s%s", what, is_hopeless ? "; no profile allows it" : "");
+	airlock_free(what);
+	airlock_free(hint);
 }
 
-static void tell_denials(const struct airlock_run *run)
+static void tell_denials(const struct airlock_run *run, bool for_agent)
 {
-	size_t n = 0;
-	for (; airlock_run_denial(run, n); n++)
-		if (n < REPORT_LINES)
-			say_blocked(airlock_run_denial(run, n));
+	size_t n = airlock_run_denial_count(run);
+	for (size_t i = 0; i < n && i < REPORT_LINES; i++)
+		say_blocked(airlock_run_denial(run, i), for_agent);
 	if (n > REPORT_LINES)
 		output_say("blocked: %zu more: airlock show %s", n - REPORT_LINES, airlock_run_id(run));
 }
 
 void report_run(const struct invocation *inv, struct airlock_run *run)
 {
-	tell_denials(run);
+	tell_denials(run, airlock_settings_is_agent(inv->settings));
 	tell_changes(inv, run);
 	for (size_t i = 0; airlock_run_note(run, i); i++)
 		output_inert(airlock_run_note(run, i));

@@ -154,7 +154,7 @@ static void make_policy(struct policy *p, struct file_system *fs, struct input *
 	for (unsigned n = choose(in, MAX_RULES); n > 0; n--) {
 		char *path = choose_path(fs, in);
 		static const enum policy_access access[] = {POLICY_HIDE, POLICY_TMPFS, POLICY_READ, POLICY_WRITE};
-		(void)policy_add_path(p, access[choose(in, 4)], path, "fuzz", NULL);
+		(void)policy_add_path(p, access[choose(in, 4)], path, RULE_ORIGIN(CALLER, "fuzz"), NULL);
 		free(path);
 	}
 	p->share_pid = choose(in, 2);
@@ -186,7 +186,7 @@ static void check_mounts(const struct plan *plan, const struct plan_inputs *in)
 {
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		const struct plan_mount *m = &plan->mounts[i];
-		demand(m->target[0] == '/' && path_is_normal(m->target) && m->because);
+		demand(m->target[0] == '/' && path_is_normal(m->target));
 		demand(plan_mount_name(m->kind) != NULL);
 		bool bound = m->kind == PLAN_READ || m->kind == PLAN_WRITE || m->kind == PLAN_LAYER;
 		demand(!bound || (m->source && m->source[0] == '/'));
@@ -273,9 +273,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned n = 1 + choose(&in, MAX_ROOTS); n > 0 && n_roots < MAX_ROOTS; n--) {
 		const struct entry *e = &fs.v[choose(&in, (unsigned)fs.n)];
 		if (e->type == PLAN_DIRECTORY)
-			roots[n_roots++] = (struct plan_root){e->path, "root"};
+			roots[n_roots++] = (struct plan_root){e->path, RULE_ORIGIN(PROJECT)};
 	}
-	const struct plan_root hidden = {fs.v[choose(&in, (unsigned)fs.n)].path, "own state"};
+	const struct plan_root hidden = {fs.v[choose(&in, (unsigned)fs.n)].path, RULE_ORIGIN(OWN_STATE)};
 	struct plan_world world = {type_in, real_in, link_in, list_in, &fs};
 	struct plan_inputs inputs = {.policy = &policy,
 				     .world = &world,

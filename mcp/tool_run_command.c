@@ -2,12 +2,15 @@
 /* run_command: prepare, ask when something needs a person's yes, start, and follow it from the server's loop. */
 #include "front.h"
 
+#include <airlock/result.h>
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PROGRESS_MS 2000
+#define DENIALS_MAX 10 /* more than a model reads; all of them are in the structured result */
 
 struct command_run {
 	struct airlock_job *job;
@@ -45,30 +48,59 @@ static char *add_notes(char *text, const struct command_run *c)
 	return text;
 }
 
+/* What would allow it: an argument of this tool, about which a person is asked. It never names an option of airlock. */
+static char *tool_hint(const struct airlock_denial *d)
+{
+	char *text = NULL, *dir = d->value ? airlock_text_inert(d->value, strlen(d->value)) : NULL;
+	if (d->remedy == AIRLOCK_REMEDY_ALLOW_WRITE &&
+	    asprintf(&text, "\"allow_write\": [\"%s\"]%s", dir ? dir : "",
+		     d->is_to_make ? ", once that directory exists" : "") < 0)
+		text = NULL;
+	else if (d->remedy != AIRLOCK_REMEDY_ALLOW_WRITE)
+		text = strdup(d->remedy == AIRLOCK_REMEDY_NETWORK ? "\"network\": true"
+			      : d->remedy == AIRLOCK_REMEDY_NONE  ? "nothing allows it"
+								  : "only a person can");
+	airlock_free(dir);
+	return text;
+}
+
+static char *add_denials(char *text, const struct command_run *c)
+{
+	size_t n = airlock_run_denial_count(c->run);
+	for (size_t i = 0; i < n && i < DENIALS_MAX; i++) {
+		const struct airlock_denial *d = airlock_run_denial(c->run, i);
+		char *what = airlock_denial_text(d), *hint = tool_hint(d);
+		text = front_join(text, "Blocked by the sandbox: ");
+		text = front_join(text, what);
+		text = front_join(text, "; to allow: ");
+		text = front_join(text, hint);
+		text = front_join(text, "\n");
+		airlock_free(what);
+		free(hint);
+	}
+	char more[64];
+	(void)snprintf(more, sizeof more, "Blocked by the sandbox: %zu more\n", n > DENIALS_MAX ? n - DENIALS_MAX : 0);
+	return n > DENIALS_MAX ? front_join(text, more) : text;
+}
+
 static char *result_text(const struct command_run *c)
 {
 	bool is_failure = airlock_run_status(c->run) == AIRLOCK_FAILED;
 	char *text = strdup(is_failure ? "ERROR: " : "");
 	if (!is_failure)
-		text = front_join(text, airlock_run_result_text(c->run));
+		text = add_denials(front_join(text, airlock_run_result_text(c->run)), c);
 	return add_notes(text, c);
 }
 
-/* What did not fit is a resource. What was not text has grown, so the lengths alone do not tell. */
-#define LEFT_OUT " bytes left out ...]\n"
-static void link_stream(json_t *content, json_t *data, const char *stream, const char *key)
+/* What did not fit is a resource. */
+static void link_stream(json_t *content, const char *run, const char *stream, uint64_t bytes)
 {
 	char uri[128];
-	json_int_t bytes = json_integer_value(json_object_get(data, key));
-	json_t *shown = json_object_get(data, stream);
-	if (bytes <= (json_int_t)json_string_length(shown) &&
-	    !memmem(json_string_value(shown), json_string_length(shown), LEFT_OUT, strlen(LEFT_OUT)))
-		return;
-	(void)snprintf(uri, sizeof uri, "airlock://run/%s/%s", json_string_value(json_object_get(data, "run")), stream);
+	(void)snprintf(uri, sizeof uri, "airlock://run/%s/%s", run, stream);
 	(void)json_array_append_new(content,
 				    json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", "resource_link", "uri", uri,
 					      "name", stream, "description", "the whole output of the command",
-					      "mimeType", "text/plain", "size", bytes));
+					      "mimeType", "text/plain", "size", (json_int_t)bytes));
 }
 
 static void finish(struct mcp_request *r, struct command_run *c)
@@ -78,10 +110,12 @@ static void finish(struct mcp_request *r, struct command_run *c)
 	char *text = result_text(c);
 	front_remember_run(front_of(r), airlock_run_id(c->run));
 	json_t *result = data && text ? mcp_tool_text(text, json_incref(data), is_failure) : NULL;
-	if (result && json_is_true(json_object_get(data, "truncated"))) {
-		link_stream(json_object_get(result, "content"), data, "stdout", "stdout_bytes");
-		link_stream(json_object_get(result, "content"), data, "stderr", "stderr_bytes");
-	}
+	const struct airlock_output *output = airlock_run_output(c->run);
+	json_t *content = json_object_get(result, "content");
+	if (output->is_stdout_cut)
+		link_stream(content, airlock_run_id(c->run), "stdout", output->stdout_bytes);
+	if (output->is_stderr_cut)
+		link_stream(content, airlock_run_id(c->run), "stderr", output->stderr_bytes);
 	mcp_reply(r, result);
 	json_decref(data);
 	free(text);

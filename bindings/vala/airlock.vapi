@@ -267,7 +267,125 @@ namespace Airlock {
 		EXITED,
 		SIGNALED,
 		TIMED_OUT,
-		FAILED
+		FAILED;
+		[CCode (cname = "airlock_status_name")]
+		public unowned string name ();
+	}
+
+	/* How it ended, as values: airlock/result.h and airlock/origin.h. */
+
+	[CCode (cname = "enum airlock_origin_kind", cprefix = "AIRLOCK_ORIGIN_", cheader_filename = "airlock/origin.h", has_type_id = false)]
+	public enum OriginKind {
+		BUILTIN, ALWAYS, PROFILE, FILE, CALLER, SHARE_PID, PROJECT, LINK_ALLOWED, LINK_GRANTED, WORKTREE, SUBMODULE, WORKSPACE,
+		PLAYGROUND, CACHE, OWN_STATE, OWN_CONFIGURATION, KERNEL_ADDRESSES, SESSION_SOCKETS, HOST_SOCKET, OTHER_NAME, RESOLVER,
+		SOCKETS, GATHERED, ENTRY, LEFT_OUT, PLACE, SYSTEM, MACHINE, MACHINE_ONLY, MADE
+	}
+
+	[CCode (cname = "struct airlock_origin", cheader_filename = "airlock/origin.h", has_type_id = false, destroy_function = "", has_copy_function = false)]
+	public struct Origin {
+		public OriginKind kind;
+		public unowned string? name;
+		public int line;
+		[CCode (cname = "airlock_origin_text", instance_pos = 0)]
+		public string? text ();
+	}
+
+	[CCode (cname = "enum airlock_grade", cprefix = "AIRLOCK_GRADE_", cheader_filename = "airlock/result.h", has_type_id = false)]
+	public enum Grade { NONE, PARTIAL, ENFORCED;
+		[CCode (cname = "airlock_grade_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_network", cprefix = "AIRLOCK_NETWORK_", cheader_filename = "airlock/result.h", has_type_id = false)]
+	public enum Network { NONE, BLOCKED, ALLOWED;
+		[CCode (cname = "airlock_network_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_capture", cprefix = "AIRLOCK_CAPTURE_", cheader_filename = "airlock/result.h", has_type_id = false)]
+	public enum Capture { NONE, OVERLAY, COPY;
+		[CCode (cname = "airlock_capture_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_limit", cprefix = "AIRLOCK_LIMIT_", cheader_filename = "airlock/result.h", has_type_id = false)]
+	public enum Limit { NONE, TIMEOUT, MEMORY, PIDS, FILE_SIZE;
+		[CCode (cname = "airlock_limit_name")]
+		public unowned string? name ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_isolation", cheader_filename = "airlock/result.h", free_function = "")]
+	public class Isolation {
+		public unowned string backend;
+		public unowned string profile;
+		public Grade filesystem;
+		public Grade processes;
+		public Grade syscalls;
+		public Grade limits;
+		public Network network;
+		public Capture capture;
+		public unowned string? capture_because;
+		public bool is_sandboxed;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_usage", cheader_filename = "airlock/result.h", free_function = "")]
+	public class Usage {
+		public int64 duration_us;
+		public int64 cpu_us;
+		public int64 max_rss_kb;
+		public Limit limit_hit;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] full;
+		public bool warm_start;
+		public bool head_start;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_output", cheader_filename = "airlock/result.h", free_function = "")]
+	public class Output {
+		public uint64 stdout_bytes;
+		public uint64 stderr_bytes;
+		public bool is_stdout_cut;
+		public bool is_stderr_cut;
+	}
+
+	[CCode (cname = "enum airlock_attempt", cprefix = "AIRLOCK_ATTEMPT_", cheader_filename = "airlock/result.h", has_type_id = false)]
+	public enum Attempt {
+		OPEN, CHDIR, WRITE, TRUNCATE, MKDIR, DELETE, RENAME, LINK, SYMLINK, MKNOD, CHMOD, CHOWN, UTIME, CONNECT, BIND, SEND, TRACE,
+		NAMESPACE, MOUNT, PERF, BPF, KEYS, USERFAULT, FANOTIFY, ADMIN;
+		[CCode (cname = "airlock_attempt_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_denial_rule", cprefix = "AIRLOCK_DENIAL_", cheader_filename = "airlock/result.h", has_type_id = false)]
+	public enum DenialRule { NONE, HIDDEN, NOT_VISIBLE, READ_ONLY, NETWORK_OFF, CALL;
+		[CCode (cname = "airlock_denial_rule_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_remedy", cprefix = "AIRLOCK_REMEDY_", cheader_filename = "airlock/result.h", has_type_id = false)]
+	public enum Remedy { NONE, ALLOW_WRITE, READ, BIND, UNHIDE, NETWORK, PROFILE, NESTED }
+
+	[Compact]
+	[CCode (cname = "struct airlock_denial", cheader_filename = "airlock/result.h", free_function = "")]
+	public class Denial {
+		public Attempt attempt;
+		public unowned string? path;
+		public unowned string? address;
+		public unowned string? program;
+		public DenialRule rule;
+		public Origin origin;
+		public unowned string? region;
+		public Remedy remedy;
+		public unowned string? value;
+		public bool is_to_make;
+		public uint64 count;
+		[CCode (cname = "airlock_denial_text")]
+		public string? text ();
+		[CCode (cname = "airlock_denial_hint")]
+		public string? hint ();
 	}
 
 	[CCode (has_target = true, has_typedef = false)]
@@ -315,8 +433,12 @@ namespace Airlock {
 		public unowned Changes? changes ();
 		[CCode (cname = "airlock_run_note")]
 		public unowned string? note (size_t i);
-		[CCode (cname = "airlock_run_denial")]
-		public unowned string? denial (size_t i);
+		public Isolation isolation { [CCode (cname = "airlock_run_isolation", cheader_filename = "airlock/result.h")] get; }
+		public Usage usage { [CCode (cname = "airlock_run_usage", cheader_filename = "airlock/result.h")] get; }
+		public Output output { [CCode (cname = "airlock_run_output", cheader_filename = "airlock/result.h")] get; }
+		public size_t denial_count { [CCode (cname = "airlock_run_denial_count", cheader_filename = "airlock/result.h")] get; }
+		[CCode (cname = "airlock_run_denial", cheader_filename = "airlock/result.h")]
+		public unowned Denial? denial (size_t i);
 	}
 
 	/* ── Changes ── */

@@ -246,6 +246,7 @@ enum airlock_status { AIRLOCK_EXITED, AIRLOCK_SIGNALED, AIRLOCK_TIMED_OUT, AIRLO
 
 const char *airlock_run_id(const struct airlock_run *run);
 enum airlock_status airlock_run_status(const struct airlock_run *run);
+const char *airlock_status_name(enum airlock_status status); /* "exited", "timeout" */
 int airlock_run_exit_code(const struct airlock_run *run); /* as `airlock run` exits: own, 128+N, 124, 125, 126, 127 */
 const struct airlock_error *airlock_run_error(const struct airlock_run *run); /* code 0 when none */
 /* What `airlock run --json` prints, and the text for a model: stdout, stderr, `Exit code: N`, the changes. Both end with a
@@ -253,13 +254,9 @@ const struct airlock_error *airlock_run_error(const struct airlock_run *run); /*
 const char *airlock_run_result_json(struct airlock_run *run);
 const char *airlock_run_result_text(struct airlock_run *run);
 
-/* What it changed is in airlock_run_changes (changes.h). */
+/* What it changed is in airlock_run_changes (changes.h); what was in force, used and refused in result.h. */
 /* Sentences a person should see after the run: what could not be looked at, links that were split. NULL beyond the last. */
 const char *airlock_run_note(const struct airlock_run *run, size_t i);
-/* With the option "explain-denials": what the sandbox refused the command, by which rule and what would allow it, one
- * sentence each, safe to print. NULL beyond the last. Diagnostic only: what the command did not try, or tried in a way
- * that is not looked at, is not in it. */
-const char *airlock_run_denial(const struct airlock_run *run, size_t i);
 /* While it runs: how many paths have changed so far and the latest of them (or "", until the next call). -1: not known. */
 int64_t airlock_run_progress(struct airlock_run *run, const char **ret_latest);
 

@@ -21,7 +21,7 @@
 static void add_value(struct buf *out, const struct config_value *v)
 {
 	size_t len = strlen(v->value), shown = len;
-	if (strcmp(v->source, "built-in") == 0 && len > BUILTIN_SHOWN) {
+	if (v->origin.kind == AIRLOCK_ORIGIN_BUILTIN && len > BUILTIN_SHOWN) {
 		shown = BUILTIN_SHOWN;
 		while (shown > 0 && v->value[shown - 1] != ' ')
 			shown--;
@@ -39,7 +39,8 @@ static void values_text(const struct config *config, struct buf *out)
 		buf_adds(out, " = ");
 		add_value(out, v);
 		buf_adds(out, "    # ");
-		text_add_escaped(out, v->source, strlen(v->source));
+		_cleanup_free_ char *origin = airlock_origin_text(&v->origin);
+		buf_adds(out, origin ? origin : "");
 		buf_adds(out, v->ignored ? " (left out: the project is not trusted)\n" : "\n");
 	}
 }
@@ -96,7 +97,7 @@ static void values_json(const struct config *config, struct buf *out)
 		json_open_object(&j, NULL);
 		json_string(&j, "key", v->key);
 		add_json_value(&j, v->value);
-		json_string(&j, "source", v->source);
+		rule_origin_add_json(&j, "source", &v->origin);
 		json_bool(&j, "ignored", v->ignored);
 		json_close(&j);
 	}

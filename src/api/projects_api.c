@@ -152,7 +152,8 @@ static void roots_text(const struct project *p, struct buf *out)
 	for (size_t i = 0; i < p->n_roots; i++) {
 		text_add_escaped(out, p->roots[i].path, strlen(p->roots[i].path));
 		buf_adds(out, "    [");
-		text_add_escaped(out, p->roots[i].because, strlen(p->roots[i].because));
+		_cleanup_free_ char *because = airlock_origin_text(&p->roots[i].because);
+		buf_adds(out, because ? because : "");
 		buf_adds(out, "]\n");
 	}
 	for (size_t i = 0; i < p->n_links; i++) {
@@ -191,7 +192,9 @@ static void project_json(const struct project *p, const struct store_project *ro
 	for (size_t i = 0; i < p->n_roots; i++) {
 		json_open_object(&j, NULL);
 		json_path(&j, "path", p->roots[i].path);
-		json_path(&j, "because", p->roots[i].because);
+		_cleanup_buf_ struct buf because = BUF_INIT;
+		rule_origin_add(&because, &p->roots[i].because);
+		json_path(&j, "because", buf_str(&because));
 		json_close(&j);
 	}
 	json_close(&j);

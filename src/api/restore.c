@@ -10,7 +10,7 @@
 #include "fs/fs.h"
 #include "history/backups.h"
 #include "api/backups_api.h"
-#include "history/history.h"
+#include "run/run_record.h"
 #include "run/layers.h"
 #include "history/run_id.h"
 
@@ -248,8 +248,8 @@ int airlock_restore(const struct airlock_settings *s, const char *path, const ch
 		_cleanup_buf_ struct buf command = BUF_INIT;
 		buf_adds(&command, "airlock restore ");
 		text_add_shell_word(&command, path);
-		history_made(&r.v.host, r.dir, r.set, r.v.dir, buf_str(&command), s->asked_by ? s->asked_by : "library",
-			     &r.notes);
+		run_record_made(&r.v.host, r.dir, r.set, r.v.dir, buf_str(&command),
+				s->asked_by ? s->asked_by : "library", &r.notes);
 		rc = report(&r, ret_run, ret_text);
 	}
 	restore_done(&r);

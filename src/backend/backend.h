@@ -10,16 +10,16 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-#include <sys/types.h>
+#include <airlock/result.h>
 
-enum backend_grade { BACKEND_NONE, BACKEND_PARTIAL, BACKEND_ENFORCED };
+#include <sys/types.h>
 
 /* What is really in force (I9). */
 /* Can this kernel keep a command that shares the host's network from its abstract sockets (Landlock's scopes, Linux 6.12)? */
 bool backend_scopes_sockets(void);
 
 struct backend_isolation {
-	enum backend_grade filesystem, processes, syscalls;
+	enum airlock_grade filesystem, processes, syscalls;
 	bool network_blocked; /* only meaningful when filesystem isolation or a network namespace is there */
 	bool network_isolated;
 	bool own_pid_namespace;	 /* killing the first process kills everything */

@@ -196,9 +196,9 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 {
 	bool own_pids = plan->namespaces & PLAN_NS_PID;
 	return (struct backend_isolation){
-		.filesystem = BACKEND_ENFORCED,
-		.processes = own_pids && plan->new_session ? BACKEND_ENFORCED : BACKEND_PARTIAL,
-		.syscalls = BACKEND_ENFORCED,
+		.filesystem = AIRLOCK_GRADE_ENFORCED,
+		.processes = own_pids && plan->new_session ? AIRLOCK_GRADE_ENFORCED : AIRLOCK_GRADE_PARTIAL,
+		.syscalls = AIRLOCK_GRADE_ENFORCED,
 		.network_isolated = true,
 		.network_blocked = plan->namespaces & PLAN_NS_NET,
 		.abstract_sockets =

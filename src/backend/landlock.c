@@ -52,9 +52,9 @@ static int describe(const struct backend_context *ctx, const struct plan *plan, 
 static struct backend_isolation isolation(const struct backend_context *ctx, const struct plan *plan)
 {
 	return (struct backend_isolation){
-		.filesystem = BACKEND_PARTIAL,
-		.processes = BACKEND_PARTIAL,
-		.syscalls = BACKEND_ENFORCED,
+		.filesystem = AIRLOCK_GRADE_PARTIAL,
+		.processes = AIRLOCK_GRADE_PARTIAL,
+		.syscalls = AIRLOCK_GRADE_ENFORCED,
 		.network_isolated = true,
 		.network_blocked = !plan->network,
 		.ruleset = true,

@@ -44,9 +44,9 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 	bool own_pids = plan->namespaces & PLAN_NS_PID;
 	bool own_proc = native_find(ctx, &info, NULL) == 0 && info.own_proc;
 	return (struct backend_isolation){
-		.filesystem = BACKEND_ENFORCED,
-		.processes = own_pids && own_proc && plan->new_session ? BACKEND_ENFORCED : BACKEND_PARTIAL,
-		.syscalls = BACKEND_ENFORCED,
+		.filesystem = AIRLOCK_GRADE_ENFORCED,
+		.processes = own_pids && own_proc && plan->new_session ? AIRLOCK_GRADE_ENFORCED : AIRLOCK_GRADE_PARTIAL,
+		.syscalls = AIRLOCK_GRADE_ENFORCED,
 		.network_isolated = true,
 		.network_blocked = plan->namespaces & PLAN_NS_NET,
 		.abstract_sockets =

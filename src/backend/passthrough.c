@@ -17,7 +17,7 @@ static int describe(const struct backend_context *ctx, const struct plan *plan, 
 
 static struct backend_isolation isolation(const struct backend_context *ctx, const struct plan *plan)
 {
-	return (struct backend_isolation){.filesystem = BACKEND_NONE};
+	return (struct backend_isolation){.filesystem = AIRLOCK_GRADE_NONE};
 }
 
 static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,

@@ -23,7 +23,7 @@ static int describe(const struct backend_context *ctx, const struct plan *plan, 
 
 static struct backend_isolation isolation(const struct backend_context *ctx, const struct plan *plan)
 {
-	return (struct backend_isolation){.filesystem = BACKEND_NONE}; /* nothing runs in it here */
+	return (struct backend_isolation){.filesystem = AIRLOCK_GRADE_NONE}; /* nothing runs in it here */
 }
 
 static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,

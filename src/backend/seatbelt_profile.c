@@ -153,8 +153,8 @@ void seatbelt_profile(const struct plan *plan, struct buf *out)
 	buf_adds(out, "\n; files: of two rules the later decides\n");
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		add_mount(&plan->mounts[i], out);
-	for (size_t i = 0; i < plan->left_out.n; i++)
-		add_rule(out, "deny", "file-read* file-write*", "subpath", plan->left_out.v[i]);
+	for (size_t i = 0; i < plan->n_left_out; i++)
+		add_rule(out, "deny", "file-read* file-write*", "subpath", plan->left_out[i].path);
 	buf_adds(out, "\n; the way there\n");
 	add_ancestors(plan, out);
 	add_network(plan, out);

@@ -19,9 +19,7 @@ void config_free(struct config *c)
 {
 	if (!c)
 		return;
-	base_freep(&c->enabled_source);
 	base_freep(&c->backend);
-	base_freep(&c->backend_source);
 	base_freep(&c->shell);
 	strs_done(&c->gate_hold);
 	strs_done(&c->gate_allow);
@@ -31,9 +29,9 @@ void config_free(struct config *c)
 	for (size_t i = 0; i < c->n_values; i++) {
 		base_freep(&c->values[i].key);
 		base_freep(&c->values[i].value);
-		base_freep(&c->values[i].source);
 	}
 	base_freep(&c->values);
+	strs_done(&c->origin_names);
 	strs_done(&c->warnings);
 	base_freep(&c);
 }
@@ -42,8 +40,6 @@ static void merge_done(struct merge *m)
 {
 	for (size_t i = 0; i < m->n_files; i++)
 		config_file_done(&m->files[i]);
-	for (size_t i = 0; i < SCHEMA_MAX_KEYS; i++)
-		base_freep(&m->sources[i]);
 	merge_drop_kept(m);
 	config_free(m->c);
 	m->c = NULL;
@@ -130,11 +126,9 @@ static int open_files(struct merge *m, struct airlock_error *err)
 
 /* ── Everything together ── */
 
-static int copy_source(const struct merge *m, const char *name, char **ret, struct airlock_error *err)
+static struct airlock_origin origin_of(const struct merge *m, const char *name)
 {
-	const char *source = m->sources[schema_index(schema_find(SCHEMA_SANDBOX, name, strlen(name)))];
-	*ret = strdup(source ? source : "built-in");
-	return *ret ? 0 : base_oom(err);
+	return m->origins[schema_index(schema_find(SCHEMA_SANDBOX, name, strlen(name)))];
 }
 
 static int fold(struct merge *m, struct airlock_error *err)
@@ -168,11 +162,10 @@ static int finish(struct merge *m, struct airlock_error *err)
 	int rc = values_finish(m, err);
 	if (rc >= 0)
 		rc = values_warn(m, err);
-	if (rc >= 0)
-		rc = copy_source(m, "enabled", &m->c->enabled_source, err);
-	const struct schema_key *explain = schema_find(SCHEMA_SANDBOX, "explain_denials", strlen("explain_denials"));
-	m->c->explain_asked = m->sources[schema_index(explain)] != NULL;
-	return rc < 0 ? rc : copy_source(m, "backend", &m->c->backend_source, err);
+	m->c->enabled_origin = origin_of(m, "enabled");
+	m->c->backend_origin = origin_of(m, "backend");
+	m->c->explain_asked = origin_of(m, "explain_denials").kind != AIRLOCK_ORIGIN_BUILTIN;
+	return rc;
 }
 
 int config_load(const struct config_inputs *in, struct config **ret, struct airlock_error *err)

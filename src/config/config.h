@@ -44,19 +44,19 @@ struct config_inputs {
 #define CONFIG_SHORT_LIST 256
 
 struct config_value {
-	char *key;    /* "sandbox.backend", "profiles.moderate.timeout" */
-	char *value;  /* as TOML text */
-	char *source; /* "file:line", "--option", "AIRLOCK_X" or "built-in" */
-	bool ignored; /* came from an untrusted project and would have loosened */
+	char *key;		      /* "sandbox.backend", "profiles.moderate.timeout" */
+	char *value;		      /* as TOML text */
+	struct airlock_origin origin; /* a file, the caller or built-in; its name is the config's */
+	bool ignored;		      /* came from an untrusted project and would have loosened */
 };
 
 enum config_fallback { CONFIG_FALLBACK_REFUSE, CONFIG_FALLBACK_ASK, CONFIG_FALLBACK_WARN };
 
 struct config {
 	bool enabled; /* sandbox.enabled, or --no-sandbox */
-	char *enabled_source;
+	struct airlock_origin enabled_origin;
 	char *backend; /* "auto", "native", "bubblewrap", "landlock", "seatbelt", "passthrough" */
-	char *backend_source;
+	struct airlock_origin backend_origin;
 	enum config_fallback fallback;
 	char *shell;		 /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
 	bool warm_start;	 /* servers make the next run's sandbox in advance */
@@ -77,6 +77,7 @@ struct config {
 		*values; /* every value in force, sorted by key; the ignored ones after those that hold; for long
 				      * built-in lists see config_inputs */
 	size_t n_values;
+	struct strs origin_names;
 	struct strs warnings; /* sentences for a person */
 };
 

@@ -55,6 +55,11 @@ static const struct row {
 	{"env", add_env, SCHEMA_PROFILE, NULL, SCHEMA_ARGV, NULL},
 };
 
+static struct airlock_origin by(const struct config_setting *s)
+{
+	return RULE_ORIGIN(CALLER, s->origin);
+}
+
 static int bad_value(const struct config_setting *s, const char *form, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf value = BUF_INIT;
@@ -84,7 +89,7 @@ static int set_value(struct merge *m, const struct row *row, const struct config
 		schema_add_form(key, &form);
 	if (schema_parse(key, row->reads, s->value, &v) < 0)
 		return bad_value(s, buf_str(&form), err);
-	int rc = merge_set(m, key, &v, s->origin, err);
+	int rc = merge_set(m, key, &v, by(s), err);
 	/* Named for this run by a person: then it must hold, or nothing runs. */
 	if (rc >= 0 && schema_is_limit(key))
 		((struct policy_limit *)(void *)((char *)m->c + key->offset))->asked = true;
@@ -107,7 +112,7 @@ static int set_profile(struct merge *m, const struct row *row, const struct conf
 	return set_value(m, row, s, err);
 }
 
-static int set_sandboxed(struct merge *m, bool enabled, const char *origin, struct airlock_error *err)
+static int set_sandboxed(struct merge *m, bool enabled, struct airlock_origin origin, struct airlock_error *err)
 {
 	const struct schema_key *key = schema_find(SCHEMA_SANDBOX, "enabled", strlen("enabled"));
 	return merge_set(m, key, &(struct schema_value){.number = enabled}, origin, err);
@@ -120,7 +125,7 @@ static int set_backend(struct merge *m, const struct row *row, const struct conf
 	int rc = set_value(m, row, s, err);
 	if (rc < 0 || strcmp(s->value, "passthrough") == 0)
 		return rc;
-	return m->c->enabled ? 0 : set_sandboxed(m, true, s->origin, err);
+	return m->c->enabled ? 0 : set_sandboxed(m, true, by(s), err);
 }
 
 static int set_enabled(struct merge *m, const struct row *row, const struct config_setting *s,
@@ -128,7 +133,7 @@ static int set_enabled(struct merge *m, const struct row *row, const struct conf
 {
 	bool on;
 	int rc = read_bool(s, &on, err);
-	return rc < 0 ? rc : set_sandboxed(m, strcmp(row->option, "sandbox") == 0 ? on : !on, s->origin, err);
+	return rc < 0 ? rc : set_sandboxed(m, strcmp(row->option, "sandbox") == 0 ? on : !on, by(s), err);
 }
 
 static int set_explain(struct merge *m, const struct row *row, const struct config_setting *s,
@@ -136,7 +141,7 @@ static int set_explain(struct merge *m, const struct row *row, const struct conf
 {
 	bool on;
 	int rc = read_bool(s, &on, err);
-	return rc < 0 ? rc : merge_set(m, key_of(row), &(struct schema_value){.number = on}, s->origin, err);
+	return rc < 0 ? rc : merge_set(m, key_of(row), &(struct schema_value){.number = on}, by(s), err);
 }
 
 static int set_changes(struct merge *m, const struct row *row, const struct config_setting *s,
@@ -153,13 +158,10 @@ static int add_path(struct merge *m, const struct row *row, const struct config_
 	const struct schema_key *key = key_of(row);
 	_cleanup_buf_ struct buf shown = BUF_INIT;
 	struct airlock_error why = {0};
-	size_t before = m->c->policy.n_paths;
-	int rc = merge_add_item(m, key, s->value, m->in->cwd, s->origin, &shown, &why);
+	int rc = merge_add_item(m, key, s->value, m->in->cwd, by(s), &shown, &why);
 	if (rc == AIRLOCK_ERR_INVALID)
 		return bad_value(s, "a path", err);
-	for (size_t i = before; i < m->c->policy.n_paths; i++)
-		m->c->policy.paths[i].asked = true;
-	return rc < 0 ? base_oom(err) : values_add_list(m, key, buf_str(&shown), s->origin, err);
+	return rc < 0 ? base_oom(err) : values_add_list(m, key, buf_str(&shown), by(s), err);
 }
 
 static int set_network(struct merge *m, const struct row *row, const struct config_setting *s,
@@ -176,7 +178,7 @@ static bool is_last_of_its_key(const struct merge *m, const struct config_settin
 	return true;
 }
 
-static int forget_patterns(struct merge *m, const char *name, const char *origin, struct airlock_error *err)
+static int forget_patterns(struct merge *m, const char *name, struct airlock_origin origin, struct airlock_error *err)
 {
 	const struct schema_key *key = schema_find(SCHEMA_ENV, name, strlen(name));
 	values_drop(m, key);
@@ -195,10 +197,10 @@ static int set_clear_env(struct merge *m, const struct row *row, const struct co
 		return rc;
 	m->c->policy.n_env_deny_after = 0;
 	m->c->policy.env_values_after = 0;
-	rc = forget_patterns(m, "allow", s->origin, err);
+	rc = forget_patterns(m, "allow", by(s), err);
 	if (rc >= 0)
-		rc = forget_patterns(m, "deny", s->origin, err);
-	return rc < 0 ? rc : merge_set(m, inherit, &(struct schema_value){0}, s->origin, err);
+		rc = forget_patterns(m, "deny", by(s), err);
+	return rc < 0 ? rc : merge_set(m, inherit, &(struct schema_value){0}, by(s), err);
 }
 
 /* The later value of a name replaces the earlier. */

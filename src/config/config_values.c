@@ -12,18 +12,19 @@ static void row_done(struct config_value *row)
 {
 	base_freep(&row->key);
 	base_freep(&row->value);
-	base_freep(&row->source);
 }
 
-int values_add(struct merge *m, const char *key, const char *value, const char *source, bool ignored,
+int values_add(struct merge *m, const char *key, const char *value, struct airlock_origin origin, bool ignored,
 	       struct airlock_error *err)
 {
 	int rc = ARRAY_ROOM(m->c->values, m->c->n_values, m->cap_values, 64) ? 0 : base_oom(err);
 	if (rc < 0)
 		return rc;
-	struct config_value row = {
-		.key = strdup(key), .value = strdup(value), .source = strdup(source), .ignored = ignored};
-	if (!row.key || !row.value || !row.source) {
+	struct config_value row = {.key = strdup(key),
+				   .value = strdup(value),
+				   .origin = rule_origin_keep(origin, &m->c->origin_names),
+				   .ignored = ignored};
+	if (!row.key || !row.value || m->c->origin_names.failed) {
 		row_done(&row);
 		return base_oom(err);
 	}
@@ -51,27 +52,28 @@ static char *name_of(const struct merge *m, const struct schema_key *key)
 	return buf_take(&b);
 }
 
-static struct config_value *find(const struct merge *m, const char *key, const char *source)
+static struct config_value *find(const struct merge *m, const char *key, const struct airlock_origin *origin)
 {
 	for (size_t i = 0; i < m->c->n_values; i++) {
 		struct config_value *row = &m->c->values[i];
-		if (!row->ignored && strcmp(row->key, key) == 0 && (!source || strcmp(row->source, source) == 0))
+		if (!row->ignored && strcmp(row->key, key) == 0 &&
+		    (!origin || rule_origin_is_same(&row->origin, origin)))
 			return row;
 	}
 	return NULL;
 }
 
-int values_add_list(struct merge *m, const struct schema_key *key, const char *items, const char *source,
+int values_add_list(struct merge *m, const struct schema_key *key, const char *items, struct airlock_origin origin,
 		    struct airlock_error *err)
 {
 	_cleanup_free_ char *name = name_of(m, key);
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	if (!name)
 		return base_oom(err);
-	struct config_value *row = find(m, name, source);
+	struct config_value *row = find(m, name, &origin);
 	if (!row) {
 		buf_printf(&text, "[%s]", items);
-		return text.failed ? base_oom(err) : values_add(m, name, buf_str(&text), source, false, err);
+		return text.failed ? base_oom(err) : values_add(m, name, buf_str(&text), origin, false, err);
 	}
 	buf_add(&text, row->value, strlen(row->value) - 1);
 	buf_printf(&text, "%s%s]", text.len > 1 ? ", " : "", items);
@@ -100,10 +102,9 @@ void values_drop(struct merge *m, const struct schema_key *key)
 static int add_single(struct merge *m, const struct schema_key *key, const char *name, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
-	const char *source = m->sources[schema_index(key)];
 	schema_add_value(key, m->c, &text);
 	return text.failed ? base_oom(err)
-			   : values_add(m, name, buf_str(&text), source ? source : "built-in", false, err);
+			   : values_add(m, name, buf_str(&text), m->origins[schema_index(key)], false, err);
 }
 
 /* Single values are shown as they ended; lists got a row from each source on the way, but nobody may have said one. */
@@ -115,7 +116,7 @@ static int add_row(struct merge *m, const struct schema_key *key, struct airlock
 	if (!name)
 		return base_oom(err);
 	if (schema_is_list(key))
-		return find(m, name, NULL) ? 0 : values_add_list(m, key, "", "built-in", err);
+		return find(m, name, NULL) ? 0 : values_add_list(m, key, "", RULE_ORIGIN(BUILTIN), err);
 	return key->offset == SCHEMA_NOWHERE ? 0 : add_single(m, key, name, err);
 }
 

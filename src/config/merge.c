@@ -17,24 +17,13 @@ struct config_file *merge_project_file(struct merge *m)
 	return &m->files[m->n_files - 1];
 }
 
-static char *source_of(const struct config_file *f, int line)
-{
-	struct buf b = BUF_INIT;
-	buf_printf(&b, "%s:%d", f->path, line);
-	return buf_take(&b);
-}
-
-int merge_set(struct merge *m, const struct schema_key *key, const struct schema_value *v, const char *source,
+int merge_set(struct merge *m, const struct schema_key *key, const struct schema_value *v, struct airlock_origin origin,
 	      struct airlock_error *err)
 {
-	char *copy = strdup(source);
-	if (!copy || schema_store(key, m->c, v) < 0) {
-		free(copy);
+	origin = rule_origin_keep(origin, &m->c->origin_names);
+	if (m->c->origin_names.failed || schema_store(key, m->c, v) < 0)
 		return base_oom(err);
-	}
-	char **where = &m->sources[schema_index(key)];
-	free(*where);
-	*where = copy;
+	m->origins[schema_index(key)] = origin;
 	return 0;
 }
 
@@ -42,12 +31,11 @@ int merge_leave_out(struct merge *m, const struct config_file *f, const struct t
 		    struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf key = BUF_INIT, value = BUF_INIT;
-	_cleanup_free_ char *source = source_of(f, e->line);
 	buf_printf(&key, "%s.%s", prefix, e->key);
 	schema_add_toml(&value, e->value);
-	if (key.failed || value.failed || !source)
+	if (key.failed || value.failed)
 		return base_oom(err);
-	return values_add(m, buf_str(&key), buf_str(&value), source, true, err);
+	return values_add(m, buf_str(&key), buf_str(&value), RULE_ORIGIN(FILE, f->path, e->line), true, err);
 }
 
 /* ── Lists ── */
@@ -68,7 +56,7 @@ static int add_pattern(struct merge *m, const struct schema_key *key, const char
 }
 
 int merge_add_item(struct merge *m, const struct schema_key *key, const char *text, const char *base,
-		   const char *origin, struct buf *shown, struct airlock_error *err)
+		   struct airlock_origin origin, struct buf *shown, struct airlock_error *err)
 {
 	_cleanup_free_ char *path = NULL;
 	int rc;
@@ -91,23 +79,19 @@ static int merge_list(struct merge *m, const struct config_file *f, const struct
 		      const struct toml_entry *e, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf shown = BUF_INIT;
-	_cleanup_free_ char *source = source_of(f, e->line);
-	if (!source)
-		return base_oom(err);
 	for (size_t i = 0; i < e->value->u.array.n; i++) {
 		const struct toml_value *item = e->value->u.array.items[i];
-		_cleanup_free_ char *origin = source_of(f, item->line), *rebased = NULL;
-		if (!origin)
-			return base_oom(err);
+		_cleanup_free_ char *rebased = NULL;
 		int rc = 1;
 		if (f->is_above && key->type == SCHEMA_GLOBS)
 			rc = merge_rebase_glob(m, f, item->u.string.s, &rebased, err);
 		if (rc > 0)
-			rc = merge_add_item(m, key, rebased ? rebased : item->u.string.s, f->base, origin, &shown, err);
+			rc = merge_add_item(m, key, rebased ? rebased : item->u.string.s, f->base,
+					    RULE_ORIGIN(FILE, f->path, item->line), &shown, err);
 		if (rc < 0)
 			return rc;
 	}
-	return values_add_list(m, key, buf_str(&shown), source, err);
+	return values_add_list(m, key, buf_str(&shown), RULE_ORIGIN(FILE, f->path, e->line), err);
 }
 
 /* ── Tables ── */
@@ -127,8 +111,7 @@ static int merge_entry(struct merge *m, const struct config_file *f, const struc
 		return mode == MERGE_TIGHTEN ? merge_leave_out(m, f, e, prefix, err) : 0;
 	if (schema_is_list(key))
 		return merge_list(m, f, key, e, err);
-	_cleanup_free_ char *source = source_of(f, e->line);
-	return source ? merge_set(m, key, &v, source, err) : base_oom(err);
+	return merge_set(m, key, &v, RULE_ORIGIN(FILE, f->path, e->line), err);
 }
 
 /* These decide which tables count; they are looked at before any table is merged. */
@@ -201,15 +184,16 @@ int merge_cache(struct merge *m, struct airlock_error *err)
 static int merge_command(struct merge *m, const struct config_file *f, const struct toml_value *rule,
 			 struct airlock_error *err)
 {
-	char **said = &m->sources[schema_index(schema_find(SCHEMA_COMMAND, "changes", strlen("changes")))];
-	char *before = TAKE_PTR(*said);
+	struct airlock_origin *said =
+		&m->origins[schema_index(schema_find(SCHEMA_COMMAND, "changes", strlen("changes")))];
+	struct airlock_origin before = *said;
+	*said = RULE_ORIGIN(BUILTIN);
 	int rc = merge_table(m, f, rule, SCHEMA_COMMAND, merge_mode_of(f), "commands", err);
 	/* A rule for this very command is a choice; it may also have been left out. */
-	if (*said)
+	if (said->kind != AIRLOCK_ORIGIN_BUILTIN)
 		m->c->policy.changes_asked = true;
 	else
-		*said = TAKE_PTR(before);
-	free(before);
+		*said = before;
 	return rc;
 }
 

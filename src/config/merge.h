@@ -42,7 +42,7 @@ struct merge {
 	size_t n_files;				   /* at least MERGE_ABOVE + 1 */
 	const struct config_file *untrusted_above; /* why trust in the project does not count; NULL: it does */
 	const struct config_file *asking;	   /* a trusted file above whose profiles are looked up; else NULL */
-	char *sources[SCHEMA_MAX_KEYS];		   /* who set a single value, by schema_index; NULL: built-in */
+	struct airlock_origin origins[SCHEMA_MAX_KEYS]; /* who set a single value, by schema_index */
 	struct merge_kept kept[2 * MERGE_MAX_FILES];
 	size_t n_kept;
 	size_t cap_values;
@@ -60,11 +60,11 @@ int merge_profile(struct merge *m, struct airlock_error *err);
 int merge_commands(struct merge *m, struct airlock_error *err);
 
 /* One value, from anywhere. */
-int merge_set(struct merge *m, const struct schema_key *key, const struct schema_value *v, const char *source,
+int merge_set(struct merge *m, const struct schema_key *key, const struct schema_value *v, struct airlock_origin origin,
 	      struct airlock_error *err);
 /* One item of a list: into the policy, and as it came out (paths expanded against base) onto `shown`. */
 int merge_add_item(struct merge *m, const struct schema_key *key, const char *text, const char *base,
-		   const char *origin, struct buf *shown, struct airlock_error *err);
+		   struct airlock_origin origin, struct buf *shown, struct airlock_error *err);
 /* A table of file f; prefix is what the keys of left-out values start with ("profiles.moderate"). */
 int merge_table(struct merge *m, const struct config_file *f, const struct toml_value *table, unsigned scope,
 		enum merge_mode mode, const char *prefix, struct airlock_error *err);
@@ -91,10 +91,10 @@ void merge_add_known_profiles(const struct merge *m, const char *name, struct bu
 int merge_check_profiles(const struct merge *m, struct airlock_error *err);
 
 /* config_values.c: rows for people. */
-int values_add(struct merge *m, const char *key, const char *value, const char *source, bool ignored,
+int values_add(struct merge *m, const char *key, const char *value, struct airlock_origin origin, bool ignored,
 	       struct airlock_error *err);
-/* items: `"a", "b"`. A second list of the same source joins the first. */
-int values_add_list(struct merge *m, const struct schema_key *key, const char *items, const char *source,
+/* items: `"a", "b"`. A second list of the same origin joins the first. */
+int values_add_list(struct merge *m, const struct schema_key *key, const char *items, struct airlock_origin origin,
 		    struct airlock_error *err);
 void values_drop(struct merge *m, const struct schema_key *key); /* forgets a list */
 int values_finish(struct merge *m, struct airlock_error *err);

@@ -190,9 +190,7 @@ static int choose_profile(struct merge *m, const struct config_file *f, const st
 {
 	const struct schema_key *key = schema_find(SCHEMA_SANDBOX, "default_profile", strlen("default_profile"));
 	const struct schema_value v = {.text = name};
-	_cleanup_buf_ struct buf source = BUF_INIT;
-	buf_printf(&source, "%s:%d", f->path, e->line);
-	return source.failed ? base_oom(err) : merge_set(m, key, &v, buf_str(&source), err);
+	return merge_set(m, key, &v, RULE_ORIGIN(FILE, f->path, e->line), err);
 }
 
 /* The choice of an untrusted file: only a stricter one counts, and what tightened the replaced profile stays. */
@@ -306,7 +304,7 @@ static int show_builtin_list(struct merge *m, const struct schema_key *key, stru
 		buf_adds(&items, items.len ? ", " : "");
 		schema_add_string(&items, item);
 	}
-	return items.len ? values_add_list(m, key, buf_str(&items), "built-in", err) : 0;
+	return items.len ? values_add_list(m, key, buf_str(&items), RULE_ORIGIN(BUILTIN), err) : 0;
 }
 
 static int show_builtin_lists(struct merge *m, struct airlock_error *err)
@@ -377,16 +375,15 @@ static int merge_all_kept(struct merge *m, bool is_first, struct airlock_error *
 static int show_extends(struct merge *m, const char *name, struct airlock_error *err)
 {
 	struct parent p = parent_of(m, name);
-	_cleanup_buf_ struct buf key = BUF_INIT, value = BUF_INIT, source = BUF_INIT;
+	_cleanup_buf_ struct buf key = BUF_INIT, value = BUF_INIT;
 	buf_printf(&key, "profiles.%s.extends", name);
 	schema_add_string(&value, p.name);
-	if (p.file)
-		buf_printf(&source, "%s:%d", p.file->path, p.value->line);
-	else
-		buf_adds(&source, "built-in");
-	if (key.failed || value.failed || source.failed)
+	if (key.failed || value.failed)
 		return base_oom(err);
-	return values_add(m, buf_str(&key), buf_str(&value), buf_str(&source), false, err);
+	struct airlock_origin origin = RULE_ORIGIN(BUILTIN);
+	if (p.file)
+		origin = RULE_ORIGIN(FILE, p.file->path, p.value->line);
+	return values_add(m, buf_str(&key), buf_str(&value), origin, false, err);
 }
 
 /* An untrusted project adds no profile and changes no ancestry: say so for each such key. */

@@ -16,19 +16,10 @@
 /* Directories of the home in which every program has its own. */
 static const char *const shared_dirs[] = {".config", ".local", ".local/share", ".local/state", ".cache"};
 
-static bool is_ours(const char *source)
+static bool is_write(enum airlock_attempt a)
 {
-	return strncmp(source, "airlock's own", strlen("airlock's own")) == 0;
-}
-
-static bool is_asked_hidden(const char *source)
-{
-	return strcmp(source, "--hide") == 0 || strcmp(source, "AIRLOCK_HIDE") == 0;
-}
-
-static bool is_write(enum child_seen_op op)
-{
-	return op != CHILD_SEEN_OPEN && op != CHILD_SEEN_CHDIR && op != CHILD_SEEN_CONNECT && op != CHILD_SEEN_SEND;
+	return a != AIRLOCK_ATTEMPT_OPEN && a != AIRLOCK_ATTEMPT_CHDIR && a != AIRLOCK_ATTEMPT_CONNECT &&
+	       a != AIRLOCK_ATTEMPT_SEND;
 }
 
 static bool is_directory(const struct denial_scene *scene, const char *path)
@@ -87,18 +78,18 @@ static char *nearest_directory(const struct denial_scene *scene, const char *pat
 }
 
 /* The directory to make writable; NULL when there is none to offer. Sets is_to_make when it does not exist. */
-static char *writable_place(const struct denial_scene *scene, struct denial *d)
+static char *writable_place(const struct denial_scene *scene, struct airlock_denial *d)
 {
 	char *near = nearest_directory(scene, d->path);
 	size_t anchor = length_of_anchor(scene, d->path);
 	const char *below = below_home(scene, d->path);
-	bool is_program_dir = anchor && below[0] == '.' && d->rule == DENIAL_READ_ONLY;
+	bool is_program_dir = anchor && below[0] == '.' && d->rule == AIRLOCK_DENIAL_READ_ONLY;
 	if (!near || (!is_too_wide(scene, near) && !is_program_dir))
 		return near;
 	char *place = NULL;
 	if (anchor)
 		place = strndup(d->path, anchor);
-	else if (d->op == CHILD_SEEN_MKDIR && below) /* the directory that it wanted to make */
+	else if (d->attempt == AIRLOCK_ATTEMPT_MKDIR && below) /* the directory that it wanted to make */
 		place = strdup(d->path);
 	free(near);
 	if (!place || is_too_wide(scene, place)) {
@@ -111,36 +102,67 @@ static char *writable_place(const struct denial_scene *scene, struct denial *d)
 
 /* ── Which option ── */
 
-int advice_find(const struct denial_scene *scene, const struct denial_verdict *v, struct denial *d)
+static enum airlock_remedy find_remedy(const struct denial_scene *scene, const struct denial_verdict *v,
+				       const struct airlock_denial *d)
 {
-	const char *option = NULL;
-	char *value = NULL;
-	if (v->rule == DENIAL_CALL) {
-		bool by_nested = d->op == CHILD_SEEN_TRACE || d->op == CHILD_SEEN_NAMESPACE;
-		option = by_nested ? "nested" : NULL;
-	} else if (v->rule == DENIAL_NETWORK_OFF) {
-		option = scene->network_refused ? "profile" : "network";
-		value = scene->network_refused ? strdup("moderate") : NULL;
-	} else if (is_asked_hidden(v->source)) {
-		option = "hide";
-		value = v->region ? strdup(v->region) : NULL;
-	} else if (v->rule == DENIAL_READ_ONLY || (is_write(d->op) && !is_ours(v->source))) {
-		value = scene->workspace ? NULL : writable_place(scene, d);
-		option = value ? "allow-write" : NULL;
-	} else if (!is_ours(v->source)) {
-		option = scene->workspace ? "bind-ro" : "ro";
-		value = strdup(d->path);
+	bool is_own = rule_origin_is_own(&v->origin);
+	switch (v->rule) {
+	case AIRLOCK_DENIAL_NONE:
+		return AIRLOCK_REMEDY_NONE;
+	case AIRLOCK_DENIAL_CALL:
+		return d->attempt == AIRLOCK_ATTEMPT_TRACE || d->attempt == AIRLOCK_ATTEMPT_NAMESPACE
+			       ? AIRLOCK_REMEDY_NESTED
+			       : AIRLOCK_REMEDY_NONE;
+	case AIRLOCK_DENIAL_NETWORK_OFF:
+		return scene->network_refused ? AIRLOCK_REMEDY_PROFILE : AIRLOCK_REMEDY_NETWORK;
+	case AIRLOCK_DENIAL_READ_ONLY:
+		return scene->workspace ? AIRLOCK_REMEDY_NONE : AIRLOCK_REMEDY_ALLOW_WRITE;
+	case AIRLOCK_DENIAL_HIDDEN:
+		if (v->origin.kind == AIRLOCK_ORIGIN_CALLER)
+			return AIRLOCK_REMEDY_UNHIDE;
+		break;
+	case AIRLOCK_DENIAL_NOT_VISIBLE:
+		break;
 	}
-	d->option = option ? strdup(option) : NULL;
-	d->value = value;
-	return option && !d->option ? -ENOMEM : 0;
+	if (is_own || (is_write(d->attempt) && scene->workspace))
+		return AIRLOCK_REMEDY_NONE;
+	if (is_write(d->attempt))
+		return AIRLOCK_REMEDY_ALLOW_WRITE;
+	return scene->workspace ? AIRLOCK_REMEDY_BIND : AIRLOCK_REMEDY_READ;
+}
+
+int advice_find(const struct denial_scene *scene, const struct denial_verdict *v, struct airlock_denial *d)
+{
+	d->remedy = find_remedy(scene, v, d);
+	switch (d->remedy) {
+	case AIRLOCK_REMEDY_NONE:
+	case AIRLOCK_REMEDY_NETWORK:
+	case AIRLOCK_REMEDY_NESTED:
+		return 0;
+	case AIRLOCK_REMEDY_PROFILE:
+		d->value = strdup("moderate");
+		break;
+	case AIRLOCK_REMEDY_UNHIDE:
+		d->value = strdup(v->region);
+		break;
+	case AIRLOCK_REMEDY_READ:
+	case AIRLOCK_REMEDY_BIND:
+		d->value = strdup(d->path);
+		break;
+	case AIRLOCK_REMEDY_ALLOW_WRITE:
+		d->value = writable_place(scene, d);
+		if (!d->value) /* none is narrow enough */
+			d->remedy = AIRLOCK_REMEDY_NONE;
+		return 0;
+	}
+	return d->value ? 0 : -ENOMEM;
 }
 
 /* ── Several in one tree ── */
 
-static bool is_about_directory(const struct denial *d)
+static bool is_about_directory(const struct airlock_denial *d)
 {
-	return d->option && d->value && !d->is_to_make && strcmp(d->option, "allow-write") == 0;
+	return d->remedy == AIRLOCK_REMEDY_ALLOW_WRITE && !d->is_to_make;
 }
 
 /* The length of the deepest directory that both are in, or that one of them is. */
@@ -160,11 +182,11 @@ void advice_join(const struct denial_scene *scene, struct denials *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		for (size_t k = 0; k < list->n; k++) {
-			struct denial *a = &list->v[i], *b = &list->v[k];
+			struct airlock_denial *a = &list->v[i], *b = &list->v[k];
 			if (i == k || !is_about_directory(a) || !is_about_directory(b))
 				continue;
 			size_t anchor = length_of_anchor(scene, a->path), n = common_length(a->value, b->value);
 			if (anchor && n >= anchor && n < strlen(a->value))
-				a->value[n] = '\0';
+				((char *)a->value)[n] = '\0'; /* the list's own */
 		}
 }

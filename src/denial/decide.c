@@ -10,7 +10,7 @@
 const char *const denial_devices[DENIAL_DEVICES] = {"/dev/null",   "/dev/zero",	   "/dev/full",
 						    "/dev/random", "/dev/urandom", "/dev/tty"};
 
-static const struct denial_verdict not_refused = {DENIAL_NONE, NULL, NULL};
+static const struct denial_verdict not_refused = {0};
 
 /* The mount a path is seen through: the deepest above it. */
 static const struct plan_mount *cover_of(const struct denial_scene *scene, const char *path)
@@ -44,12 +44,12 @@ static const struct plan_mount *rule_of(const struct denial_scene *scene, const 
 	return found;
 }
 
-static struct denial_verdict by_rule(const struct denial_scene *scene, enum denial_rule rule, const char *path)
+static struct denial_verdict by_rule(const struct denial_scene *scene, enum airlock_denial_rule rule, const char *path)
 {
 	const struct plan_mount *m = rule_of(scene, path);
 	if (m)
 		return (struct denial_verdict){rule, m->because, mount_place(scene, m)};
-	return (struct denial_verdict){rule, scene->profile_source, NULL}; /* no rule shows it */
+	return (struct denial_verdict){rule, RULE_ORIGIN(PROFILE, scene->plan->profile), NULL}; /* no rule shows it */
 }
 
 /* Hidden by not being among the entries of a rebuilt directory. The deepest counts, unless a mount is deeper. */
@@ -59,11 +59,11 @@ static struct denial_verdict left_out(const struct denial_scene *scene, const ch
 	const struct plan *plan = scene->plan;
 	size_t longest = cover ? strlen(mount_place(scene, cover)) : 0;
 	struct denial_verdict v = not_refused;
-	for (size_t i = 0; i < plan->left_out.n; i++) {
-		const char *place = plan->left_out.v[i];
+	for (size_t i = 0; i < plan->n_left_out; i++) {
+		const char *place = plan->left_out[i].path;
 		if (path_is_beneath(path, place) && strlen(place) > longest) {
 			longest = strlen(place);
-			v = (struct denial_verdict){DENIAL_HIDDEN, plan->left_out_because.v[i], place};
+			v = (struct denial_verdict){AIRLOCK_DENIAL_HIDDEN, plan->left_out[i].because, place};
 		}
 	}
 	return v;
@@ -97,8 +97,10 @@ static struct denial_verdict decide_in_place(const struct denial_scene *scene, c
 	if (cover && (cover->kind == PLAN_WRITE || cover->kind == PLAN_LAYER || cover->kind == PLAN_PROC))
 		return not_refused;
 	if (cover && cover->kind == PLAN_READ)
-		return looks ? not_refused : by_rule(scene, DENIAL_READ_ONLY, t->path);
-	enum denial_rule rule = is_hiding(cover) ? DENIAL_HIDDEN : looks ? DENIAL_NOT_VISIBLE : DENIAL_READ_ONLY;
+		return looks ? not_refused : by_rule(scene, AIRLOCK_DENIAL_READ_ONLY, t->path);
+	enum airlock_denial_rule rule = is_hiding(cover) ? AIRLOCK_DENIAL_HIDDEN
+					: looks		 ? AIRLOCK_DENIAL_NOT_VISIBLE
+							 : AIRLOCK_DENIAL_READ_ONLY;
 	return by_rule(scene, rule, t->path);
 }
 
@@ -112,18 +114,18 @@ static struct denial_verdict decide_missing(const struct denial_scene *scene, co
 	enum plan_type type = scene->world->type(path, scene->world->data);
 	if (type == PLAN_MISSING || type == PLAN_UNKNOWN)
 		return not_refused;
-	return by_rule(scene, DENIAL_NOT_VISIBLE, path);
+	return by_rule(scene, AIRLOCK_DENIAL_NOT_VISIBLE, path);
 }
 
 static struct denial_verdict decide_mounted(const struct denial_scene *scene, const struct denial_try *t,
 					    const struct plan_mount *cover)
 {
 	if (is_hiding(cover))
-		return by_rule(scene, DENIAL_HIDDEN, t->path);
+		return by_rule(scene, AIRLOCK_DENIAL_HIDDEN, t->path);
 	if (t->flags & CHILD_SEEN_LOOKED)
 		return t->flags & CHILD_SEEN_MISSING ? decide_missing(scene, t->path, cover) : not_refused;
 	if (!cover || cover->kind == PLAN_READ || cover->kind == PLAN_REBUILD || cover->kind == PLAN_DEV)
-		return by_rule(scene, DENIAL_READ_ONLY, t->path);
+		return by_rule(scene, AIRLOCK_DENIAL_READ_ONLY, t->path);
 	return not_refused;
 }
 
@@ -131,7 +133,7 @@ static struct denial_verdict decide_address(const struct denial_scene *scene, co
 {
 	if (scene->plan->network || denial_is_own_address(t->address, t->address_bytes))
 		return not_refused;
-	return (struct denial_verdict){DENIAL_NETWORK_OFF, scene->network_source, NULL};
+	return (struct denial_verdict){AIRLOCK_DENIAL_NETWORK_OFF, scene->network_origin, NULL};
 }
 
 /* Names are made and deleted in their directory, which must let it; content is the file's own. */
@@ -165,7 +167,8 @@ static struct denial_verdict decide_call(const struct denial_scene *scene, const
 {
 	bool fails =
 		!scene->is_root && (t->flags & CHILD_SEEN_FOR_ROOT || (scene->may_call && !scene->may_call(t->op)));
-	return fails ? not_refused : (struct denial_verdict){DENIAL_CALL, scene->profile_source, NULL};
+	return fails ? not_refused
+		     : (struct denial_verdict){AIRLOCK_DENIAL_CALL, RULE_ORIGIN(PROFILE, scene->plan->profile), NULL};
 }
 
 struct denial_verdict denial_decide(const struct denial_scene *scene, const struct denial_try *t)
@@ -176,7 +179,7 @@ struct denial_verdict denial_decide(const struct denial_scene *scene, const stru
 		return decide_address(scene, t);
 	const struct plan_mount *cover = cover_of(scene, t->path);
 	struct denial_verdict v = left_out(scene, t->path, cover);
-	if (v.rule == DENIAL_NONE || (scene->in_place && t->flags & CHILD_SEEN_MISSING))
+	if (v.rule == AIRLOCK_DENIAL_NONE || (scene->in_place && t->flags & CHILD_SEEN_MISSING))
 		v = scene->in_place ? decide_in_place(scene, t, cover) : decide_mounted(scene, t, cover);
-	return v.rule == DENIAL_READ_ONLY && fails_outside(scene, t) ? not_refused : v;
+	return v.rule == AIRLOCK_DENIAL_READ_ONLY && fails_outside(scene, t) ? not_refused : v;
 }

@@ -8,128 +8,136 @@
 
 static const struct {
 	const char *name, *words; /* "write", "write to" */
-} ops[CHILD_SEEN_OPS] = {
-	[CHILD_SEEN_OPEN] = {"open", "open"},
-	[CHILD_SEEN_CHDIR] = {"chdir", "change to"},
-	[CHILD_SEEN_WRITE] = {"write", "write to"},
-	[CHILD_SEEN_TRUNCATE] = {"truncate", "truncate"},
-	[CHILD_SEEN_MKDIR] = {"mkdir", "make the directory"},
-	[CHILD_SEEN_DELETE] = {"delete", "delete"},
-	[CHILD_SEEN_RENAME] = {"rename", "rename"},
-	[CHILD_SEEN_LINK] = {"link", "make the link"},
-	[CHILD_SEEN_SYMLINK] = {"symlink", "make the symlink"},
-	[CHILD_SEEN_MKNOD] = {"mknod", "make the node"},
-	[CHILD_SEEN_CHMOD] = {"chmod", "change the mode of"},
-	[CHILD_SEEN_CHOWN] = {"chown", "change the owner of"},
-	[CHILD_SEEN_UTIME] = {"utime", "change the times of"},
-	[CHILD_SEEN_CONNECT] = {"connect", "connect to"},
-	[CHILD_SEEN_BIND] = {"bind", "make the socket"},
-	[CHILD_SEEN_SEND] = {"send", "send to"},
-	[CHILD_SEEN_TRACE] = {"trace", "trace a process"},
-	[CHILD_SEEN_NAMESPACE] = {"namespace", "make or enter a namespace"},
-	[CHILD_SEEN_MOUNT] = {"mount", "mount or unmount"},
-	[CHILD_SEEN_PERF] = {"perf", "count events (perf_event_open)"},
-	[CHILD_SEEN_BPF] = {"bpf", "use bpf"},
-	[CHILD_SEEN_KEYS] = {"keys", "use the kernel's keyrings"},
-	[CHILD_SEEN_USERFAULT] = {"userfaultfd", "handle page faults (userfaultfd)"},
-	[CHILD_SEEN_FANOTIFY] = {"fanotify", "watch file systems (fanotify)"},
-	[CHILD_SEEN_ADMIN] = {"admin", "change the machine's swap, modules, clock or power"},
+} attempts[CHILD_SEEN_OPS] = {
+	[AIRLOCK_ATTEMPT_OPEN] = {"open", "open"},
+	[AIRLOCK_ATTEMPT_CHDIR] = {"chdir", "change to"},
+	[AIRLOCK_ATTEMPT_WRITE] = {"write", "write to"},
+	[AIRLOCK_ATTEMPT_TRUNCATE] = {"truncate", "truncate"},
+	[AIRLOCK_ATTEMPT_MKDIR] = {"mkdir", "make the directory"},
+	[AIRLOCK_ATTEMPT_DELETE] = {"delete", "delete"},
+	[AIRLOCK_ATTEMPT_RENAME] = {"rename", "rename"},
+	[AIRLOCK_ATTEMPT_LINK] = {"link", "make the link"},
+	[AIRLOCK_ATTEMPT_SYMLINK] = {"symlink", "make the symlink"},
+	[AIRLOCK_ATTEMPT_MKNOD] = {"mknod", "make the node"},
+	[AIRLOCK_ATTEMPT_CHMOD] = {"chmod", "change the mode of"},
+	[AIRLOCK_ATTEMPT_CHOWN] = {"chown", "change the owner of"},
+	[AIRLOCK_ATTEMPT_UTIME] = {"utime", "change the times of"},
+	[AIRLOCK_ATTEMPT_CONNECT] = {"connect", "connect to"},
+	[AIRLOCK_ATTEMPT_BIND] = {"bind", "make the socket"},
+	[AIRLOCK_ATTEMPT_SEND] = {"send", "send to"},
+	[AIRLOCK_ATTEMPT_TRACE] = {"trace", "trace a process"},
+	[AIRLOCK_ATTEMPT_NAMESPACE] = {"namespace", "make or enter a namespace"},
+	[AIRLOCK_ATTEMPT_MOUNT] = {"mount", "mount or unmount"},
+	[AIRLOCK_ATTEMPT_PERF] = {"perf", "count events (perf_event_open)"},
+	[AIRLOCK_ATTEMPT_BPF] = {"bpf", "use bpf"},
+	[AIRLOCK_ATTEMPT_KEYS] = {"keys", "use the kernel's keyrings"},
+	[AIRLOCK_ATTEMPT_USERFAULT] = {"userfaultfd", "handle page faults (userfaultfd)"},
+	[AIRLOCK_ATTEMPT_FANOTIFY] = {"fanotify", "watch file systems (fanotify)"},
+	[AIRLOCK_ATTEMPT_ADMIN] = {"admin", "change the machine's swap, modules, clock or power"},
 };
 
-const char *denial_op_name(enum child_seen_op op)
+/* The same values under other names. */
+_Static_assert((int)CHILD_SEEN_OPEN == AIRLOCK_ATTEMPT_OPEN && (int)CHILD_SEEN_UTIME == AIRLOCK_ATTEMPT_UTIME &&
+		       (int)CHILD_SEEN_TRACE == AIRLOCK_ATTEMPT_TRACE &&
+		       (int)CHILD_SEEN_ADMIN == AIRLOCK_ATTEMPT_ADMIN &&
+		       (int)CHILD_SEEN_OPS == AIRLOCK_ATTEMPT_ADMIN + 1,
+	       "attempts");
+
+const char *airlock_attempt_name(enum airlock_attempt attempt)
 {
-	return ops[op].name;
+	return attempts[attempt].name;
 }
 
-const char *denial_rule_name(enum denial_rule rule)
+const char *airlock_denial_rule_name(enum airlock_denial_rule rule)
 {
-	static const char *const names[] = {[DENIAL_NONE] = "none",
-					    [DENIAL_HIDDEN] = "hidden",
-					    [DENIAL_NOT_VISIBLE] = "not visible",
-					    [DENIAL_READ_ONLY] = "read-only",
-					    [DENIAL_NETWORK_OFF] = "network off",
-					    [DENIAL_CALL] = "system call"};
+	static const char *const names[] = {[AIRLOCK_DENIAL_NONE] = "none",
+					    [AIRLOCK_DENIAL_HIDDEN] = "hidden",
+					    [AIRLOCK_DENIAL_NOT_VISIBLE] = "not visible",
+					    [AIRLOCK_DENIAL_READ_ONLY] = "read-only",
+					    [AIRLOCK_DENIAL_NETWORK_OFF] = "network off",
+					    [AIRLOCK_DENIAL_CALL] = "system call"};
 	return names[rule];
 }
 
-void denial_add_what(const struct denial *d, struct buf *out)
+void denial_add_what(const struct airlock_denial *d, struct buf *out)
 {
-	buf_adds(out, ops[d->op].words);
+	buf_adds(out, attempts[d->attempt].words);
 	const char *subject = d->program ? d->program : d->path ? d->path : d->address;
 	if (*subject) {
 		buf_adds(out, d->program ? ", as " : " ");
 		buf_adds(out, subject);
 		buf_adds(out, d->program ? " tried" : "");
 	}
-	buf_printf(out, " (%s: ", denial_rule_name(d->rule));
-	buf_adds(out, d->source);
+	buf_printf(out, " (%s: ", airlock_denial_rule_name(d->rule));
+	rule_origin_add(out, &d->origin);
 	buf_addc(out, ')');
 	if (d->count > 1)
 		buf_printf(out, ", %llu times", (unsigned long long)d->count);
 }
 
-void denial_add_hint(const struct denial *d, struct buf *out)
+void denial_add_hint(const struct airlock_denial *d, struct buf *out)
 {
-	if (!d->option)
-		return;
-	if (d->rule == DENIAL_CALL) {
-		buf_adds(out,
-			 "nested = true in the profile, or in a rule for this command (airlock.toml(5)); the profile "
-			 "permissive has it");
-		return;
-	}
-	if (strcmp(d->option, "hide") == 0)
-		buf_adds(out, "leave out ");
-	buf_printf(out, "--%s", d->option);
-	if (d->value) {
-		buf_addc(out, ' ');
+	static const char *const options[] = {
+		[AIRLOCK_REMEDY_NONE] = "",
+		[AIRLOCK_REMEDY_ALLOW_WRITE] = "--allow-write ",
+		[AIRLOCK_REMEDY_READ] = "--ro ",
+		[AIRLOCK_REMEDY_BIND] = "--bind-ro ",
+		[AIRLOCK_REMEDY_UNHIDE] = "leave out --hide ",
+		[AIRLOCK_REMEDY_NETWORK] = "--network",
+		[AIRLOCK_REMEDY_PROFILE] = "--profile ",
+		[AIRLOCK_REMEDY_NESTED] = "nested = true in the profile, or in a rule for this command "
+					  "(airlock.toml(5)); the profile permissive has it",
+	};
+	buf_adds(out, options[d->remedy]);
+	if (d->value)
 		text_add_shell_word(out, d->value);
-	}
-	if (d->rule == DENIAL_NETWORK_OFF && strcmp(d->option, "profile") == 0)
+	if (d->remedy == AIRLOCK_REMEDY_PROFILE)
 		buf_adds(out, " --network");
 	if (d->is_to_make)
 		buf_adds(out, ", once that directory exists");
 }
 
-void denial_add_tool_hint(const struct denial *d, struct buf *out)
+static char *inert(void (*add)(const struct airlock_denial *d, struct buf *out), const struct airlock_denial *d)
 {
-	if (!d->option) {
-		buf_adds(out, "nothing allows it");
-		return;
-	}
-	if (strcmp(d->option, "network") == 0)
-		buf_adds(out, "\"network\": true");
-	else if (strcmp(d->option, "allow-write") == 0) {
-		buf_adds(out, "\"allow_write\": [\"");
-		buf_adds(out, d->value);
-		buf_adds(out, "\"]");
-		if (d->is_to_make)
-			buf_adds(out, ", once that directory exists");
-	} else
-		buf_adds(out, "only a person can");
+	_cleanup_buf_ struct buf raw = BUF_INIT;
+	struct buf out = BUF_INIT;
+	add(d, &raw);
+	text_add_escaped(&out, buf_str(&raw), raw.len);
+	out.failed |= raw.failed;
+	return buf_take(&out);
 }
 
-static void print_one(const struct denial *d, enum denial_reader reader, struct json *j)
+char *airlock_denial_text(const struct airlock_denial *d)
+{
+	return inert(denial_add_what, d);
+}
+
+char *airlock_denial_hint(const struct airlock_denial *d)
+{
+	return inert(denial_add_hint, d);
+}
+
+static void print_one(const struct airlock_denial *d, enum denial_reader reader, struct json *j)
 {
 	_cleanup_buf_ struct buf hint = BUF_INIT, text = BUF_INIT;
 	denial_add_hint(d, &hint);
 	denial_add_what(d, &text);
 	json_open_object(j, NULL);
-	json_string(j, "op", denial_op_name(d->op));
+	json_string(j, "op", airlock_attempt_name(d->attempt));
 	if (d->program)
 		json_string(j, "program", d->program);
 	else if (d->path)
 		json_path(j, "path", d->path);
 	else
 		json_string(j, "address", d->address);
-	json_string(j, "rule", denial_rule_name(d->rule));
-	json_string(j, "source", d->source);
+	json_string(j, "rule", airlock_denial_rule_name(d->rule));
+	rule_origin_add_json(j, "source", &d->origin);
 	if (d->region)
 		json_path(j, "region", d->region);
 	else
 		json_null(j, "region");
 	json_string(j, "text", buf_str(&text));
-	json_string(j, "hint", d->option && reader == DENIAL_FOR_PERSON ? buf_str(&hint) : NULL);
+	json_string(j, "hint", d->remedy && reader == DENIAL_FOR_PERSON ? buf_str(&hint) : NULL);
 	json_int(j, "count", (int64_t)AL_MIN(d->count, (uint64_t)INT64_MAX));
 	json_close(j);
 }

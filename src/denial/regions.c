@@ -44,7 +44,7 @@ static uint32_t refused_in_place(enum plan_mount_kind kind)
 int denial_regions(const struct denial_scene *scene, struct child_region_spec **ret, size_t *ret_n)
 {
 	const struct plan *plan = scene->plan;
-	struct child_region_spec *v = calloc(plan->n_mounts + plan->left_out.n + DENIAL_DEVICES + 1, sizeof *v);
+	struct child_region_spec *v = calloc(plan->n_mounts + plan->n_left_out + DENIAL_DEVICES + 1, sizeof *v);
 	size_t n = 0;
 	if (!v)
 		return -ENOMEM;
@@ -56,8 +56,8 @@ int denial_regions(const struct denial_scene *scene, struct child_region_spec **
 											   ? refused_in_place(m->kind)
 											   : refused_by_mount(m->kind)};
 	}
-	for (size_t i = 0; i < plan->left_out.n; i++)
-		v[n++] = (struct child_region_spec){plan->left_out.v[i], ALL};
+	for (size_t i = 0; i < plan->n_left_out; i++)
+		v[n++] = (struct child_region_spec){plan->left_out[i].path, ALL};
 	for (size_t i = 0; scene->in_place && i < DENIAL_DEVICES; i++)
 		v[n++] = (struct child_region_spec){denial_devices[i], 0};
 	for (size_t i = 0; scene->workspace && i < n; i++)

@@ -9,15 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_denial(struct denial *d)
+static void free_denial(struct airlock_denial *d)
 {
-	free(d->path);
-	free(d->address);
-	free(d->program);
-	free(d->source);
-	free(d->region);
-	free(d->option);
-	free(d->value);
+	free((char *)d->path);
+	free((char *)d->address);
+	free((char *)d->program);
+	free((char *)d->region);
+	free((char *)d->value);
 }
 
 void denials_done(struct denials *d)
@@ -30,21 +28,22 @@ void denials_done(struct denials *d)
 
 /* ── One record ── */
 
-static struct denial *append(struct denials *l)
+static struct airlock_denial *append(struct denials *l)
 {
 	if (!ARRAY_ROOM(l->v, l->n, l->cap, 16))
 		return NULL;
-	l->v[l->n] = (struct denial){0};
+	l->v[l->n] = (struct airlock_denial){0};
 	return &l->v[l->n++];
 }
 
 /* The same thing seen in two ways, a name that was missing first and there later, is one refusal. */
-static struct denial *find(struct denials *l, enum denial_rule rule, const struct denial_try *t)
+static struct airlock_denial *find(struct denials *l, enum airlock_denial_rule rule, const struct denial_try *t)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		const struct denial *d = &l->v[i];
+		const struct airlock_denial *d = &l->v[i];
 		const char *known = t->program ? d->program : d->path, *text = t->program ? t->program : t->path;
-		if (d->op == t->op && d->rule == rule && known && text && strcmp(known, text) == 0)
+		if (d->attempt == (enum airlock_attempt)t->op && d->rule == rule && known && text &&
+		    strcmp(known, text) == 0)
 			return &l->v[i];
 	}
 	return NULL;
@@ -55,9 +54,10 @@ static int add_refused(const struct denial_scene *scene, const struct denial_try
 {
 	struct denial_verdict v = denial_decide(scene, t);
 	struct buf address = BUF_INIT;
-	if (v.rule == DENIAL_NONE || (t->address && !denial_add_address(t->address, t->address_bytes, &address)))
+	if (v.rule == AIRLOCK_DENIAL_NONE ||
+	    (t->address && !denial_add_address(t->address, t->address_bytes, &address)))
 		return 0;
-	struct denial *d = find(list, v.rule, t);
+	struct airlock_denial *d = find(list, v.rule, t);
 	if (d) {
 		d->count += count;
 		return 0;
@@ -67,15 +67,15 @@ static int add_refused(const struct denial_scene *scene, const struct denial_try
 		buf_done(&address);
 		return -ENOMEM;
 	}
-	*d = (struct denial){.op = t->op,
-			     .rule = v.rule,
-			     .path = t->path ? strdup(t->path) : NULL,
-			     .address = t->address ? buf_take(&address) : NULL,
-			     .program = t->program ? strdup(t->program) : NULL,
-			     .source = strdup(v.source),
-			     .region = v.region ? strdup(v.region) : NULL,
-			     .count = count};
-	if ((t->path && !d->path) || (t->program && !d->program) || (t->address && !d->address) || !d->source ||
+	*d = (struct airlock_denial){.attempt = (enum airlock_attempt)t->op,
+				     .rule = v.rule,
+				     .path = t->path ? strdup(t->path) : NULL,
+				     .address = t->address ? buf_take(&address) : NULL,
+				     .program = t->program ? strdup(t->program) : NULL,
+				     .origin = v.origin,
+				     .region = v.region ? strdup(v.region) : NULL,
+				     .count = count};
+	if ((t->path && !d->path) || (t->program && !d->program) || (t->address && !d->address) ||
 	    (v.region && !d->region))
 		return -ENOMEM;
 	return advice_find(scene, &v, d);

@@ -16,10 +16,6 @@ struct json;
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
 		     struct strs *notes);
 
-/* A run that no command made: a restore. dir is its directory. */
-void history_made(const struct host *host, const char *dir, const struct change_set *set, const char *project,
-		  const char *command, const char *asked_by, struct strs *notes);
-
 /* "2026-11-15T19:30:12.482731Z" */
 void history_add_time(struct buf *out, int64_t ns);
 /* The same as a JSON string. */

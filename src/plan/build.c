@@ -20,12 +20,14 @@ int plan_add_mount(struct plan *p, enum plan_mount_kind kind, const struct node 
 	struct plan_mount m = {.kind = kind,
 			       .source = with_source ? strdup(n->source) : NULL,
 			       .target = strdup(n->path),
-			       .because = strdup(n->because),
+			       .because = rule_origin_keep(n->because, &p->origin_names),
 			       .cache = n->cache ? strdup(n->cache) : NULL,
 			       .size = n->size,
 			       .derived = n->derived};
 	p->mounts[p->n_mounts++] = m;
-	return m.target && m.because && (!with_source || m.source) && (!n->cache || m.cache) ? 0 : base_oom(err);
+	return m.target && !p->origin_names.failed && (!with_source || m.source) && (!n->cache || m.cache)
+		       ? 0
+		       : base_oom(err);
 }
 
 static bool is_root(const struct node *n)
@@ -45,7 +47,7 @@ static enum plan_mount_kind settled_kind(struct nodes *t, struct node *n, const 
 /* What the built-in rules hide outside the home only root can replace, and does, with each new user. */
 static bool is_of_root(const struct node *n, const struct plan_inputs *in)
 {
-	return !path_is_beneath(n->path, in->home) && strncmp(n->because, "built-in", strlen("built-in")) == 0;
+	return !path_is_beneath(n->path, in->home) && n->because.kind == AIRLOCK_ORIGIN_BUILTIN;
 }
 
 static bool is_uncoverable(const struct nodes *t, size_t i, const struct plan_inputs *in)
@@ -58,11 +60,6 @@ static bool is_uncoverable(const struct nodes *t, size_t i, const struct plan_in
 	return in->is_root || !is_of_root(n, in);
 }
 
-static bool is_playground(const char *because)
-{
-	return strcmp(because, "playground") == 0;
-}
-
 static bool is_layered_cache(const struct node *n)
 {
 	return n->cache && strcmp(n->path, n->source) == 0;
@@ -71,7 +68,8 @@ static bool is_layered_cache(const struct node *n)
 /* A root of the project: what is written there is a change. */
 static bool is_written_root(const struct plan_mount *m)
 {
-	return !m->cache && (m->kind == PLAN_LAYER || (m->kind == PLAN_WRITE && !is_playground(m->because)));
+	return !m->cache &&
+	       (m->kind == PLAN_LAYER || (m->kind == PLAN_WRITE && m->because.kind != AIRLOCK_ORIGIN_PLAYGROUND));
 }
 
 /* The modes of what is in /proc are the machine's, whichever /proc they are changed through, and root owns them inside, too. */
@@ -88,8 +86,9 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 		if (is_root(&t->v[i]) && !host_root)
 			continue; /* the sandbox's root starts out empty */
 		enum plan_mount_kind kind = settled_kind(t, &t->v[i], w);
-		if (t->v[i].cache ? is_layered_cache(&t->v[i])
-				  : kind == PLAN_WRITE && in->capture && !is_playground(t->v[i].because))
+		if (t->v[i].cache
+			    ? is_layered_cache(&t->v[i])
+			    : kind == PLAN_WRITE && in->capture && t->v[i].because.kind != AIRLOCK_ORIGIN_PLAYGROUND)
 			kind = PLAN_LAYER;
 		if (plan_add_mount(p, kind, &t->v[i], err) < 0)
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
@@ -103,7 +102,7 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 		if (!is_root(&t->v[i]) && needs_seal(settled_kind(t, &t->v[i], w), in) &&
 		    plan_add_mount(p, PLAN_SEAL, &t->v[i], err) < 0)
 			return AIRLOCK_ERR_INTERNAL;
-	struct node root = {.path = (char *)"/", .because = (char *)"always"};
+	struct node root = {.path = (char *)"/", .because = RULE_ORIGIN(ALWAYS)};
 	return host_root ? 0 : plan_add_mount(p, PLAN_SEAL, &root, err);
 }
 
@@ -160,7 +159,7 @@ int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_e
 		environment_build(p, in);
 	}
 	if (rc == 0 && (p->argv.failed || p->envp.failed || p->env_kept.failed || p->env_removed.failed ||
-			p->roots.failed || p->notes.failed || p->left_out.failed || p->left_out_because.failed))
+			p->roots.failed || p->notes.failed || p->origin_names.failed))
 		rc = base_oom(err);
 	if (rc < 0) {
 		plan_free(p);
@@ -177,7 +176,6 @@ void plan_free(struct plan *p)
 	for (size_t i = 0; i < p->n_mounts; i++) {
 		free(p->mounts[i].source);
 		free(p->mounts[i].target);
-		free(p->mounts[i].because);
 		free(p->mounts[i].screen);
 		free(p->mounts[i].cache);
 	}
@@ -192,8 +190,10 @@ void plan_free(struct plan *p)
 	for (size_t i = 0; i < POLICY_ENV_N_VERDICTS; i++)
 		strs_done(&p->env_removed_for[i]);
 	strs_done(&p->notes);
-	strs_done(&p->left_out);
-	strs_done(&p->left_out_because);
+	for (size_t i = 0; i < p->n_left_out; i++)
+		free(p->left_out[i].path);
+	free(p->left_out);
+	strs_done(&p->origin_names);
 	strs_done(&p->exposed);
 	free(p);
 }

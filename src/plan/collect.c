@@ -26,9 +26,9 @@ static enum plan_mount_kind kind_of(enum policy_access access)
 
 /* Hundreds of built-in secrets do not exist. What keeps them from coming to be is that the directory they would be made in
  * is rebuilt, so one of them speaks for all: the first, which is the one that a rebuilt directory is explained with. */
-static bool is_guarded(struct nodes *t, const struct place *place, const char *because)
+static bool is_guarded(struct nodes *t, const struct place *place, struct airlock_origin because)
 {
-	if (strncmp(because, "built-in", strlen("built-in")) != 0)
+	if (because.kind != AIRLOCK_ORIGIN_BUILTIN)
 		return false;
 	struct known_dir *dir = &t->known[t->known[place->dir].existing];
 	if (dir->guard == NODES_NONE) {
@@ -37,23 +37,20 @@ static bool is_guarded(struct nodes *t, const struct place *place, const char *b
 	}
 	struct node *first = &t->v[dir->guard];
 	if (path_compare(place->real, first->path) < 0) {
-		char *path = strdup(place->real), *why = strdup(because);
-		if (!path || !why) {
+		char *path = strdup(place->real);
+		if (!path) {
 			t->failed = true;
-			free(path);
-			free(why);
 			return true;
 		}
 		free(first->path);
-		free(first->because);
 		first->path = path;
-		first->because = why;
+		first->because = because;
 	}
 	return true;
 }
 
 static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_access access, const char *path,
-		     const char *because, struct strs *notes)
+		     struct airlock_origin because, struct strs *notes)
 {
 	const struct plan_world *w = in->world;
 	_cleanup_(place_done) struct place place = {0};
@@ -61,8 +58,11 @@ static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_
 	if (!place_find(t, w, path, &place) || t->failed)
 		return;
 	bool missing = place.type == PLAN_MISSING;
-	if (missing && access == POLICY_WRITE)
-		strs_addf(notes, "%s does not exist and is left out (%s)", path, because);
+	if (missing && access == POLICY_WRITE) {
+		_cleanup_buf_ struct buf who = BUF_INIT;
+		rule_origin_add(&who, &because);
+		strs_addf(notes, "%s does not exist and is left out (%s)", path, buf_str(&who));
+	}
 	if (missing && (access == POLICY_WRITE || access == POLICY_READ))
 		return;
 	if (missing && access == POLICY_HIDE && !place.is_link && is_guarded(t, &place, because))
@@ -88,7 +88,7 @@ static void put_playground(struct nodes *t, const struct plan_inputs *in)
 	_cleanup_free_ char *wanted = path_join(in->home, "playground");
 	_cleanup_(place_done) struct place place = {0};
 	if (wanted && place_find(t, in->world, wanted, &place))
-		nodes_put(t, place.real, PLAN_WRITE, in->playground_source, "playground", 0);
+		nodes_put(t, place.real, PLAN_WRITE, in->playground_source, RULE_ORIGIN(PLAYGROUND), 0);
 	else
 		t->failed = true;
 }
@@ -101,7 +101,7 @@ static void put_cache(struct nodes *t, const struct plan_world *w, const struct 
 	bool missing = place.type == PLAN_MISSING && !place.is_link;
 	if (!missing && place.type != PLAN_DIRECTORY)
 		return;
-	struct node *n = nodes_put(t, place.real, PLAN_WRITE, missing ? c->whole : place.real, "cache", 0);
+	struct node *n = nodes_put(t, place.real, PLAN_WRITE, missing ? c->whole : place.real, RULE_ORIGIN(CACHE), 0);
 	if (!n)
 		return;
 	n->type = place.type;
@@ -153,7 +153,7 @@ static void put_resolver_links(struct nodes *t, const struct plan_inputs *in)
 		_cleanup_free_ char *text = w->link(place, w->data), *link_dir = path_dirname(place);
 		if (!text || !link_dir)
 			return;
-		nodes_put(t, place, PLAN_SYMLINK, text, "network: names must resolve", 0);
+		nodes_put(t, place, PLAN_SYMLINK, text, RULE_ORIGIN(RESOLVER), 0);
 		free(at);
 		at = path_normalize(link_dir, text);
 	}
@@ -167,7 +167,7 @@ static void put_resolver(struct nodes *t, const struct plan_inputs *in)
 		return;
 	if (strcmp(real, RESOLVER) != 0)
 		put_resolver_links(t, in);
-	nodes_put(t, real, PLAN_READ, real, "network: names must resolve", 0);
+	nodes_put(t, real, PLAN_READ, real, RULE_ORIGIN(RESOLVER), 0);
 }
 
 /* How many nodes are entries of dir; 0 when one lies deeper without an entry of dir above it, which could not be found
@@ -198,7 +198,7 @@ static void gather(struct nodes *t)
 		_cleanup_free_ char *dir = path_dirname(t->v[i].path);
 		if (!dir || !dir[1] || count_entries(t, dir) < GATHER_MIN)
 			continue;
-		nodes_put_derived(t, dir, "many of its entries are visible, the others are not");
+		nodes_put_derived(t, dir, RULE_ORIGIN(GATHERED));
 		nodes_sort(t);
 		i = 0;
 	}
@@ -221,15 +221,16 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 	put_playground(t, in);
 	put_resolver(t, in);
 	if (in->policy->share_pid) /* a new /proc needs a new pid namespace */
-		nodes_put(t, "/proc", PLAN_READ, "/proc", "share_pid", 0);
+		nodes_put(t, "/proc", PLAN_READ, "/proc", RULE_ORIGIN(SHARE_PID), 0);
 	else
-		nodes_put(t, "/proc", PLAN_PROC, NULL, "always", 0);
+		nodes_put(t, "/proc", PLAN_PROC, NULL, RULE_ORIGIN(ALWAYS), 0);
 	/* Its files are guarded by the caller's uid, not by capabilities: for root they would be the machine's own. Left as it
 	 * is where somebody else may nest sandboxes: a covered /proc cannot be mounted again in there. */
 	if (!in->policy->share_pid && (in->is_root || !in->policy->nested))
-		nodes_put(t, "/proc/sys", PLAN_READ, "/proc/sys", "always", 0);
-	nodes_put(t, "/dev", PLAN_DEV, NULL, "always", 0);
-	nodes_put(t, "/dev/shm", PLAN_TMPFS, NULL, "always", policy_share_bytes(in->policy->shm_size, in->memory));
+		nodes_put(t, "/proc/sys", PLAN_READ, "/proc/sys", RULE_ORIGIN(ALWAYS), 0);
+	nodes_put(t, "/dev", PLAN_DEV, NULL, RULE_ORIGIN(ALWAYS), 0);
+	nodes_put(t, "/dev/shm", PLAN_TMPFS, NULL, RULE_ORIGIN(ALWAYS),
+		  policy_share_bytes(in->policy->shm_size, in->memory));
 	nodes_sort(t);
 	settle_caches(t);
 	nodes_drop_redundant(t);

@@ -12,7 +12,6 @@ static void free_node(struct node *n)
 {
 	free(n->path);
 	free(n->source);
-	free(n->because);
 	free(n->cache);
 }
 
@@ -26,22 +25,23 @@ void nodes_done(struct nodes *t)
 		free(t->known[i].real);
 	}
 	free(t->known);
+	strs_done(&t->origin_names);
 	free(t->unseen);
 	*t = (struct nodes){0};
 }
 
 /* Later nodes for the same path replace earlier ones, when the table is sorted next. */
 struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
-		       const char *because, int64_t size)
+		       struct airlock_origin because, int64_t size)
 {
 	struct node n = {.path = strdup(path),
 			 .kind = kind,
 			 .source = source ? strdup(source) : NULL,
-			 .because = strdup(because),
+			 .because = because,
 			 .size = size,
 			 .order = t->next_order++,
 			 .cover = NODES_NONE};
-	if (!n.path || !n.because || (source && !n.source) || !ARRAY_ROOM(t->v, t->n, t->cap, 512))
+	if (!n.path || (source && !n.source) || !ARRAY_ROOM(t->v, t->n, t->cap, 512))
 		t->failed = true;
 	if (t->failed) {
 		free_node(&n);
@@ -51,7 +51,7 @@ struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind k
 	return &t->v[t->n++];
 }
 
-void nodes_put_derived(struct nodes *t, const char *dir, const char *because)
+void nodes_put_derived(struct nodes *t, const char *dir, struct airlock_origin because)
 {
 	struct node *n = nodes_put(t, dir, PLAN_REBUILD, NULL, because, 0);
 	if (n)

@@ -5,11 +5,11 @@
 #include "plan/plan.h"
 
 struct node {
-	char *path;		   /* inside; canonical on the host where it exists there */
-	enum plan_mount_kind kind; /* READ WRITE TMPFS REBUILD EMPTY_DIR (= hide) DEV PROC SYMLINK */
-	char *source;		   /* READ, WRITE: host path; SYMLINK: text */
-	char *because;
-	char *cache; /* as struct plan_mount says */
+	char *path;		       /* inside; canonical on the host where it exists there */
+	enum plan_mount_kind kind;     /* READ WRITE TMPFS REBUILD EMPTY_DIR (= hide) DEV PROC SYMLINK */
+	char *source;		       /* READ, WRITE: host path; SYMLINK: text */
+	struct airlock_origin because; /* its name is borrowed, or in the table's origin_names */
+	char *cache;		       /* as struct plan_mount says */
 	int64_t size;
 	size_t order; /* of two nodes for one path the later one counts */
 	/* What is there on the host, once somebody has looked: hundreds of rules are about paths that do not exist. */
@@ -42,13 +42,14 @@ struct nodes {
 	int errnum;   /* why */
 	struct known_dir *known;
 	size_t n_known, cap_known;
+	struct strs origin_names;
 };
 
 /* nodes.c: the table. Later nodes for the same path replace earlier ones, when it is sorted next. */
 struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
-		       const char *because, int64_t size);
+		       struct airlock_origin because, int64_t size);
 /* A directory that is rebuilt for what is to be in it. */
-void nodes_put_derived(struct nodes *t, const char *dir, const char *because);
+void nodes_put_derived(struct nodes *t, const char *dir, struct airlock_origin because);
 void nodes_sort(struct nodes *t);
 void nodes_compact(struct nodes *t);
 /* Whether one of the first n nodes, which are sorted, has this path. */
@@ -86,7 +87,7 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan);
 
 /* The directory becomes a rebuilt one with all its entries. False when it cannot be listed. */
-bool room_rebuild(struct nodes *t, const struct plan_world *world, const char *dir, const char *because,
+bool room_rebuild(struct nodes *t, const struct plan_world *world, const char *dir, struct airlock_origin because,
 		  struct strs *notes);
 
 /* What is at a path that a rule is about; what cannot be looked at fails the table. */

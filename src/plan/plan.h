@@ -56,12 +56,12 @@ enum plan_mount_kind {
 
 struct plan_mount {
 	enum plan_mount_kind kind;
-	char *source;  /* host path, link text, or NULL */
-	char *target;  /* path inside */
-	char *because; /* the rule and who set it */
-	int64_t size;  /* PLAN_TMPFS */
-	char *cache;   /* the directory of a cache's own layer, or NULL: what is written is no change of the project */
-	bool derived;  /* made for the sake of another: no rule of its own, the one above it holds */
+	char *source;		       /* host path, link text, or NULL */
+	char *target;		       /* path inside */
+	struct airlock_origin because; /* its name is the plan's */
+	int64_t size;		       /* PLAN_TMPFS */
+	char *cache;  /* the directory of a cache's own layer, or NULL: what is written is no change of the project */
+	bool derived; /* made for the sake of another: no rule of its own, the one above it holds */
 	/* It hides a file of the host that somebody may replace whose new one the command could read: the mount goes with the old. */
 	bool uncoverable;
 	/* PLAN_READ of a directory: it is shown through an overlay of this directory, at or above source, so that its sockets and
@@ -72,7 +72,8 @@ struct plan_mount {
 };
 
 struct plan_root {
-	const char *path, *because;
+	const char *path;
+	struct airlock_origin because;
 };
 
 /* A cache of the home that the command may write to; what it writes stays in a directory of the cache's own. A rule of the
@@ -137,6 +138,11 @@ struct plan_ids {
 	size_t n_groups;
 };
 
+struct plan_left_out {
+	char *path;
+	struct airlock_origin because;
+};
+
 struct plan {
 	char *profile;
 	struct plan_mount *mounts; /* in the order in which they are made */
@@ -150,10 +156,12 @@ struct plan {
 	bool new_session, nested, network;
 	bool unix_sockets; /* AF_UNIX beyond socketpair(2) */
 	struct strs notes; /* what was left out, as sentences */
-	/* Hidden by not being among the entries of a rebuilt directory, so that no mount tells of them: path and rule. */
-	struct strs left_out, left_out_because;
-	struct strs exposed; /* directories that should have a screen and cannot: their sockets lead to the host */
-	struct plan_ids ids; /* plan_build leaves it empty: who runs the plan fills it in */
+	/* Hidden by not being among the entries of a rebuilt directory, so that no mount tells of them. */
+	struct plan_left_out *left_out;
+	size_t n_left_out, cap_left_out;
+	struct strs origin_names; /* of mounts and of what is left out */
+	struct strs exposed;	  /* directories that should have a screen and cannot: their sockets lead to the host */
+	struct plan_ids ids;	  /* plan_build leaves it empty: who runs the plan fills it in */
 };
 
 /* In a workspace every mount point that has nothing but the workspace below it must be there: the caller makes them. */

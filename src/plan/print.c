@@ -54,6 +54,13 @@ static void add_path(struct buf *out, const char *path)
 	text_add_escaped(out, path, strlen(path));
 }
 
+static void add_origin(struct buf *out, const struct airlock_origin *origin)
+{
+	_cleanup_free_ char *text = airlock_origin_text(origin);
+	buf_adds(out, text ? text : "");
+	buf_adds(out, "]\n");
+}
+
 static void print_mount(const struct plan_mount *m, struct buf *out)
 {
 	buf_printf(out, "  %-9s ", plan_mount_name(m->kind));
@@ -73,8 +80,7 @@ static void print_mount(const struct plan_mount *m, struct buf *out)
 		buf_addc(out, ')');
 	}
 	buf_adds(out, "    [");
-	add_path(out, m->because);
-	buf_adds(out, "]\n");
+	add_origin(out, &m->because);
 }
 
 static void print_names(const char *title, const struct strs *names, struct buf *out)
@@ -122,12 +128,11 @@ void plan_print_text(const struct plan *p, struct buf *out)
 	buf_adds(out, "\nmounts, in order:\n");
 	for (size_t i = 0; i < p->n_mounts; i++)
 		print_mount(&p->mounts[i], out);
-	for (size_t i = 0; i < p->left_out.n; i++) {
+	for (size_t i = 0; i < p->n_left_out; i++) {
 		buf_adds(out, "  left-out  ");
-		add_path(out, p->left_out.v[i]);
+		add_path(out, p->left_out[i].path);
 		buf_adds(out, "    [");
-		add_path(out, p->left_out_because.v[i]);
-		buf_adds(out, "]\n");
+		add_origin(out, &p->left_out[i].because);
 	}
 	buf_printf(out, "network: %s\n",
 		   p->network			 ? "shared with the host"
@@ -177,7 +182,7 @@ static void json_mount(struct json *j, const char *kind, const struct plan_mount
 	else
 		json_null(j, "source");
 	json_path(j, "target", m->target);
-	json_string(j, "because", m->because);
+	rule_origin_add_json(j, "because", &m->because);
 	if (m->kind == PLAN_TMPFS)
 		json_int(j, "size", m->size);
 	json_close(j);
@@ -191,11 +196,11 @@ void plan_print_json(const struct plan *p, struct json *j)
 	json_open_array(j, "mounts");
 	for (size_t i = 0; i < p->n_mounts; i++)
 		json_mount(j, plan_mount_name(p->mounts[i].kind), &p->mounts[i]);
-	for (size_t i = 0; i < p->left_out.n; i++)
+	for (size_t i = 0; i < p->n_left_out; i++)
 		json_mount(j, "left-out",
 			   &(struct plan_mount){.kind = PLAN_EMPTY_DIR,
-						.target = p->left_out.v[i],
-						.because = p->left_out_because.v[i]});
+						.target = p->left_out[i].path,
+						.because = p->left_out[i].because});
 	json_close(j);
 	json_string(j, "network", p->network ? "allowed" : "blocked");
 	json_open_object(j, "environment");

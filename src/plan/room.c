@@ -2,6 +2,7 @@
 /* A place for every mount point, without touching the host. */
 #include "plan/nodes.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <errno.h>
@@ -34,9 +35,9 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 		_cleanup_free_ char *text = type == PLAN_LINK ? w->link(path, w->data) : NULL;
 		struct node *n = NULL;
 		if (text)
-			n = nodes_put(t, path, PLAN_SYMLINK, text, "entry of a rebuilt directory", 0);
+			n = nodes_put(t, path, PLAN_SYMLINK, text, RULE_ORIGIN(ENTRY), 0);
 		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
-			n = nodes_put(t, path, PLAN_READ, path, "entry of a rebuilt directory", 0);
+			n = nodes_put(t, path, PLAN_READ, path, RULE_ORIGIN(ENTRY), 0);
 		else if (type == PLAN_UNKNOWN) /* a network mount that has lost its server, say */
 			strs_addf(notes, "%s is not shown: %s", path, strerrordesc_np(errno));
 		if (n) {
@@ -49,7 +50,7 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 }
 
 static void put_rebuilt(struct nodes *t, const struct plan_world *w, const char *dir, struct strs *names,
-			const char *because, struct strs *notes)
+			struct airlock_origin because, struct strs *notes)
 {
 	strs_sort(names);
 	nodes_compact(t);
@@ -62,8 +63,6 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 		    struct strs *notes)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
-	_cleanup_free_ char *because = NULL;
-	struct buf text = BUF_INIT;
 	int rc = w->list(dir, &names, w->data);
 	if (rc == 0 && for_node->kind == PLAN_EMPTY_DIR && names.n > GUARD_MAX_ENTRIES)
 		return false;
@@ -75,9 +74,10 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 		return false;
 	}
 	bool exists = for_node->looked && for_node->type != PLAN_MISSING;
-	buf_printf(&text, exists ? "%s is left out of it" : "%s needs a place there", for_node->path);
-	because = buf_take(&text);
-	if (!because || names.failed) {
+	struct airlock_origin because =
+		exists ? RULE_ORIGIN(LEFT_OUT, for_node->path) : RULE_ORIGIN(PLACE, for_node->path);
+	because = rule_origin_keep(because, &t->origin_names); /* nodes come and go */
+	if (t->origin_names.failed || names.failed) {
 		t->failed = true;
 		return false;
 	}
@@ -85,7 +85,8 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 	return true;
 }
 
-bool room_rebuild(struct nodes *t, const struct plan_world *w, const char *dir, const char *because, struct strs *notes)
+bool room_rebuild(struct nodes *t, const struct plan_world *w, const char *dir, struct airlock_origin because,
+		  struct strs *notes)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
 	_cleanup_free_ char *path = strdup(dir); /* the node that it may belong to moves */
@@ -149,8 +150,13 @@ static void tell_left_out(struct nodes *t, const struct plan_world *w, struct pl
 		if (!cover || cover->kind != PLAN_REBUILD || !nodes_is_redundant(t, i) ||
 		    nodes_type(t, n, w) == PLAN_MISSING)
 			continue;
-		strs_add(&plan->left_out, n->path);
-		strs_add(&plan->left_out_because, n->because);
+		struct plan_left_out l = {strdup(n->path), rule_origin_keep(n->because, &plan->origin_names)};
+		if (!l.path || !ARRAY_ROOM(plan->left_out, plan->n_left_out, plan->cap_left_out, 16)) {
+			free(l.path);
+			t->failed = true;
+			return;
+		}
+		plan->left_out[plan->n_left_out++] = l;
 	}
 }
 

@@ -20,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BECAUSE "its sockets and FIFOs must not lead to the host"
-
 /* /run is hidden: whatever is shown of it a person has named, and means its sockets. */
 static const char *const system_dirs[] = {"/bin",   "/boot",  "/dev",	 "/efi",       "/etc",	    "/lib",
 					  "/lib32", "/lib64", "/libx32", "/proc",      "/run",	    "/sbin",
@@ -94,7 +92,7 @@ static void add_top_level(struct nodes *t, const struct plan_inputs *in)
 		if (is_system(path) || nodes_have(t, known, path) ||
 		    in->world->type(path, in->world->data) != PLAN_DIRECTORY)
 			continue;
-		struct node *n = nodes_put(t, path, PLAN_READ, path, BECAUSE, 0);
+		struct node *n = nodes_put(t, path, PLAN_READ, path, RULE_ORIGIN(SOCKETS), 0);
 		if (n) {
 			n->type = PLAN_DIRECTORY;
 			n->looked = n->derived = true;
@@ -112,7 +110,8 @@ void screens_add(struct nodes *t, const struct plan_inputs *in, struct strs *not
 	for (size_t i = 0; i < t->n && !t->failed;) {
 		struct node *n = &t->v[i];
 		bool rebuilt = wants_screen(t, n, in->world) && is_above_mount(in, n->source) &&
-			       strcmp(n->path, n->source) == 0 && room_rebuild(t, in->world, n->path, BECAUSE, notes);
+			       strcmp(n->path, n->source) == 0 &&
+			       room_rebuild(t, in->world, n->path, RULE_ORIGIN(SOCKETS), notes);
 		i = rebuilt ? 0 : i + 1; /* its entries were sorted in */
 	}
 }

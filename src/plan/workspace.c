@@ -23,15 +23,15 @@ struct builder {
 };
 
 static void add(struct builder *b, enum plan_mount_kind kind, const char *source, const char *target, int64_t size,
-		const char *because)
+		struct airlock_origin because)
 {
-	struct node n = {.path = (char *)target, .source = (char *)source, .because = (char *)because, .size = size};
+	struct node n = {.path = (char *)target, .source = (char *)source, .because = because, .size = size};
 	if (b->rc == 0)
 		b->rc = plan_add_mount(b->plan, kind, &n, b->err);
 }
 
 /* A path of the host, its links resolved, at the name it has there. */
-static void add_system(struct builder *b, const char *path, const char *because)
+static void add_system(struct builder *b, const char *path, struct airlock_origin because)
 {
 	_cleanup_free_ char *real = b->in->world->real(path, b->in->world->data);
 	if (real)
@@ -53,25 +53,25 @@ static bool is_same_link(const struct builder *b, const char *path)
 static void add_etc(struct builder *b)
 {
 	const struct plan_workspace *ws = b->in->workspace;
-	add(b, PLAN_EMPTY_DIR, NULL, "/etc", 0, "only what programs need to know of the machine");
+	add(b, PLAN_EMPTY_DIR, NULL, "/etc", 0, RULE_ORIGIN(MACHINE_ONLY));
 	for (size_t i = 0; i < AL_ARRAY_LEN(system_files); i++)
-		add_system(b, system_files[i], "what programs need to know of the machine");
-	add(b, PLAN_READ, ws->passwd, "/etc/passwd", 0, "made for the workspace");
-	add(b, PLAN_READ, ws->group, "/etc/group", 0, "made for the workspace");
+		add_system(b, system_files[i], RULE_ORIGIN(MACHINE));
+	add(b, PLAN_READ, ws->passwd, "/etc/passwd", 0, RULE_ORIGIN(MADE));
+	add(b, PLAN_READ, ws->group, "/etc/group", 0, RULE_ORIGIN(MADE));
 }
 
 static void add_kernel(struct builder *b)
 {
 	const struct policy *policy = b->in->policy;
 	if (policy->share_pid) /* a new /proc needs a new pid namespace */
-		add(b, PLAN_READ, "/proc", "/proc", 0, "share_pid");
+		add(b, PLAN_READ, "/proc", "/proc", 0, RULE_ORIGIN(SHARE_PID));
 	else
-		add(b, PLAN_PROC, NULL, "/proc", 0, "always");
+		add(b, PLAN_PROC, NULL, "/proc", 0, RULE_ORIGIN(ALWAYS));
 	if (!policy->share_pid && (b->in->is_root || !policy->nested))
-		add(b, PLAN_READ, "/proc/sys", "/proc/sys", 0, "always");
-	add(b, PLAN_DEV, NULL, "/dev", 0, "always");
-	add(b, PLAN_TMPFS, NULL, "/dev/shm", policy_share_bytes(policy->shm_size, b->in->memory), "always");
-	add(b, PLAN_TMPFS, NULL, "/tmp", policy_share_bytes(policy->tmp_size, b->in->memory), "always");
+		add(b, PLAN_READ, "/proc/sys", "/proc/sys", 0, RULE_ORIGIN(ALWAYS));
+	add(b, PLAN_DEV, NULL, "/dev", 0, RULE_ORIGIN(ALWAYS));
+	add(b, PLAN_TMPFS, NULL, "/dev/shm", policy_share_bytes(policy->shm_size, b->in->memory), RULE_ORIGIN(ALWAYS));
+	add(b, PLAN_TMPFS, NULL, "/tmp", policy_share_bytes(policy->tmp_size, b->in->memory), RULE_ORIGIN(ALWAYS));
 }
 
 /* The sockets of a directory that was added lead nowhere; one that was named itself does. */
@@ -89,19 +89,20 @@ static void screen(struct builder *b)
 int workspace_mounts(struct plan *p, const struct plan_inputs *in, struct airlock_error *err)
 {
 	struct builder b = {.plan = p, .in = in, .err = err};
-	add(&b, in->capture ? PLAN_LAYER : PLAN_WRITE, in->workspace->dir, "/", 0, "workspace");
+	add(&b, in->capture ? PLAN_LAYER : PLAN_WRITE, in->workspace->dir, "/", 0, RULE_ORIGIN(WORKSPACE));
 	for (size_t i = 0; i < AL_ARRAY_LEN(system_dirs); i++)
 		if (!is_same_link(&b, system_dirs[i]))
-			add_system(&b, system_dirs[i], "the system, over the workspace");
+			add_system(&b, system_dirs[i], RULE_ORIGIN(SYSTEM));
 	add_etc(&b);
 	add_kernel(&b);
 	for (size_t i = 0; i < in->workspace->n_binds; i++) {
-		add(&b, PLAN_READ, in->workspace->binds[i].source, in->workspace->binds[i].target, 0, "--bind-ro");
+		add(&b, PLAN_READ, in->workspace->binds[i].source, in->workspace->binds[i].target, 0,
+		    RULE_ORIGIN(CALLER, "--bind-ro"));
 		screen(&b);
 	}
-	add(&b, PLAN_SEAL, NULL, "/etc", 0, "always");
-	add(&b, PLAN_SEAL, NULL, "/dev", 0, "always");
+	add(&b, PLAN_SEAL, NULL, "/etc", 0, RULE_ORIGIN(ALWAYS));
+	add(&b, PLAN_SEAL, NULL, "/dev", 0, RULE_ORIGIN(ALWAYS));
 	if (in->is_root)
-		add(&b, PLAN_SEAL, NULL, "/proc", 0, "always");
+		add(&b, PLAN_SEAL, NULL, "/proc", 0, RULE_ORIGIN(ALWAYS));
 	return b.rc;
 }

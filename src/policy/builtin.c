@@ -12,28 +12,31 @@
 
 /* Everything of a profile but its paths. */
 struct profile {
-	const char *name, *origin;
+	const char *name;
 	enum policy_network network;
 	enum policy_changes changes;
 	bool nested, unix_sockets, env_inherit, env_hide_values;
 	const char *const *env_allow, *const *env_deny;
 	int64_t timeout_ms, memory, pids;
-	int (*add_paths)(struct policy *p, const char *home, const char *origin, struct airlock_error *err);
+	int (*add_paths)(struct policy *p, const char *home, struct airlock_origin origin, struct airlock_error *err);
 };
 
-static int add_paths_strict(struct policy *p, const char *home, const char *origin, struct airlock_error *err);
-static int add_paths_moderate(struct policy *p, const char *home, const char *origin, struct airlock_error *err);
-static int add_paths_permissive(struct policy *p, const char *home, const char *origin, struct airlock_error *err);
+static int add_paths_strict(struct policy *p, const char *home, struct airlock_origin origin,
+			    struct airlock_error *err);
+static int add_paths_moderate(struct policy *p, const char *home, struct airlock_origin origin,
+			      struct airlock_error *err);
+static int add_paths_permissive(struct policy *p, const char *home, struct airlock_origin origin,
+				struct airlock_error *err);
 
 static const char *const nothing[] = {NULL};
 
 static const struct profile profiles[] = {
-	{"strict", "built-in: strict", POLICY_NETWORK_REFUSE, POLICY_CHANGES_HOLD, false, false, false, true,
-	 policy_env_strict_allow, nothing, MINUTE_MS, GIB, 256, add_paths_strict},
-	{"moderate", "built-in: moderate", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, false, true, true, true, nothing,
+	{"strict", POLICY_NETWORK_REFUSE, POLICY_CHANGES_HOLD, false, false, false, true, policy_env_strict_allow,
+	 nothing, MINUTE_MS, GIB, 256, add_paths_strict},
+	{"moderate", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, false, true, true, true, nothing,
 	 policy_env_moderate_deny, 10 * MINUTE_MS, TEXT_NONE, 4096, add_paths_moderate},
-	{"permissive", "built-in: permissive", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, true, true, true, false,
-	 nothing, nothing, TEXT_NONE, TEXT_NONE, TEXT_NONE, add_paths_permissive},
+	{"permissive", POLICY_NETWORK_OFF, POLICY_CHANGES_APPLY, true, true, true, false, nothing, nothing, TEXT_NONE,
+	 TEXT_NONE, TEXT_NONE, add_paths_permissive},
 };
 
 static const char *const names[] = {"strict", "moderate", "permissive", NULL};
@@ -130,7 +133,7 @@ static const char *const etc_names[] = {
 
 static const char *const private_directories[] = {"/tmp", "/var/tmp", "/run", NULL};
 
-static int add_all(struct policy *p, enum policy_access access, const char *const *paths, const char *origin,
+static int add_all(struct policy *p, enum policy_access access, const char *const *paths, struct airlock_origin origin,
 		   struct airlock_error *err)
 {
 	int rc = 0;
@@ -141,7 +144,7 @@ static int add_all(struct policy *p, enum policy_access access, const char *cons
 
 /* The same for names relative to a directory. */
 static int add_below(struct policy *p, enum policy_access access, const char *dir, const char *const *list,
-		     const char *origin, struct airlock_error *err)
+		     struct airlock_origin origin, struct airlock_error *err)
 {
 	for (; *list; list++) {
 		_cleanup_free_ char *path = path_join(dir, *list);
@@ -155,13 +158,13 @@ static int add_below(struct policy *p, enum policy_access access, const char *di
 }
 
 /* A home that is "/" gets no rule of its own: an empty home would be an empty, writable root. */
-static int add_home(struct policy *p, enum policy_access access, const char *home, const char *origin,
+static int add_home(struct policy *p, enum policy_access access, const char *home, struct airlock_origin origin,
 		    struct airlock_error *err)
 {
 	return strcmp(home, "/") == 0 ? 0 : policy_add_path(p, access, home, origin, err);
 }
 
-static int add_paths_strict(struct policy *p, const char *home, const char *origin, struct airlock_error *err)
+static int add_paths_strict(struct policy *p, const char *home, struct airlock_origin origin, struct airlock_error *err)
 {
 	int rc = add_all(p, POLICY_READ, system_directories, origin, err);
 	if (rc >= 0)
@@ -180,7 +183,7 @@ static int add_paths_strict(struct policy *p, const char *home, const char *orig
 }
 
 /* Other people's homes go as a whole; the user's own comes back by being more specific. */
-static int hide_other_homes(struct policy *p, const char *home, const char *origin, struct airlock_error *err)
+static int hide_other_homes(struct policy *p, const char *home, struct airlock_origin origin, struct airlock_error *err)
 {
 	int rc = add_all(p, POLICY_HIDE, policy_home_parents, origin, err);
 	if (rc >= 0 && !path_is_beneath(home, "/root"))
@@ -188,7 +191,8 @@ static int hide_other_homes(struct policy *p, const char *home, const char *orig
 	return rc;
 }
 
-static int add_paths_moderate(struct policy *p, const char *home, const char *origin, struct airlock_error *err)
+static int add_paths_moderate(struct policy *p, const char *home, struct airlock_origin origin,
+			      struct airlock_error *err)
 {
 	int rc = policy_add_path(p, POLICY_READ, "/", origin, err);
 	if (rc >= 0)
@@ -206,7 +210,8 @@ static int add_paths_moderate(struct policy *p, const char *home, const char *or
 	return rc;
 }
 
-static int add_paths_permissive(struct policy *p, const char *home, const char *origin, struct airlock_error *err)
+static int add_paths_permissive(struct policy *p, const char *home, struct airlock_origin origin,
+				struct airlock_error *err)
 {
 	int rc = policy_add_path(p, POLICY_READ, "/", origin, err);
 	if (rc >= 0)
@@ -271,5 +276,5 @@ int policy_apply_builtin(struct policy *p, const char *name, const char *home, s
 	p->file_size = (struct policy_limit){TEXT_NONE, false};
 	p->tmp_size = p->shm_size = POLICY_HALF_OF_MEMORY;
 	int rc = add_env(p, from, err);
-	return rc < 0 ? rc : from->add_paths(p, home, from->origin, err);
+	return rc < 0 ? rc : from->add_paths(p, home, RULE_ORIGIN(BUILTIN, from->name), err);
 }

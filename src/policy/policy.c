@@ -14,7 +14,7 @@ void policy_done(struct policy *p)
 	for (size_t i = 0; i < p->n_paths; i++)
 		base_freep(&p->paths[i].path);
 	base_freep(&p->paths);
-	strs_done(&p->origins);
+	strs_done(&p->origin_names);
 	base_freep(&p->profile);
 	base_freep(&p->env_deny_after);
 	strs_done(&p->env_allow);
@@ -23,7 +23,7 @@ void policy_done(struct policy *p)
 	*p = (struct policy)POLICY_INIT;
 }
 
-int policy_add_path(struct policy *p, enum policy_access access, const char *path, const char *origin,
+int policy_add_path(struct policy *p, enum policy_access access, const char *path, struct airlock_origin origin,
 		    struct airlock_error *err)
 {
 	if (!path_is_normal(path))
@@ -31,14 +31,11 @@ int policy_add_path(struct policy *p, enum policy_access access, const char *pat
 	int rc = ARRAY_ROOM(p->paths, p->n_paths, p->cap_paths, 64) ? 0 : base_oom(err);
 	if (rc < 0)
 		return rc;
-	/* Rules come in hundreds from one origin. */
-	if (p->origins.n == 0 || strcmp(p->origins.v[p->origins.n - 1], origin) != 0)
-		strs_add(&p->origins, origin);
-	char *copy = p->origins.failed ? NULL : strdup(path);
+	origin = rule_origin_keep(origin, &p->origin_names);
+	char *copy = p->origin_names.failed ? NULL : strdup(path);
 	if (!copy)
 		return base_oom(err);
-	p->paths[p->n_paths++] =
-		(struct policy_path){.path = copy, .access = access, .origin = p->origins.v[p->origins.n - 1]};
+	p->paths[p->n_paths++] = (struct policy_path){.path = copy, .access = access, .origin = origin};
 	return 0;
 }
 
@@ -79,15 +76,17 @@ int policy_expand_path(const char *text, const char *home, char **ret, struct ai
 /* A sandbox's /proc and /dev are its own: a host's could undo everything else. Hiding there does no harm. */
 static int check_path(const struct policy_path *rule, struct airlock_error *err)
 {
+	_cleanup_buf_ struct buf origin = BUF_INIT;
+	rule_origin_add(&origin, &rule->origin);
 	static const char *const own[] = {"/proc", "/dev"};
 	if (!path_is_normal(rule->path) || (unsigned)rule->access > POLICY_WRITE)
 		return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path, "%s: a broken rule (from %s)",
-				  rule->path, rule->origin);
+				  rule->path, buf_str(&origin));
 	for (size_t i = 0; i < AL_ARRAY_LEN(own); i++)
 		if (rule->access != POLICY_HIDE && path_is_beneath(rule->path, own[i]))
 			return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path,
 					  "%s: a sandbox has a %s of its own, the host's cannot be shown (from %s)",
-					  rule->path, own[i], rule->origin);
+					  rule->path, own[i], buf_str(&origin));
 	return 0;
 }
 

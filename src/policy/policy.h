@@ -3,7 +3,7 @@
  *
  *   struct policy p = POLICY_INIT;
  *   policy_apply_builtin(&p, "moderate", "/home/u", err);     start from a built-in profile
- *   policy_add_path(&p, POLICY_READ, "/opt/sdk", "~/.config/airlock/config.toml:4", err);
+ *   policy_add_path(&p, POLICY_READ, "/opt/sdk", RULE_ORIGIN(CALLER, "--ro"), err);
  *   policy_done(&p);
  *
  * Paths: the most specific rule decides about a path; of two rules for the same path the later one does.
@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/rule_origin.h"
 #include "base/text.h"
 
 #include <stdint.h>
@@ -27,8 +28,7 @@ enum policy_access {
 struct policy_path {
 	char *path; /* absolute and normal; may not exist */
 	enum policy_access access;
-	const char *origin; /* who asked: "built-in: moderate", "file:line", "--ro", "AIRLOCK_HIDE"; the policy's */
-	bool asked;	    /* by the caller for this run, not by a file or a profile */
+	struct airlock_origin origin; /* who asked; its name is the policy's */
 };
 
 enum policy_network {
@@ -55,7 +55,7 @@ struct policy {
 	char *profile;
 	struct policy_path *paths;
 	size_t n_paths, cap_paths;
-	struct strs origins; /* of the paths */
+	struct strs origin_names; /* of the paths */
 	enum policy_network network;
 	bool network_wanted; /* --network */
 	enum policy_changes changes;
@@ -107,7 +107,7 @@ enum policy_cache_fault {
 enum policy_cache_fault policy_cache_check(const char *path, const char *home);
 
 /* path must be absolute and normal already (AIRLOCK_ERR_INVALID otherwise). Copies both strings. */
-int policy_add_path(struct policy *p, enum policy_access access, const char *path, const char *origin,
+int policy_add_path(struct policy *p, enum policy_access access, const char *path, struct airlock_origin origin,
 		    struct airlock_error *err);
 
 /* The rule that decides about path (most specific, then latest), or NULL. */

@@ -210,9 +210,7 @@ static int add_proved(const struct gitdir *g, const struct roots_rules *rules, s
 	enum roots_verdict verdict = roots_judge(rules, g->common, &secret);
 	/* Outside the home directory too: the proof says more about it than the place. */
 	if (verdict == ROOTS_OK || verdict == ROOTS_OUTSIDE_HOME || verdict == ROOTS_NO_HOME) {
-		roots_add(
-			roots, g->common,
-			strdup(g->is_worktree ? "git directory of this worktree" : "git directory of this submodule"));
+		roots_add(roots, g->common, g->is_worktree ? RULE_ORIGIN(WORKTREE) : RULE_ORIGIN(SUBMODULE));
 		return roots->failed ? base_oom(err) : 0;
 	}
 	roots_add_reason(&why, verdict, secret);

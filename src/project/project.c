@@ -173,14 +173,6 @@ static int find_links(struct opening *o, struct airlock_error *err)
 	return remember && !q->rescan ? recall_or_search(o, err) : search(o, remember, err);
 }
 
-static char *because_of(const struct project_link *l)
-{
-	struct buf b = BUF_INIT;
-	buf_printf(&b, "symlink %s%s, allowed %s", l->path, l->path[0] == '/' ? "" : " in the project",
-		   l->state == AIRLOCK_LINK_ALLOWED ? "by a person" : "for this run");
-	return buf_take(&b);
-}
-
 /* A remembered no is no open question: neither --yes nor an answer to a question about other links changes it. */
 static bool is_granted(const struct project_query *q, const struct project_link *l)
 {
@@ -202,12 +194,13 @@ static int add_git_root(struct opening *o, struct airlock_error *err)
 
 static int make_roots(struct opening *o, struct airlock_error *err)
 {
-	roots_add(&o->roots, o->q->dir, strdup("project"));
+	roots_add(&o->roots, o->q->dir, RULE_ORIGIN(PROJECT));
 	for (size_t i = 0; i < o->links.n; i++) {
 		struct project_link *l = &o->links.v[i];
 		l->granted = is_granted(o->q, l);
 		if (l->granted || l->state == AIRLOCK_LINK_ALLOWED)
-			roots_add(&o->roots, l->target, because_of(l));
+			roots_add(&o->roots, l->target,
+				  l->granted ? RULE_ORIGIN(LINK_GRANTED, l->path) : RULE_ORIGIN(LINK_ALLOWED, l->path));
 	}
 	int rc = add_git_root(o, err);
 	if (rc < 0)

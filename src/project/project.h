@@ -12,10 +12,11 @@
 #include "airlock/project.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/rule_origin.h"
 
 struct project_root {
-	char *path;    /* real path: absolute, normal, no symlink in it */
-	char *because; /* "project", "symlink lib in the project", "git directory of this worktree" */
+	char *path;		       /* real path: absolute, normal, no symlink in it */
+	struct airlock_origin because; /* its name is that of one of the project's links */
 };
 
 /* A symlink that leads out. See struct airlock_link. */

@@ -102,14 +102,13 @@ static bool has(const struct roots *l, const char *path)
 	return false;
 }
 
-void roots_add(struct roots *l, const char *path, char *because)
+void roots_add(struct roots *l, const char *path, struct airlock_origin because)
 {
 	char *copy = strdup(path);
-	if (!copy || !because || !ARRAY_ROOM(l->v, l->n, l->cap, 4))
+	if (!copy || !ARRAY_ROOM(l->v, l->n, l->cap, 4))
 		l->failed = true;
 	if (l->failed || has(l, path)) {
 		free(copy);
-		free(because);
 		return;
 	}
 	l->v[l->n++] = (struct project_root){.path = copy, .because = because};
@@ -121,12 +120,6 @@ bool roots_cover(const struct roots *l, const char *path)
 		if (path_is_beneath(path, l->v[i].path))
 			return true;
 	return false;
-}
-
-static void free_root(struct project_root *r)
-{
-	free(r->path);
-	free(r->because);
 }
 
 static int compare(const void *a, const void *b)
@@ -143,7 +136,7 @@ void roots_prune(struct roots *l)
 	struct roots kept = {.v = l->v, .n = 1};
 	for (size_t i = 1; i < l->n; i++) {
 		if (roots_cover(&kept, l->v[i].path))
-			free_root(&l->v[i]);
+			free(l->v[i].path);
 		else
 			kept.v[kept.n++] = l->v[i];
 	}
@@ -153,7 +146,7 @@ void roots_prune(struct roots *l)
 void roots_done(struct roots *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		free_root(&l->v[i]);
+		free(l->v[i].path);
 	base_freep(&l->v);
 	*l = (struct roots)ROOTS_INIT;
 }

@@ -3,7 +3,7 @@
  *
  *   struct roots_rules rules = {.project = dir, .home = home, .secrets = …};
  *   if (roots_judge(&rules, target, &secret) == ROOTS_OK)
- *           roots_add(&list, target, "symlink lib in the project");
+ *           roots_add(&list, target, RULE_ORIGIN(LINK_ALLOWED, "lib"));
  *   roots_prune(&list);
  *
  * All paths are real: absolute, normal, without symlinks.
@@ -51,8 +51,8 @@ struct roots {
 		0                                                                                                      \
 	}
 
-/* Copies path, takes because (NULL marks failed). A path that is in the list already keeps its first reason. */
-void roots_add(struct roots *l, const char *path, char *because);
+/* Copies path, borrows the name of because. A path that is in the list already keeps its first reason. */
+void roots_add(struct roots *l, const char *path, struct airlock_origin because);
 bool roots_cover(const struct roots *l, const char *path); /* path is one of them or inside one */
 /* Leaves the first where it is, sorts the others and removes those inside another. */
 void roots_prune(struct roots *l);

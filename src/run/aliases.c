@@ -164,7 +164,7 @@ struct search {
 	const struct policy *policy;
 	const struct plan_world *world;
 	const char *path, *real; /* what is to be hidden */
-	struct strs *paths, *because;
+	struct strs *paths, *originals;
 };
 
 static void add_name(const struct search *s, const char *name, const char *original)
@@ -173,7 +173,7 @@ static void add_name(const struct search *s, const char *name, const char *origi
 	    is_shown(s->policy, name) || !is_same_thing(name, original))
 		return;
 	strs_add(s->paths, name);
-	strs_addf(s->because, "another name of %s", original);
+	strs_add(s->originals, original);
 }
 
 /* What `other` shows of the hidden thing, which is `within` its file system. */
@@ -212,18 +212,18 @@ static int add_aliases(struct search *s, struct airlock_error *err)
 }
 
 int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct plan_world *world,
-		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_because,
+		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_originals,
 		    struct airlock_error *err)
 {
 	_cleanup_(mounts_done) struct mounts m = {0};
 	int any = read_mounts(mountinfo, &m), rc = 0;
 	for (size_t i = 0; rc == 0 && any > 0 && i < paths->n; i++) {
-		struct search s = {&m, policy, world, paths->v[i], NULL, ret_paths, ret_because};
+		struct search s = {&m, policy, world, paths->v[i], NULL, ret_paths, ret_originals};
 		rc = add_aliases(&s, err);
 	}
 	if (rc < 0)
 		return rc;
-	return any < 0 || ret_paths->failed || ret_because->failed ? base_oom(err) : 0;
+	return any < 0 || ret_paths->failed || ret_originals->failed ? base_oom(err) : 0;
 }
 
 int aliases_read_mounts(struct buf *ret_text, struct strs *ret_points, struct airlock_error *err)

@@ -54,7 +54,7 @@ static bool is_configured(const struct config *c, const char *key)
 {
 	for (size_t i = 0; i < c->n_values; i++)
 		if (!c->values[i].ignored && strcmp(c->values[i].key, key) == 0)
-			return strcmp(c->values[i].source, "built-in") != 0;
+			return c->values[i].origin.kind != AIRLOCK_ORIGIN_BUILTIN;
 	return false;
 }
 
@@ -114,8 +114,10 @@ int job_choose_backend(struct airlock_job *job, char **ret_unsandboxed_because, 
 	if (!job->backend)
 		return base_error(err, AIRLOCK_ERR_INTERNAL, "backend", name, "backend \"%s\" was not checked", name);
 	if (job->backend->unsandboxed) {
-		const char *source = job->config->enabled ? job->config->backend_source : job->config->enabled_source;
-		*ret_unsandboxed_because = strdup(source ? source : "passthrough");
+		struct buf who = BUF_INIT;
+		rule_origin_add(&who,
+				job->config->enabled ? &job->config->backend_origin : &job->config->enabled_origin);
+		*ret_unsandboxed_because = buf_take(&who);
 		return *ret_unsandboxed_because ? 0 : base_oom(err);
 	}
 	int rc = job->backend->probe(&job->ctx, job->backend->profile ? &job->cannot_run : err);
@@ -133,7 +135,8 @@ static int check_asked_path(const struct policy_path *p, struct airlock_error *e
 	struct stat st;
 	if (lstat(p->path, &st) == 0)
 		return 0;
-	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "stat", p->path, "%s: %s does not exist", p->origin, p->path);
+	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "stat", p->path, "%s: %s does not exist", p->origin.name,
+			  p->path);
 }
 
 static int add_extra_writable(const struct policy_path *p, struct strs *ret, struct airlock_error *err)
@@ -143,7 +146,7 @@ static int add_extra_writable(const struct policy_path *p, struct strs *ret, str
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", p->path);
 	if (strcmp(real, "/") == 0)
 		return base_error(err, AIRLOCK_ERR_INVALID, "allow-write", real,
-				  "%s: the whole file system cannot be made writable", p->origin);
+				  "%s: the whole file system cannot be made writable", p->origin.name);
 	if (!strs_has(ret, real))
 		strs_add(ret, real);
 	return ret->failed ? base_oom(err) : 0;
@@ -155,16 +158,17 @@ int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writab
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < policy->n_paths; i++) {
 		const struct policy_path *p = &policy->paths[i];
-		bool write = p->access == POLICY_WRITE && p->asked;
-		bool read = p->access == POLICY_READ && p->asked;
-		if (write || read)
+		bool asked = p->origin.kind == AIRLOCK_ORIGIN_CALLER, write = p->access == POLICY_WRITE && asked;
+		if (write || (p->access == POLICY_READ && asked))
 			rc = check_asked_path(p, err);
 		if (rc == 0 && write)
 			rc = add_extra_writable(p, ret_extra_writable, err);
 		/* Hiding the project from the command that works in it is a contradiction, not a policy. */
 		if (rc == 0 && p->access == POLICY_HIDE && strcmp(p->path, job->project->dir) == 0) {
+			_cleanup_buf_ struct buf who = BUF_INIT;
+			rule_origin_add(&who, &p->origin);
 			base_error(err, AIRLOCK_ERR_BLOCKED, "project", p->path, "the project %s is hidden by %s",
-				   p->path, p->origin);
+				   p->path, buf_str(&who));
 			rc = base_hint(err, "choose another project with -p, or take the path out of blocked_paths");
 		}
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/denials.h"
 
-#include "base/json.h"
 #include "base/text.h"
 #include "settings/settings.h"
 #include "run/host_fs.h"
@@ -12,34 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* More than a person, or a model, reads. All of them are in the JSON. */
-#define LINES_MAX 10
-
 /* The file and line, variable or option that decided about the network; of a profile that says nothing, the profile. */
-static char *network_source(const struct airlock_job *job)
+static struct airlock_origin network_origin(const struct airlock_job *job)
 {
 	_cleanup_buf_ struct buf key = BUF_INIT;
-	struct buf out = BUF_INIT;
 	const struct config *c = job->config;
-	const char *source = "built-in";
+	struct airlock_origin origin = RULE_ORIGIN(BUILTIN);
 	buf_printf(&key, "profiles.%s.network", job->plan->profile);
 	for (size_t i = 0; i < c->n_values; i++)
 		if (!c->values[i].ignored && strcmp(c->values[i].key, buf_str(&key)) == 0)
-			source = c->values[i].source;
-	buf_adds(&out, source);
-	if (strcmp(source, "built-in") == 0)
-		buf_printf(&out, ": %s", job->plan->profile);
-	return buf_take(&out);
+			origin = c->values[i].origin;
+	return origin.kind == AIRLOCK_ORIGIN_BUILTIN ? RULE_ORIGIN(BUILTIN, job->plan->profile) : origin;
 }
 
-int denials_decide(struct airlock_job *job, const struct airlock_settings *s, struct airlock_error *err)
+void denials_decide(struct airlock_job *job, const struct airlock_settings *s)
 {
-	struct buf profile = BUF_INIT;
 	job->explain = job->config->explain_asked ? job->config->explain_denials : s->explain;
-	buf_printf(&profile, "profile %s", job->plan->profile);
-	job->profile_source = buf_take(&profile);
-	job->network_source = job->explain ? network_source(job) : NULL;
-	return job->profile_source && (job->network_source || !job->explain) ? 0 : base_oom(err);
 }
 
 /* Without a sandbox nothing is refused, and there is nothing to look for. Calls that the filter refuses are told of in any case. */
@@ -53,8 +40,7 @@ const struct denial_scene *denials_scene(struct airlock_run *run)
 		.in_place = job->backend->in_place,
 		.workspace = job->workspace.dir != NULL,
 		.network_refused = job->config->policy.network == POLICY_NETWORK_REFUSE,
-		.network_source = job->network_source,
-		.profile_source = job->profile_source,
+		.network_origin = network_origin(job),
 		.is_root = geteuid() == 0,
 	};
 	return job->explain ? &run->scene : NULL;
@@ -75,28 +61,16 @@ static const char *reason(int errnum)
 	}
 }
 
-static void add_line(const struct denial *d, bool with_hints, struct buf *out)
+static void add_line(const struct airlock_denial *d, bool with_hints, struct buf *out)
 {
 	denial_add_what(d, out);
 	if (!with_hints)
 		return;
-	if (d->option) {
+	if (d->remedy) {
 		buf_adds(out, "; to allow: ");
 		denial_add_hint(d, out);
-	} else if (d->rule == DENIAL_CALL)
+	} else if (d->rule == AIRLOCK_DENIAL_CALL)
 		buf_adds(out, "; no profile allows it");
-}
-
-/* An agent is told what was refused, not which option would allow it: it cannot set one, a person can. */
-static void add_lines(struct airlock_run *run)
-{
-	bool with_hints = run->job->origin.kind == ORIGIN_PERSON;
-	for (size_t i = 0; i < run->denials.n; i++) {
-		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
-		add_line(&run->denials.v[i], with_hints, &line);
-		text_add_escaped(&inert, buf_str(&line), line.len);
-		strs_add(&run->denial_lines, buf_str(&inert));
-	}
 }
 
 /* Somebody who asked for it is told in words; what we do by ourselves only in the result. */
@@ -149,7 +123,8 @@ static bool may_call(enum child_seen_op op)
 	}
 }
 
-/* Without --explain-denials only what the filter refused is known. A command that succeeded did without it. */
+/* Without --explain-denials only what the filter refused is known. A command that succeeded did without it. An agent is told
+ * what was refused, not which option would allow it: it cannot set one, a person can. */
 static void note_calls(struct airlock_run *run)
 {
 	bool with_hints = run->job->origin.kind == ORIGIN_PERSON;
@@ -157,8 +132,8 @@ static void note_calls(struct airlock_run *run)
 		return;
 	for (size_t i = 0; i < run->denials.n; i++) {
 		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
-		const struct denial *d = &run->denials.v[i];
-		if (d->rule != DENIAL_CALL)
+		const struct airlock_denial *d = &run->denials.v[i];
+		if (d->rule != AIRLOCK_DENIAL_CALL)
 			continue;
 		buf_adds(&line, "refused: ");
 		add_line(d, with_hints, &line);
@@ -194,7 +169,6 @@ void denials_settle(struct airlock_run *run)
 		note_calls(run);
 		return;
 	}
-	add_lines(run);
 	if (run->denials.lost > 0)
 		strs_addf(&run->layers.notes, "%llu more calls may have been refused: there was no room to note them",
 			  (unsigned long long)run->denials.lost);
@@ -203,42 +177,21 @@ void denials_settle(struct airlock_run *run)
 void denials_release(struct airlock_run *run)
 {
 	denials_done(&run->denials);
-	strs_done(&run->denial_lines);
 	free(run->denials_note);
 }
 
-/* Null: not looked at. Empty: nothing was refused. */
-void denials_add_json(const struct airlock_run *run, enum denial_reader reader, struct json *j)
+bool denials_known(const struct airlock_run *run)
 {
-	const struct supervise_result *r = supervise_result(run->supervise);
-	bool bare = run->job->backend->unsandboxed;
-	if (run->job->explain && (bare || (r->observed && !run->denials_note)))
-		denials_print_json(&run->denials, reader, j, "denials");
-	else
-		json_null(j, "denials");
-	if (run->denials_note)
-		json_string(j, "denials_note", run->denials_note);
+	bool observed = supervise_result(run->supervise)->observed && !run->denials_note;
+	return run->job->explain && (run->job->backend->unsandboxed || observed);
 }
 
-void denials_add_text(const struct airlock_run *run, struct buf *out)
+size_t airlock_run_denial_count(const struct airlock_run *run)
 {
-	const struct denials *d = &run->denials;
-	if (!run->job->explain)
-		return; /* the notes say it */
-	for (size_t i = 0; i < d->n && i < LINES_MAX; i++) {
-		_cleanup_buf_ struct buf line = BUF_INIT;
-		denial_add_what(&d->v[i], &line);
-		buf_adds(&line, "; to allow: ");
-		denial_add_tool_hint(&d->v[i], &line);
-		buf_adds(out, "Blocked by the sandbox: ");
-		text_add_escaped(out, buf_str(&line), line.len);
-		buf_addc(out, '\n');
-	}
-	if (d->n > LINES_MAX)
-		buf_printf(out, "Blocked by the sandbox: %zu more\n", d->n - LINES_MAX);
+	return run->job->explain ? run->denials.n : 0; /* else the notes tell */
 }
 
-const char *airlock_run_denial(const struct airlock_run *run, size_t i)
+const struct airlock_denial *airlock_run_denial(const struct airlock_run *run, size_t i)
 {
-	return i < run->denial_lines.n ? run->denial_lines.v[i] : NULL;
+	return i < airlock_run_denial_count(run) ? &run->denials.v[i] : NULL;
 }

@@ -7,7 +7,7 @@
 struct airlock_settings;
 
 /* Is it wanted, by whom; part of preparing a job. */
-int denials_decide(struct airlock_job *job, const struct airlock_settings *s, struct airlock_error *err);
+void denials_decide(struct airlock_job *job, const struct airlock_settings *s);
 
 /* For the supervisor; NULL: nothing is looked at. Lives as long as the run. */
 const struct denial_scene *denials_scene(struct airlock_run *run);
@@ -15,7 +15,5 @@ const struct denial_scene *denials_scene(struct airlock_run *run);
 void denials_settle(struct airlock_run *run);
 void denials_release(struct airlock_run *run);
 
-/* The member "denials" of the result, and for a model's eyes one line each. */
-struct json;
-void denials_add_json(const struct airlock_run *run, enum denial_reader reader, struct json *j);
-void denials_add_text(const struct airlock_run *run, struct buf *out);
+/* Was it looked at what the command was refused? */
+bool denials_known(const struct airlock_run *run);

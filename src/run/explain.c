@@ -55,7 +55,8 @@ const char *airlock_job_explain(struct airlock_job *job)
 	free(job->explain_text);
 	buf_adds(&out, "command: ");
 	add_escaped(&out, job->command_line);
-	buf_printf(&out, "\nbackend: %s (%s)\n", job->backend->name, job->config->backend_source);
+	_cleanup_free_ char *who = airlock_origin_text(&job->config->backend_origin);
+	buf_printf(&out, "\nbackend: %s (%s)\n", job->backend->name, who ? who : "");
 	add_question(job, &out);
 	links_explain(job, &out);
 	if (job->backend->unsandboxed)
@@ -91,7 +92,7 @@ const char *airlock_job_explain_json(struct airlock_job *job)
 	(void)job->backend->describe(&job->ctx, job->plan, &argv, NULL);
 	json_open_object(&j, NULL);
 	json_string(&j, "backend", job->backend->name);
-	json_string(&j, "capture", layers_capture_name(job));
+	json_string(&j, "capture", airlock_capture_name(layers_capture(job)));
 	if (job->capture_because)
 		json_string(&j, "capture_because", job->capture_because);
 	plan_print_json(job->plan, &j);

@@ -216,7 +216,7 @@ static int report(const struct airlock_run *run, const struct staging *s, const 
 static int carry_out(struct airlock_run *run, struct staging *s, const struct files_place *p,
 		     struct airlock_files **ret, struct airlock_error *err)
 {
-	static const struct supervise_result ended = {.status = SUPERVISE_EXITED};
+	static const struct supervise_result ended = {.status = AIRLOCK_EXITED};
 	/* Looked at after the run's start, so that a change by somebody else meanwhile is a conflict (I3). */
 	int rc = run_begin(run, err);
 	if (rc == 0)

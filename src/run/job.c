@@ -48,8 +48,6 @@ void airlock_job_free(struct airlock_job *job)
 	free(job->session);
 	free(job->command_line);
 	origin_done(&job->origin);
-	free(job->profile_source);
-	free(job->network_source);
 	free(job->explain_text);
 	free(job->explain_json);
 	free(job);
@@ -283,18 +281,18 @@ static bool hides_runtime_dir(const struct airlock_job *job)
 struct hidden {
 	struct plan_root *v;
 	size_t n;
-	struct strs aliases, because, sockets;
+	struct strs aliases, originals, sockets;
 };
 
 static void hidden_done(struct hidden *h)
 {
 	free(h->v);
 	strs_done(&h->aliases);
-	strs_done(&h->because);
+	strs_done(&h->originals);
 	strs_done(&h->sockets);
 }
 
-static void add_hidden(struct hidden *h, const char *path, const char *because)
+static void add_hidden(struct hidden *h, const char *path, struct airlock_origin because)
 {
 	h->v[h->n++] = (struct plan_root){path, because};
 }
@@ -343,8 +341,8 @@ static int collect_hidden(const struct airlock_job *job, const struct plan_world
 	for (size_t i = 0; i < p->n_paths; i++)
 		if (p->paths[i].access == POLICY_HIDE)
 			strs_add(&paths, p->paths[i].path);
-	int rc =
-		paths.failed ? base_oom(err) : aliases_find_in(mounts, p, world, &paths, &h->aliases, &h->because, err);
+	int rc = paths.failed ? base_oom(err)
+			      : aliases_find_in(mounts, p, world, &paths, &h->aliases, &h->originals, err);
 	if (rc == 0)
 		rc = find_sockets(job, &h->sockets, err);
 	if (rc < 0)
@@ -352,18 +350,18 @@ static int collect_hidden(const struct airlock_job *job, const struct plan_world
 	h->v = calloc(h->aliases.n + h->sockets.n + 4, sizeof *h->v);
 	if (!h->v)
 		return base_oom(err);
-	add_hidden(h, job->host.state_dir, "airlock's own state");
-	add_hidden(h, job->host.config_dir, "airlock's own configuration");
+	add_hidden(h, job->host.state_dir, RULE_ORIGIN(OWN_STATE));
+	add_hidden(h, job->host.config_dir, RULE_ORIGIN(OWN_CONFIGURATION));
 	if ((geteuid() == 0 || !p->nested) && host_fs_shows_kernel_addresses())
-		add_hidden(h, "/proc/kallsyms", "addresses of the kernel");
+		add_hidden(h, "/proc/kallsyms", RULE_ORIGIN(KERNEL_ADDRESSES));
 	if (hides_runtime_dir(job))
-		add_hidden(h, job->host.runtime_dir, "the session's sockets");
+		add_hidden(h, job->host.runtime_dir, RULE_ORIGIN(SESSION_SOCKETS));
 	for (size_t i = 0; i < h->aliases.n; i++)
 		if (!is_root_or_home(job, h->aliases.v[i]))
-			add_hidden(h, h->aliases.v[i], h->because.v[i]);
+			add_hidden(h, h->aliases.v[i], RULE_ORIGIN(OTHER_NAME, h->originals.v[i]));
 	for (size_t i = 0; i < h->sockets.n; i++)
 		if (!is_shown_by_rule(p, h->sockets.v[i]))
-			add_hidden(h, h->sockets.v[i], "a socket of the host");
+			add_hidden(h, h->sockets.v[i], RULE_ORIGIN(HOST_SOCKET));
 	return 0;
 }
 
@@ -550,8 +548,7 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 		rc = job_check_working_dir(job, wanted_dir ? job->cwd : NULL, err);
 	if (rc == 0 && !(job->command_line = as_shell_line(s, &job->argv)))
 		rc = base_oom(err);
-	if (rc == 0)
-		rc = denials_decide(job, s, err);
+	denials_decide(job, s);
 	if (rc < 0 || job->cannot_run.code) /* nobody is asked for what cannot be */
 		return rc;
 	return make_question(job, &extra, because, err);

@@ -31,11 +31,11 @@ bool layers_wanted(const struct airlock_job *job)
 	return job->config->policy.changes != POLICY_CHANGES_DIRECT && !job->backend->in_place;
 }
 
-const char *layers_capture_name(const struct airlock_job *job)
+enum airlock_capture layers_capture(const struct airlock_job *job)
 {
 	if (copies_wanted(job) || (layers_wanted(job) && job->mirrors))
-		return "copy";
-	return layers_wanted(job) ? "overlay" : "none";
+		return AIRLOCK_CAPTURE_COPY;
+	return layers_wanted(job) ? AIRLOCK_CAPTURE_OVERLAY : AIRLOCK_CAPTURE_NONE;
 }
 
 /* ── Before ── */
@@ -335,14 +335,14 @@ static int apply_all(struct run_layers *c, const struct airlock_job *job, const 
 static const char *unfinished(const struct supervise_result *r)
 {
 	switch (r->status) {
-	case SUPERVISE_TIMED_OUT:
+	case AIRLOCK_TIMED_OUT:
 		return "held: the command timed out";
-	case SUPERVISE_SIGNALED:
+	case AIRLOCK_SIGNALED:
 		return "held: the command was killed";
-	case SUPERVISE_FAILED:
+	case AIRLOCK_FAILED:
 		return r->error.code == AIRLOCK_ERR_CONFLICT ? "held: the command was ended"
 							     : "held: the command could not be run";
-	case SUPERVISE_EXITED:
+	case AIRLOCK_EXITED:
 		break;
 	}
 	return NULL;

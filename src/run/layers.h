@@ -28,8 +28,8 @@ struct run_layers {
 /* Does this job's mode capture changes, in layers? */
 bool layers_wanted(const struct airlock_job *job);
 
-/* "overlay", "copy" or "none": how changes are captured. */
-const char *layers_capture_name(const struct airlock_job *job);
+/* How changes are captured. */
+enum airlock_capture layers_capture(const struct airlock_job *job);
 
 /* Can changes in the roots be captured at all, as far as can be said before? AIRLOCK_ERR_UNAVAILABLE with the reason and the
  * way out. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A finished run as a JSON object, and as text for a model. */
-#include "run/run.h"
+/* A finished run as values, as a JSON object, and as text for a model. */
+#include "run/result.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -12,20 +12,51 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *status_name(enum supervise_status status)
+static const char *const status_names[] = {[AIRLOCK_EXITED] = "exited",
+					   [AIRLOCK_SIGNALED] = "signaled",
+					   [AIRLOCK_TIMED_OUT] = "timeout",
+					   [AIRLOCK_FAILED] = "error"};
+
+const char *airlock_status_name(enum airlock_status status)
 {
-	static const char *const names[] = {[SUPERVISE_EXITED] = "exited",
-					    [SUPERVISE_SIGNALED] = "signaled",
-					    [SUPERVISE_TIMED_OUT] = "timeout",
-					    [SUPERVISE_FAILED] = "error"};
-	return names[status];
+	return status_names[status];
 }
 
-static const char *grade_name(enum backend_grade grade)
+const char *airlock_grade_name(enum airlock_grade grade)
 {
-	static const char *const names[] = {"none", "partial", "enforced"};
+	static const char *const names[] = {[AIRLOCK_GRADE_NONE] = "none",
+					    [AIRLOCK_GRADE_PARTIAL] = "partial",
+					    [AIRLOCK_GRADE_ENFORCED] = "enforced"};
 	return names[grade];
 }
+
+const char *airlock_network_name(enum airlock_network network)
+{
+	static const char *const names[] = {[AIRLOCK_NETWORK_NONE] = "none",
+					    [AIRLOCK_NETWORK_BLOCKED] = "blocked",
+					    [AIRLOCK_NETWORK_ALLOWED] = "allowed"};
+	return names[network];
+}
+
+const char *airlock_capture_name(enum airlock_capture capture)
+{
+	static const char *const names[] = {[AIRLOCK_CAPTURE_NONE] = "none",
+					    [AIRLOCK_CAPTURE_OVERLAY] = "overlay",
+					    [AIRLOCK_CAPTURE_COPY] = "copy"};
+	return names[capture];
+}
+
+const char *airlock_limit_name(enum airlock_limit limit)
+{
+	static const char *const names[] = {[AIRLOCK_LIMIT_NONE] = NULL,
+					    [AIRLOCK_LIMIT_TIMEOUT] = "timeout",
+					    [AIRLOCK_LIMIT_MEMORY] = "memory",
+					    [AIRLOCK_LIMIT_PIDS] = "pids",
+					    [AIRLOCK_LIMIT_FILE_SIZE] = "fsize"};
+	return names[limit];
+}
+
+/* ── The values ── */
 
 /* Where a file system is mounted in a directory that this user may enter but not list, there is neither screen nor rebuilding. */
 const char *run_exposed(const struct airlock_job *job, const struct supervise_result *r)
@@ -36,39 +67,6 @@ const char *run_exposed(const struct airlock_job *job, const struct supervise_re
 		if (faccessat(AT_FDCWD, job->plan->exposed.v[i], X_OK, AT_EACCESS) == 0)
 			return job->plan->exposed.v[i];
 	return NULL;
-}
-
-static void add_isolation(struct json *j, const struct airlock_job *job, const struct supervise_result *r)
-{
-	struct backend_isolation iso = job->backend->isolation(&job->ctx, job->plan);
-	json_open_object(j, "isolation");
-	json_string(j, "backend", job->backend->name);
-	json_string(j, "profile", job->plan->profile);
-	/* Captured by copy, the command works on the project itself, and others' changes cannot be told from its own. */
-	bool weaker = iso.filesystem == BACKEND_ENFORCED && (copies_wanted(job) || run_exposed(job, r));
-	json_string(j, "filesystem", grade_name(weaker ? BACKEND_PARTIAL : iso.filesystem));
-	json_string(j, "network", !iso.network_isolated ? "none" : iso.network_blocked ? "blocked" : "allowed");
-	json_string(j, "processes", grade_name(iso.processes));
-	json_string(j, "syscalls", grade_name(iso.syscalls));
-	json_string(j, "limits", grade_name(job->backend->unsandboxed ? BACKEND_NONE : r->limits));
-	json_string(j, "capture", layers_capture_name(job));
-	if (job->capture_because)
-		json_string(j, "capture_because", job->capture_because);
-	json_close(j);
-}
-
-static void add_output(struct json *j, const char *key, const struct capture *c)
-{
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	capture_text(c, &text);
-	json_stringn(j, key, buf_str(&text), text.len);
-}
-
-static void add_changes(struct json *j, enum airlock_changes_state state, const struct change_set *set)
-{
-	json_open_object(j, "changes");
-	change_values_add_json(set, state, j);
-	json_close(j);
 }
 
 /* A program that does not die of the signal is told "File too large" and fails. The kernel counts neither, but a failure
@@ -85,89 +83,216 @@ static bool has_filled_file(const struct airlock_run *run, const struct supervis
 	return false;
 }
 
-static void add_usage(const struct airlock_run *run, struct json *j, const struct supervise_result *r)
+static struct airlock_isolation find_isolation(const struct airlock_job *job, const struct supervise_result *r)
 {
-	const char *hit = r->limit_hit ? r->limit_hit : has_filled_file(run, r) ? "fsize" : NULL;
-	json_open_object(j, "usage");
-	json_ms(j, "cpu_ms", r->cpu_us);
-	json_int(j, "max_rss_kb", r->max_rss_kb);
-	json_string(j, "limit_hit", hit);
-	json_open_array(j, "full");
+	struct backend_isolation iso = job->backend->isolation(&job->ctx, job->plan);
+	/* Captured by copy, the command works on the project itself, and others' changes cannot be told from its own. */
+	bool weaker = iso.filesystem == AIRLOCK_GRADE_ENFORCED && (copies_wanted(job) || run_exposed(job, r));
+	return (struct airlock_isolation){
+		.backend = job->backend->name,
+		.profile = job->plan->profile,
+		.filesystem = weaker ? AIRLOCK_GRADE_PARTIAL : iso.filesystem,
+		.network = !iso.network_isolated ? AIRLOCK_NETWORK_NONE
+			   : iso.network_blocked ? AIRLOCK_NETWORK_BLOCKED
+						 : AIRLOCK_NETWORK_ALLOWED,
+		.processes = iso.processes,
+		.syscalls = iso.syscalls,
+		.limits = job->backend->unsandboxed ? AIRLOCK_GRADE_NONE : r->limits,
+		.capture = layers_capture(job),
+		.capture_because = job->capture_because,
+		.is_sandboxed = !job->backend->unsandboxed,
+	};
+}
+
+void result_settle(struct airlock_run *run)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	run->isolation = find_isolation(run->job, r);
 	for (size_t i = 0; i < r->n_full; i++)
-		json_string(j, NULL, r->full[i]->target);
-	json_close(j);
-	json_bool(j, "warm_start", r->was_warm);
-	json_bool(j, "head_start", r->was_prepared && !r->was_warm);
+		run->full[i] = r->full[i]->target;
+	run->usage = (struct airlock_usage){
+		.duration_us = r->duration_us,
+		.cpu_us = r->cpu_us,
+		.max_rss_kb = r->max_rss_kb,
+		.limit_hit = !r->limit_hit && has_filled_file(run, r) ? AIRLOCK_LIMIT_FILE_SIZE : r->limit_hit,
+		.full = run->full,
+		.warm_start = r->was_warm,
+		.head_start = r->was_prepared && !r->was_warm,
+	};
+	run->output = (struct airlock_output){.stdout_bytes = r->out->total,
+					      .stderr_bytes = r->err->total,
+					      .is_stdout_cut = capture_is_cut(r->out),
+					      .is_stderr_cut = capture_is_cut(r->err)};
+}
+
+const struct airlock_isolation *airlock_run_isolation(const struct airlock_run *run)
+{
+	return &run->isolation;
+}
+
+const struct airlock_usage *airlock_run_usage(const struct airlock_run *run)
+{
+	return &run->usage;
+}
+
+const struct airlock_output *airlock_run_output(const struct airlock_run *run)
+{
+	return &run->output;
+}
+
+struct result result_of_run(const struct airlock_run *run)
+{
+	const struct supervise_result *r = supervise_result(run->supervise);
+	return (struct result){
+		.run = run->id,
+		.status = r->status,
+		.exit_code = airlock_run_exit_code(run),
+		.signal = r->signal,
+		.duration_us = r->duration_us,
+		.out = r->out,
+		.err = r->err,
+		.working_dir = run->job->plan->cwd,
+		.isolation = &run->isolation,
+		.usage = &run->usage,
+		.denials = denials_known(run) ? &run->denials : NULL,
+		.denials_note = run->denials_note,
+		.notes = &run->layers.notes,
+		.error = airlock_run_error(run),
+	};
+}
+
+/* ── As JSON ── */
+
+static void add_isolation(struct json *j, const struct airlock_isolation *i)
+{
+	if (!i) {
+		json_null(j, "isolation");
+		return;
+	}
+	json_open_object(j, "isolation");
+	json_string(j, "backend", i->backend);
+	json_string(j, "profile", i->profile);
+	json_string(j, "filesystem", airlock_grade_name(i->filesystem));
+	json_string(j, "network", airlock_network_name(i->network));
+	json_string(j, "processes", airlock_grade_name(i->processes));
+	json_string(j, "syscalls", airlock_grade_name(i->syscalls));
+	json_string(j, "limits", airlock_grade_name(i->limits));
+	json_string(j, "capture", airlock_capture_name(i->capture));
+	if (i->capture_because)
+		json_string(j, "capture_because", i->capture_because);
 	json_close(j);
 }
 
-/* How it ended. */
-static void add_ending(const struct airlock_run *run, struct json *j)
+static void add_usage(struct json *j, const struct airlock_usage *u)
 {
-	const struct supervise_result *r = supervise_result(run->supervise);
-	json_string(j, "run", run->id);
-	json_string(j, "status", status_name(r->status));
-	json_int(j, "exit_code", airlock_run_exit_code(run));
+	if (!u) {
+		json_null(j, "usage");
+		return;
+	}
+	json_open_object(j, "usage");
+	json_ms(j, "cpu_ms", u->cpu_us);
+	json_int(j, "max_rss_kb", u->max_rss_kb);
+	json_string(j, "limit_hit", airlock_limit_name(u->limit_hit));
+	json_open_array(j, "full");
+	for (const char *const *path = u->full; *path; path++)
+		json_string(j, NULL, *path);
+	json_close(j);
+	json_bool(j, "warm_start", u->warm_start);
+	json_bool(j, "head_start", u->head_start);
+	json_close(j);
+}
+
+static void add_output(struct json *j, const char *key, const struct capture *c)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	if (c)
+		capture_text(c, &text);
+	json_stringn(j, key, buf_str(&text), text.len);
+}
+
+static void add_members(const struct result *r, bool with_output, struct json *j)
+{
+	json_string(j, "run", r->run);
+	json_string(j, "status", airlock_status_name(r->status));
+	json_int(j, "exit_code", r->exit_code);
 	if (r->signal)
 		json_int(j, "signal", r->signal);
 	else
 		json_null(j, "signal");
 	json_ms(j, "duration_ms", r->duration_us);
-}
-
-/* What a person is told in sentences: hard links that were split, paths nobody could look at, that it was no sandbox. */
-static void add_notes(const struct airlock_run *run, struct json *j)
-{
+	if (with_output) {
+		add_output(j, "stdout", r->out);
+		add_output(j, "stderr", r->err);
+	}
+	json_int(j, "stdout_bytes", r->out ? (int64_t)r->out->total : 0);
+	json_int(j, "stderr_bytes", r->err ? (int64_t)r->err->total : 0);
+	json_bool(j, "truncated", r->out && (capture_is_cut(r->out) || capture_is_cut(r->err)));
+	if (r->working_dir)
+		json_path(j, "working_dir", r->working_dir);
+	else
+		json_null(j, "working_dir");
+	add_isolation(j, r->isolation);
+	add_usage(j, r->usage);
+	if (r->denials) /* empty: nothing was refused; null: not looked at */
+		denials_print_json(r->denials, r->reader, j, "denials");
+	else
+		json_null(j, "denials");
+	if (r->denials_note)
+		json_string(j, "denials_note", r->denials_note);
 	json_open_array(j, "notes");
-	for (size_t i = 0; i < run->layers.notes.n; i++)
-		json_string(j, NULL, run->layers.notes.v[i]);
+	for (size_t i = 0; r->notes && i < r->notes->n; i++)
+		json_string(j, NULL, r->notes->v[i]);
 	json_close(j);
+	json_error(j, "error", r->error);
 }
 
-/* What is to be said about it beside its output and changes. */
-static void add_facts(const struct airlock_run *run, enum denial_reader reader, struct json *j)
+void result_add_json(const struct result *r, struct json *j)
 {
-	const struct supervise_result *r = supervise_result(run->supervise);
-	json_int(j, "stdout_bytes", (int64_t)r->out->total);
-	json_int(j, "stderr_bytes", (int64_t)r->err->total);
-	json_bool(j, "truncated", capture_is_cut(r->out) || capture_is_cut(r->err));
-	json_path(j, "working_dir", run->job->plan->cwd);
-	add_isolation(j, run->job, r);
-	add_usage(run, j, r);
-	denials_add_json(run, reader, j);
-	add_notes(run, j);
-	json_error(j, "error", airlock_run_error(run));
+	add_members(r, false, j);
 }
 
-void result_add_summary(const struct airlock_run *run, struct json *j)
+static char *whole_json(const struct result *r, enum airlock_changes_state state, const struct change_set *set)
 {
-	add_ending(run, j);
-	add_facts(run, DENIAL_FOR_PERSON, j);
-}
-
-static void write_result(const struct airlock_run *run, struct json *j)
-{
-	const struct supervise_result *r = supervise_result(run->supervise);
-	json_open_object(j, NULL);
-	add_ending(run, j);
-	add_output(j, "stdout", r->out);
-	add_output(j, "stderr", r->err);
-	/* The record, which `airlock show` prints, always has the hints. */
-	add_facts(run, run->job->origin.kind == ORIGIN_AGENT ? DENIAL_FOR_AGENT : DENIAL_FOR_PERSON, j);
-	add_changes(j, layers_state(&run->layers), run->layers.set);
-	json_close(j);
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	add_members(r, true, &j);
+	json_open_object(&j, "changes");
+	change_values_add_json(set, state, &j);
+	json_close(&j);
+	json_close(&j);
+	buf_addc(&out, '\n');
+	return buf_take(&out);
 }
 
 const char *airlock_run_result_json(struct airlock_run *run)
 {
-	struct buf out = BUF_INIT;
-	struct json j = json_begin(&out, true);
+	struct result r = result_of_run(run);
+	/* The record, which `airlock show` prints, always has the hints. */
+	r.reader = run->job->origin.kind == ORIGIN_AGENT ? DENIAL_FOR_AGENT : DENIAL_FOR_PERSON;
 	free(run->json);
-	write_result(run, &j);
-	buf_addc(&out, '\n');
-	run->json = buf_take(&out);
+	run->json = whole_json(&r, layers_state(&run->layers), run->layers.set);
 	return run->json ? run->json : "";
 }
+
+char *airlock_failure_json(const struct airlock_error *err)
+{
+	struct result r = {.status = AIRLOCK_FAILED, .exit_code = base_exit_status(err), .error = err};
+	return whole_json(&r, AIRLOCK_CHANGES_NONE, NULL);
+}
+
+char *airlock_error_json(const struct airlock_error *err)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_error(&j, "error", err);
+	json_close(&j);
+	buf_addc(&out, '\n');
+	return buf_take(&out);
+}
+
+/* ── For a model ── */
 
 static void add_stream_text(struct buf *out, const struct capture *c)
 {
@@ -199,46 +324,6 @@ const char *airlock_run_result_text(struct airlock_run *run)
 		buf_adds(&out, "Changes:\n");
 		change_set_text(run->layers.set, &out);
 	}
-	denials_add_text(run, &out);
 	run->text = buf_take(&out);
 	return run->text ? run->text : "";
-}
-
-char *airlock_failure_json(const struct airlock_error *err)
-{
-	struct buf out = BUF_INIT;
-	struct json j = json_begin(&out, true);
-	json_open_object(&j, NULL);
-	json_null(&j, "run");
-	json_string(&j, "status", "error");
-	json_int(&j, "exit_code", base_exit_status(err));
-	json_null(&j, "signal");
-	json_ms(&j, "duration_ms", 0);
-	json_string(&j, "stdout", "");
-	json_string(&j, "stderr", "");
-	json_int(&j, "stdout_bytes", 0);
-	json_int(&j, "stderr_bytes", 0);
-	json_bool(&j, "truncated", false);
-	json_null(&j, "working_dir");
-	json_null(&j, "isolation");
-	json_null(&j, "usage");
-	json_null(&j, "denials");
-	json_open_array(&j, "notes");
-	json_close(&j);
-	add_changes(&j, AIRLOCK_CHANGES_NONE, NULL);
-	json_error(&j, "error", err);
-	json_close(&j);
-	buf_addc(&out, '\n');
-	return buf_take(&out);
-}
-
-char *airlock_error_json(const struct airlock_error *err)
-{
-	struct buf out = BUF_INIT;
-	struct json j = json_begin(&out, true);
-	json_open_object(&j, NULL);
-	json_error(&j, "error", err);
-	json_close(&j);
-	buf_addc(&out, '\n');
-	return buf_take(&out);
 }

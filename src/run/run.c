@@ -172,13 +172,13 @@ static void note_signal(struct airlock_run *run)
 	const struct supervise_result *r = supervise_result(run->supervise);
 	bool is_own = r->signal == run->passed_on && r->signal != SIGKILL; /* which two Ctrl-C stand for */
 	bool is_known = r->signal == SIGINT || r->signal == SIGPIPE || is_own;
-	if (r->status != SUPERVISE_SIGNALED || is_known)
+	if (r->status != AIRLOCK_SIGNALED || is_known)
 		return;
-	const char *name = sigabbrev_np(r->signal), *limit = r->limit_hit ? r->limit_hit : "";
-	const char *why = strcmp(limit, "memory") == 0		 ? ": it used more memory than it may"
-			  : strcmp(limit, "fsize") == 0		 ? ": it wrote a file larger than it may"
-			  : r->signal == SIGBUS && r->n_full > 0 ? ": a file system in memory was full"
-								 : "";
+	const char *name = sigabbrev_np(r->signal);
+	const char *why = r->limit_hit == AIRLOCK_LIMIT_MEMORY	    ? ": it used more memory than it may"
+			  : r->limit_hit == AIRLOCK_LIMIT_FILE_SIZE ? ": it wrote a file larger than it may"
+			  : r->signal == SIGBUS && r->n_full > 0    ? ": a file system in memory was full"
+								    : "";
 	strs_addf(&run->layers.notes, "the command was killed by signal %d (%s%s)%s", r->signal, name ? "SIG" : "",
 		  name ? name : "unknown", why);
 }
@@ -231,7 +231,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		return 0;
 	if (supervise_dispatch(run->supervise, timeout_ms) > 0)
 		return 1;
-	if (run->layers.enabled && supervise_result(run->supervise)->status == SUPERVISE_FAILED)
+	if (run->layers.enabled && supervise_result(run->supervise)->status == AIRLOCK_FAILED)
 		capture_forget(run->job->host.state_dir);
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise), TAKE_FD(run->changes_fd));
 	note_signal(run);
@@ -254,6 +254,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	links_note(run->job, &run->layers.notes);
 	mount_points_remove(&run->mount_points);
 	denials_settle(run);
+	result_settle(run);
 	run->finished = true;
 	run_record_end(run);
 	supervise_await_end(run->supervise);
@@ -317,11 +318,7 @@ const char *airlock_run_id(const struct airlock_run *run)
 
 enum airlock_status airlock_run_status(const struct airlock_run *run)
 {
-	static const enum airlock_status map[] = {[SUPERVISE_EXITED] = AIRLOCK_EXITED,
-						  [SUPERVISE_SIGNALED] = AIRLOCK_SIGNALED,
-						  [SUPERVISE_TIMED_OUT] = AIRLOCK_TIMED_OUT,
-						  [SUPERVISE_FAILED] = AIRLOCK_FAILED};
-	return map[supervise_result(run->supervise)->status];
+	return supervise_result(run->supervise)->status;
 }
 
 /* A command that succeeded, and whose changes we could not bring home, has not done what its caller wanted: a script must
@@ -329,7 +326,7 @@ enum airlock_status airlock_run_status(const struct airlock_run *run)
 int airlock_run_exit_code(const struct airlock_run *run)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
-	if (r->status == SUPERVISE_EXITED && r->exit_code == 0 && run->layers.error.code)
+	if (r->status == AIRLOCK_EXITED && r->exit_code == 0 && run->layers.error.code)
 		return airlock_code_exit_status(AIRLOCK_ERR_IO);
 	return r->exit_code;
 }

@@ -26,17 +26,20 @@ struct airlock_run {
 	bool recorded;
 	struct denial_scene scene; /* for the supervisor, and for what it saw */
 	struct denials denials;
-	struct strs denial_lines;
 	char *denials_note; /* why there are none, where they were wanted */
+	/* Filled in by result_settle. */
+	struct airlock_isolation isolation;
+	struct airlock_usage usage;
+	const char *full[CHILD_MAX_TMPFS + 1];
+	struct airlock_output output;
 	char *json, *text;
 	struct airlock_changes *changes; /* NULL until somebody asks for them */
 };
 
 /* result.c: a directory in which the command could reach sockets of the host; NULL: there is none. */
 const char *run_exposed(const struct airlock_job *job, const struct supervise_result *r);
-/* The members of the result object that are known when the run is over, without output and changes. */
-struct json;
-void result_add_summary(const struct airlock_run *run, struct json *j);
+/* The run is over, and its changes are known. */
+void result_settle(struct airlock_run *run);
 
 /* NULL: out of memory. Freed with airlock_run_free, whatever became of it. */
 struct airlock_run *run_new(struct airlock_job *job);

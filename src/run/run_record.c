@@ -7,6 +7,7 @@
 #include "history/history.h"
 #include "history/run_id.h"
 #include "history/spare.h"
+#include "run/result.h"
 #include "store/inbox.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ static void add_policy(struct json *j, const struct airlock_job *job)
 		json_open_object(j, NULL);
 		json_string(j, "key", c->values[i].key);
 		json_string(j, "value", c->values[i].value);
-		json_string(j, "source", c->values[i].source);
+		rule_origin_add_json(j, "source", &c->values[i].origin);
 		json_bool(j, "ignored", c->values[i].ignored);
 		json_close(j);
 	}
@@ -64,21 +65,15 @@ static void add_request(struct json *j, const struct airlock_run *run)
 
 /* Of a run without a process, and so without output and isolation to tell of: it could not start, or the file API made
  * a change. */
-static void add_no_process(struct json *j, const struct airlock_run *run, const struct airlock_error *why)
+static struct result without_process(const char *run, const char *working_dir, int64_t started_ns,
+				     const struct airlock_error *why)
 {
-	json_string(j, "run", run->id);
-	json_string(j, "status", why ? "error" : "exited");
-	json_int(j, "exit_code", why ? base_exit_status(why) : 0);
-	json_null(j, "signal");
-	json_ms(j, "duration_ms", why ? 0 : (store_now() - run->started_ns) / 1000);
-	json_int(j, "stdout_bytes", 0);
-	json_int(j, "stderr_bytes", 0);
-	json_bool(j, "truncated", false);
-	json_path(j, "working_dir", run->job->plan->cwd);
-	json_null(j, "isolation");
-	json_null(j, "usage");
-	json_null(j, "denials");
-	json_error(j, "error", why);
+	return (struct result){.run = run,
+			       .status = why ? AIRLOCK_FAILED : AIRLOCK_EXITED,
+			       .exit_code = why ? base_exit_status(why) : 0,
+			       .duration_us = why ? 0 : (store_now() - started_ns) / 1000,
+			       .working_dir = working_dir,
+			       .error = why};
 }
 
 /* why: of a run that could not start, else NULL. Members of an object, without its braces. */
@@ -88,10 +83,9 @@ static char *make_detail(const struct airlock_run *run, const struct airlock_err
 	struct json j = json_begin(&out, false);
 	json_open_object(&j, NULL);
 	add_request(&j, run);
-	if (why || run->files_only)
-		add_no_process(&j, run, why);
-	else
-		result_add_summary(run, &j);
+	struct result r = why || run->files_only ? without_process(run->id, run->job->plan->cwd, run->started_ns, why)
+						 : result_of_run(run);
+	result_add_json(&r, &j);
 	add_policy(&j, run->job);
 	add_questions(&j, run->job, why && why->code == AIRLOCK_ERR_DENIED);
 	json_close(&j);
@@ -100,15 +94,6 @@ static char *make_detail(const struct airlock_run *run, const struct airlock_err
 		out.data[out.len - 2] = '\0';
 	}
 	return buf_take(&out);
-}
-
-static const char *status_of(const struct airlock_run *run)
-{
-	static const char *const words[] = {[SUPERVISE_EXITED] = "exited",
-					    [SUPERVISE_SIGNALED] = "signaled",
-					    [SUPERVISE_TIMED_OUT] = "timeout",
-					    [SUPERVISE_FAILED] = "error"};
-	return words[supervise_result(run->supervise)->status];
 }
 
 static struct store_run row_of(const struct airlock_run *run, const char *status, int64_t exit_code, const char *detail)
@@ -201,7 +186,7 @@ void run_record_end(struct airlock_run *run)
 {
 	_cleanup_free_ char *detail = make_detail(run, NULL);
 	if (detail && !run->recorded)
-		record(run, status_of(run), airlock_run_exit_code(run), detail);
+		record(run, airlock_status_name(airlock_run_status(run)), airlock_run_exit_code(run), detail);
 }
 
 void run_record_files(struct airlock_run *run)
@@ -223,4 +208,45 @@ void run_record_refused(struct airlock_run *run, const struct airlock_error *why
 	_cleanup_free_ char *detail = make_detail(run, why);
 	if (detail)
 		record(run, "error", base_exit_status(why), detail);
+}
+
+/* The members that `show` promises, of a run that had no sandbox because it ran nothing. */
+static char *made_detail(const struct store_run *row)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	struct result r = without_process(row->id, row->working_dir, row->started, NULL);
+	json_open_object(&j, NULL);
+	json_path(&j, "command", row->command);
+	json_path(&j, "project", row->project);
+	history_add_json_time(&j, "started", row->started);
+	json_string(&j, "asked_by", row->asked_by);
+	result_add_json(&r, &j);
+	json_null(&j, "policy");
+	json_close(&j);
+	return buf_take(&out);
+}
+
+void run_record_made(const struct host *host, const char *dir, const struct change_set *set, const char *project,
+		     const char *command, const char *asked_by, struct strs *notes)
+{
+	struct airlock_error err = {0};
+	struct store_run row = {.id = set->run,
+				.project = project,
+				.command = command,
+				.asked_by = asked_by,
+				.working_dir = host->cwd,
+				.started = store_now(),
+				.status = "exited",
+				.changes_state = change_set_state_name(set),
+				.changes_count = (int64_t)set->n,
+				.detail = ""};
+	_cleanup_buf_ struct buf news = BUF_INIT;
+	_cleanup_free_ char *detail = made_detail(&row), *file = path_join(dir, HISTORY_FILE);
+	if (detail && file)
+		(void)fs_create_private_file(file, detail, strlen(detail), &err);
+	inbox_add_run(&news, &row);
+	history_put(host->state_dir, &news, notes, &err);
+	history_note(notes, &err);
+	history_decided(host, set, "restore", set->n, notes);
 }

@@ -49,12 +49,12 @@ int job_open_workspace(struct airlock_job *job, const struct settings_view *v, s
 	if (!p || !(p->dir = strdup(dir)) || !(p->roots = calloc(1, sizeof *p->roots)))
 		return base_oom(err);
 	p->n_roots = 1;
-	p->roots[0] = (struct project_root){.path = strdup(dir), .because = strdup("workspace")};
+	p->roots[0] = (struct project_root){.path = strdup(dir), .because = RULE_ORIGIN(WORKSPACE)};
 	strs_add(&job->untrusted_dirs, dir);
 	/* Files are to stay: only who asks for the layer gets it. */
 	if (!settings_get(v, "changes"))
 		job->config->policy.changes = POLICY_CHANGES_DIRECT;
-	return p->roots[0].path && p->roots[0].because ? 0 : base_oom(err);
+	return p->roots[0].path ? 0 : base_oom(err);
 }
 
 /* In the workspace itself, or below something of the system's that lies over it. */

@@ -214,7 +214,7 @@ static void handle(struct supervise *s, const struct child_message *m, pid_t pid
 		s->result.exposed_errnum = m->b;
 		break;
 	case CHILD_LIMIT:
-		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? "memory" : "pids";
+		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? AIRLOCK_LIMIT_MEMORY : AIRLOCK_LIMIT_PIDS;
 		break;
 	case CHILD_STOPPED:
 		s->stopped = true;

@@ -110,16 +110,16 @@ void ending_setup_failed(struct supervise *s)
 
 static void settle_limit(struct supervise *s)
 {
-	const char *hit = limits_hit(&s->limits);
+	enum airlock_limit hit = limits_hit(&s->limits);
 	if (hit)
 		s->result.limit_hit = hit;
 	bool by_fsize = s->have_status && s->limits.file_size != TEXT_NONE &&
 			((WIFSIGNALED(s->wait_status) && WTERMSIG(s->wait_status) == SIGXFSZ) ||
 			 (WIFEXITED(s->wait_status) && WEXITSTATUS(s->wait_status) == 128 + SIGXFSZ));
 	if (by_fsize)
-		s->result.limit_hit = "fsize";
+		s->result.limit_hit = AIRLOCK_LIMIT_FILE_SIZE;
 	if (s->timed_out)
-		s->result.limit_hit = "timeout";
+		s->result.limit_hit = AIRLOCK_LIMIT_TIMEOUT;
 }
 
 static void say_timeout(struct supervise *s)
@@ -149,24 +149,24 @@ static void settle_status(struct supervise *s)
 {
 	struct supervise_result *r = &s->result;
 	if (s->timed_out) {
-		r->status = SUPERVISE_TIMED_OUT;
+		r->status = AIRLOCK_TIMED_OUT;
 		r->exit_code = 124;
 		say_timeout(s);
 	} else if (r->error.code != 0) {
-		r->status = SUPERVISE_FAILED;
+		r->status = AIRLOCK_FAILED;
 	} else if (s->have_status && WIFEXITED(s->wait_status)) {
-		r->status = SUPERVISE_EXITED;
+		r->status = AIRLOCK_EXITED;
 		r->exit_code = WEXITSTATUS(s->wait_status);
 	} else {
 		/* Without a status the first process itself was killed. */
-		r->status = SUPERVISE_SIGNALED;
+		r->status = AIRLOCK_SIGNALED;
 		r->signal = s->have_status ? WTERMSIG(s->wait_status) : s->setup_signal ? s->setup_signal : SIGKILL;
 		r->exit_code = 128 + r->signal;
 	}
 	/* As of every program that could not write its output: whoever reads the file takes a part for the whole. */
-	if (r->status == SUPERVISE_EXITED && r->exit_code == 0 && r->lost.relayed)
+	if (r->status == AIRLOCK_EXITED && r->exit_code == 0 && r->lost.relayed)
 		r->exit_code = 125;
-	if (r->status == SUPERVISE_TIMED_OUT && s->have_status && WIFSIGNALED(s->wait_status))
+	if (r->status == AIRLOCK_TIMED_OUT && s->have_status && WIFSIGNALED(s->wait_status))
 		r->signal = WTERMSIG(s->wait_status);
 }
 

@@ -21,7 +21,7 @@ static bool is_shared(const struct limits *l)
 	return l->memory_group && l->pids_group && strcmp(l->memory_group, l->pids_group) == 0;
 }
 
-static void lower(enum backend_grade *grade, enum backend_grade to)
+static void lower(enum airlock_grade *grade, enum airlock_grade to)
 {
 	*grade = AL_MIN(*grade, to);
 }
@@ -51,11 +51,11 @@ static int decide_memory(const struct plan *plan, const struct backend_isolation
 		return 0;
 	if (!iso->own_pid_namespace || iso->foreign_proc) { /* cannot be watched either */
 		l->memory = TEXT_NONE;
-		lower(&l->grade, BACKEND_NONE);
+		lower(&l->grade, AIRLOCK_GRADE_NONE);
 		return plan->memory.asked ? refuse("memory", "--memory", err) : 0;
 	}
 	l->memory_watched = true;
-	lower(&l->grade, BACKEND_PARTIAL);
+	lower(&l->grade, AIRLOCK_GRADE_PARTIAL);
 	return 0;
 }
 
@@ -78,7 +78,7 @@ static int decide_pids(const struct plan *plan, const struct backend_isolation *
 	if (l->pids_group)
 		return 0;
 	l->pids = TEXT_NONE;
-	lower(&l->grade, BACKEND_PARTIAL);
+	lower(&l->grade, AIRLOCK_GRADE_PARTIAL);
 	return plan->pids.asked ? refuse("pids", "--pids", err) : 0;
 }
 
@@ -88,7 +88,7 @@ int limits_decide(const struct plan *plan, const struct backend_isolation *iso, 
 	*ret = (struct limits){.memory = plan->memory.value,
 			       .pids = plan->pids.value,
 			       .file_size = plan->file_size.value,
-			       .grade = BACKEND_ENFORCED};
+			       .grade = AIRLOCK_GRADE_ENFORCED};
 	int rc = decide_memory(plan, iso, name, ret, err);
 	if (rc == 0)
 		rc = decide_pids(plan, iso, name, ret, err);
@@ -146,14 +146,14 @@ int limits_attach(const struct limits *l, pid_t pid, struct airlock_error *err)
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "process limit", l->pids_group) : 0;
 }
 
-const char *limits_hit(const struct limits *l)
+enum airlock_limit limits_hit(const struct limits *l)
 {
 	if (l->memory_group &&
 	    cgroup_event(l->memory_group, l->version2 ? "memory.events" : "memory.oom_control", "oom_kill") > 0)
-		return "memory";
+		return AIRLOCK_LIMIT_MEMORY;
 	if (l->pids_group && cgroup_event(l->pids_group, "pids.events", "max") > 0)
-		return "pids";
-	return NULL;
+		return AIRLOCK_LIMIT_PIDS;
+	return AIRLOCK_LIMIT_NONE;
 }
 
 void limits_done(struct limits *l)

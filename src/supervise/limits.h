@@ -4,7 +4,7 @@
  *   limits_decide(plan, isolation, &l, err)   what will enforce what; refuses what was asked for and cannot be had
  *   limits_fill_job(&l, &job)                 rlimits and watches the first process sets up
  *   limits_attach(&l, pid, err)               cgroups, between HELLO and GO
- *   limits_hit(&l)                            after the end: "memory", "pids" or NULL
+ *   limits_hit(&l)                            after the end: memory, pids or none
  *   limits_done(&l)                           removes the cgroups
  *
  * Order of preference for memory: cgroup v2 where it is delegated, cgroup v1 where it is writable, a scope that the user's
@@ -26,7 +26,7 @@ struct limits {
 	char *memory_group, *pids_group; /* cgroup directories made for this run, or NULL; may be the same */
 	bool version2;
 	struct sys_scope *scope; /* memory_group is in it; NULL: it is not */
-	enum backend_grade grade;
+	enum airlock_grade grade;
 };
 
 /* AIRLOCK_ERR_LIMIT when a limit that was asked for cannot be enforced. name makes the groups unique. */
@@ -34,5 +34,5 @@ int limits_decide(const struct plan *plan, const struct backend_isolation *iso, 
 		  struct airlock_error *err);
 void limits_fill_job(const struct limits *l, struct child_job *job);
 int limits_attach(const struct limits *l, pid_t pid, struct airlock_error *err);
-const char *limits_hit(const struct limits *l);
+enum airlock_limit limits_hit(const struct limits *l);
 void limits_done(struct limits *l);

@@ -90,7 +90,7 @@ static struct filter_id_sets known_ids(const struct plan *plan)
 static void fill_filter(const struct supervise *s, struct child_job_spec *job, struct sock_filter **ret_code)
 {
 	const struct plan *plan = s->spec.plan;
-	if (s->iso.syscalls == BACKEND_NONE)
+	if (s->iso.syscalls == AIRLOCK_GRADE_NONE)
 		return;
 	bool unix_sockets = plan->unix_sockets && !s->iso.no_unix_sockets;
 	unsigned flags = (plan->nested ? FILTER_NESTED : 0) | (unix_sockets ? 0 : FILTER_NO_UNIX) |
@@ -150,9 +150,9 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
 	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
 			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
-			 (s->iso.syscalls != BACKEND_NONE ? CHILD_REFUSED : 0) | (plan->nested ? CHILD_NESTED : 0) |
-			 (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) |
-			 (shares_network(s) ? CHILD_SCOPED : 0);
+			 (s->iso.syscalls != AIRLOCK_GRADE_NONE ? CHILD_REFUSED : 0) |
+			 (plan->nested ? CHILD_NESTED : 0) | (s->iso.ruleset ? CHILD_RULESET : 0) |
+			 (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) | (shares_network(s) ? CHILD_SCOPED : 0);
 	limits_fill_job(&s->limits, &job.head);
 	_cleanup_free_ struct sock_filter *code = NULL; /* the job's, until it is written */
 	fill_filter(s, &job, &code);

@@ -15,8 +15,6 @@
 #include "denial/denial.h"
 #include "supervise/capture.h"
 
-enum supervise_status { SUPERVISE_EXITED, SUPERVISE_SIGNALED, SUPERVISE_TIMED_OUT, SUPERVISE_FAILED };
-
 struct supervise_spec {
 	const struct backend *backend;
 	const struct backend_context *ctx; /* borrowed until the run is over */
@@ -33,13 +31,13 @@ struct supervise_spec {
 };
 
 struct supervise_result {
-	enum supervise_status status;
+	enum airlock_status status;
 	int exit_code; /* as `airlock run` exits */
 	int signal;    /* 0: none */
 	struct airlock_error error;
 	int64_t duration_us, cpu_us, max_rss_kb;
-	const char *limit_hit; /* "timeout", "memory", "pids", "fsize" or NULL */
-	enum backend_grade limits;
+	enum airlock_limit limit_hit;
+	enum airlock_grade limits;
 	const char
 		*covered_again; /* a path of the plan that somebody replaced, and that was hidden once more; or NULL */
 	const char

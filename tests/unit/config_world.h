@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "tests.h"
+#include "origins.h"
 
 #include "base/path.h"
 #include "config/config.h"
@@ -158,7 +158,7 @@ AL_TEST void assert_value(const struct world *w, const char *key, const char *va
 	if (!source)
 		return;
 	spell_source(w, source, spelt, sizeof spelt);
-	assert_string_equal(v->source, spelt);
+	assert_origin(&v->origin, spelt);
 }
 
 /* err.message is "<file>:" and then this. */

@@ -129,8 +129,9 @@ static struct plan *build(const struct setting *s)
 	for (size_t i = 0; i < s->n_rules; i++)
 		assert_int_equal(
 			policy_add_path(&policy, s->rules[i].access, s->rules[i].path, s->rules[i].origin, &err), 0);
-	struct plan_root roots[] = {{s->project, "project"}, {s->linked_root, "symlink lib in the project"}};
-	struct plan_root hidden = {"/home/u/.local/state/airlock", "airlock's own state"};
+	struct plan_root roots[] = {{s->project, RULE_ORIGIN(PROJECT)},
+				    {s->linked_root, RULE_ORIGIN(LINK_ALLOWED, "lib")}};
+	struct plan_root hidden = {"/home/u/.local/state/airlock", RULE_ORIGIN(OWN_STATE)};
 	struct plan_world world = WORLD(s->fs);
 	struct plan_inputs in = {.policy = &policy,
 				 .world = &world,

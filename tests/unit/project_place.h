@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "tests.h"
+#include "origins.h"
 
 #include "base/path.h"
 #include "fs/fs.h"
@@ -126,7 +126,7 @@ static inline struct project *open_query(const struct project_query *q)
 		fail_msg("project_open: %s", err.message);
 	assert_string_equal(p->dir, q->dir);
 	assert_string_equal(p->roots[0].path, q->dir);
-	assert_string_equal(p->roots[0].because, "project");
+	assert_int_equal(p->roots[0].because.kind, AIRLOCK_ORIGIN_PROJECT);
 	return p;
 }
 

@@ -105,7 +105,7 @@ static void assert_left_out(struct world *w, const struct row *row)
 	assert_non_null(v);
 	assert_string_equal(v->value, value_part(row->project));
 	spell_source(w, "project:2", spelt, sizeof spelt);
-	assert_string_equal(v->source, spelt);
+	assert_origin(&v->origin, spelt);
 	assert_int_equal(w->c->warnings.n, 1);
 	assert_non_null(strstr(w->c->warnings.v[0], row->key));
 	assert_non_null(strstr(w->c->warnings.v[0], w->project_file));

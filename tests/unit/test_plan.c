@@ -171,9 +171,10 @@ static void a_hidden_file_below_home_is_left_out_of_its_directory(void **state)
 		{"/home/u/p/.env", PLAN_FILE},
 		{0},
 	};
-	static const struct policy_path hide[] = {{(char *)"/home/u/notes/diary", POLICY_HIDE, (char *)"--hide"},
-						  {(char *)"/home/u/notes/keys", POLICY_HIDE, (char *)"--hide"},
-						  {(char *)"/home/u/p/.env", POLICY_HIDE, (char *)"--hide"}};
+	static const struct policy_path hide[] = {
+		{(char *)"/home/u/notes/diary", POLICY_HIDE, {AIRLOCK_ORIGIN_CALLER, "--hide", 0}},
+		{(char *)"/home/u/notes/keys", POLICY_HIDE, {AIRLOCK_ORIGIN_CALLER, "--hide", 0}},
+		{(char *)"/home/u/p/.env", POLICY_HIDE, {AIRLOCK_ORIGIN_CALLER, "--hide", 0}}};
 	struct plan *p =
 		build(&(struct setting){"permissive", fs, "/home/u", "/home/u/p", .rules = hide, .n_rules = 3});
 	assert_int_equal(mount_at(p, "/home/u/notes")->kind, PLAN_REBUILD);
@@ -198,7 +199,8 @@ static void a_hidden_file_below_home_is_left_out_of_its_directory(void **state)
 
 static void the_later_rule_for_a_path_wins(void **state)
 {
-	static const struct policy_path show[] = {{(char *)"/home/u/.ssh", POLICY_READ, (char *)"--ro"}};
+	static const struct policy_path show[] = {
+		{(char *)"/home/u/.ssh", POLICY_READ, {AIRLOCK_ORIGIN_CALLER, "--ro", 0}}};
 	struct plan *p =
 		build(&(struct setting){"moderate", ordinary, "/home/u", "/home/u/p", .rules = show, .n_rules = 1});
 	assert_int_equal(mount_at(p, "/home/u/.ssh")->kind, PLAN_READ);
@@ -207,7 +209,8 @@ static void the_later_rule_for_a_path_wins(void **state)
 
 static void a_hidden_path_in_the_project_that_does_not_exist_is_not_created(void **state)
 {
-	static const struct policy_path hide[] = {{(char *)"/home/u/p/.env", POLICY_HIDE, (char *)"--hide"}};
+	static const struct policy_path hide[] = {
+		{(char *)"/home/u/p/.env", POLICY_HIDE, {AIRLOCK_ORIGIN_CALLER, "--hide", 0}}};
 	struct plan *p =
 		build(&(struct setting){"moderate", ordinary, "/home/u", "/home/u/p", .rules = hide, .n_rules = 1});
 	assert_null(mount_at(p, "/home/u/p/.env"));
@@ -216,7 +219,8 @@ static void a_hidden_path_in_the_project_that_does_not_exist_is_not_created(void
 
 static void a_link_to_a_hidden_directory_hides_what_it_leads_to(void **state)
 {
-	static const struct policy_path hide[] = {{(char *)"/home/u/dotfiles", POLICY_HIDE, (char *)"--hide"}};
+	static const struct policy_path hide[] = {
+		{(char *)"/home/u/dotfiles", POLICY_HIDE, {AIRLOCK_ORIGIN_CALLER, "--hide", 0}}};
 	struct plan *p =
 		build(&(struct setting){"permissive", ordinary, "/home/u", "/home/u/p", .rules = hide, .n_rules = 1});
 	assert_null(mount_at(p, "/home/u/.config"));

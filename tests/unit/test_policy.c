@@ -137,11 +137,10 @@ static void rules_say_which_profile_they_are_from(void **state)
 {
 	for (const char *const *name = policy_builtin_names(); *name; name++) {
 		struct policy p = builtin(*name, HOME);
-		char origin[64] = "built-in: ";
-		strcat(origin, *name);
 		assert_true(policy_is_builtin(*name));
 		for (size_t i = 0; i < p.n_paths; i++) {
-			assert_string_equal(p.paths[i].origin, origin);
+			assert_int_equal(p.paths[i].origin.kind, AIRLOCK_ORIGIN_BUILTIN);
+			assert_string_equal(p.paths[i].origin.name, *name);
 			assert_true(path_is_normal(p.paths[i].path));
 			assert_false(path_is_beneath(p.paths[i].path, "/proc"));
 			assert_false(path_is_beneath(p.paths[i].path, "/dev"));
@@ -293,10 +292,10 @@ static void the_most_specific_rule_wins_then_the_latest(void **state)
 {
 	struct policy p = POLICY_INIT;
 	struct airlock_error err = {0};
-	assert_int_equal(policy_add_path(&p, POLICY_HIDE, "/a/b", "1", &err), 0);
-	assert_int_equal(policy_add_path(&p, POLICY_READ, "/a", "2", &err), 0);
-	assert_int_equal(policy_add_path(&p, POLICY_WRITE, "/a/b/c", "3", &err), 0);
-	assert_int_equal(policy_add_path(&p, POLICY_TMPFS, "/a/b/c", "4", &err), 0);
+	assert_int_equal(policy_add_path(&p, POLICY_HIDE, "/a/b", RULE_ORIGIN(CALLER, "1"), &err), 0);
+	assert_int_equal(policy_add_path(&p, POLICY_READ, "/a", RULE_ORIGIN(CALLER, "2"), &err), 0);
+	assert_int_equal(policy_add_path(&p, POLICY_WRITE, "/a/b/c", RULE_ORIGIN(CALLER, "3"), &err), 0);
+	assert_int_equal(policy_add_path(&p, POLICY_TMPFS, "/a/b/c", RULE_ORIGIN(CALLER, "4"), &err), 0);
 	static const struct {
 		const char *path, *origin;
 	} rows[] = {{"/a", "2"},       {"/a/x", "2"}, {"/a/b", "1"}, {"/a/b/d", "1"}, {"/a/b/c", "4"},
@@ -305,7 +304,7 @@ static void the_most_specific_rule_wins_then_the_latest(void **state)
 		const struct policy_path *rule = policy_rule_for(&p, rows[i].path);
 		assert_int_equal(rule != NULL, rows[i].origin != NULL);
 		if (rule)
-			assert_string_equal(rule->origin, rows[i].origin);
+			assert_string_equal(rule->origin.name, rows[i].origin);
 	}
 	policy_done(&p);
 }
@@ -316,7 +315,8 @@ static void only_normal_paths_become_rules(void **state)
 	struct policy p = POLICY_INIT;
 	for (size_t i = 0; i < AL_ARRAY_LEN(bad); i++) {
 		struct airlock_error err = {0};
-		assert_int_equal(policy_add_path(&p, POLICY_READ, bad[i], "x", &err), AIRLOCK_ERR_INVALID);
+		assert_int_equal(policy_add_path(&p, POLICY_READ, bad[i], RULE_ORIGIN(CALLER, "x"), &err),
+				 AIRLOCK_ERR_INVALID);
 	}
 	assert_int_equal(p.n_paths, 0);
 	policy_done(&p);
@@ -628,15 +628,15 @@ static void break_it(struct policy *p, enum broken what)
 		policy_deny_env(p, "", &err);
 		break;
 	case PROC:
-		policy_add_path(p, POLICY_READ, "/proc/1", "x:1", &err);
+		policy_add_path(p, POLICY_READ, "/proc/1", RULE_ORIGIN(FILE, "x", 1), &err);
 		break;
 	case DEV:
-		policy_add_path(p, POLICY_WRITE, "/dev", "x:1", &err);
+		policy_add_path(p, POLICY_WRITE, "/dev", RULE_ORIGIN(FILE, "x", 1), &err);
 		break;
 	case FINE:
 		p->file_size.value = 0;
-		policy_add_path(p, POLICY_HIDE, "/proc/kcore", "x:1", &err);
-		policy_add_path(p, POLICY_READ, "/device", "x:1", &err);
+		policy_add_path(p, POLICY_HIDE, "/proc/kcore", RULE_ORIGIN(FILE, "x", 1), &err);
+		policy_add_path(p, POLICY_READ, "/device", RULE_ORIGIN(FILE, "x", 1), &err);
 		strs_add(&p->env_set, "A=");
 		break;
 	}

@@ -175,13 +175,13 @@ static void nested_roots_are_removed(void **state)
 	struct roots l = ROOTS_INIT;
 	static const char *const given[] = {"/h/p", "/h/b/c", "/h/a-b", "/h/b", "/h/a", "/h/b/c/d", "/h/a/x", "/h/p/y"};
 	for (size_t i = 0; i < AL_ARRAY_LEN(given); i++)
-		roots_add(&l, given[i], strdup("first"));
-	roots_add(&l, "/h/a", strdup("second"));
+		roots_add(&l, given[i], RULE_ORIGIN(PROJECT));
+	roots_add(&l, "/h/a", RULE_ORIGIN(WORKTREE));
 	roots_prune(&l);
 	assert_int_equal(l.n, 4);
 	assert_string_equal(l.v[0].path, "/h/p");
 	assert_string_equal(l.v[1].path, "/h/a");
-	assert_string_equal(l.v[1].because, "first");
+	assert_int_equal(l.v[1].because.kind, AIRLOCK_ORIGIN_PROJECT);
 	assert_string_equal(l.v[2].path, "/h/a-b");
 	assert_string_equal(l.v[3].path, "/h/b");
 	assert_true(roots_cover(&l, "/h/b/c"));
@@ -200,11 +200,11 @@ static void a_link_to_a_sibling_makes_a_root(void **state)
 	make_link("../q", "home/work/p/q");
 	_cleanup_project_ struct project *p = open_project();
 	assert_roots(p, ROOTS("home/lib", "home/work/q"));
-	assert_string_equal(p->roots[1].because, "symlink a/b/deep in the project, allowed for this run");
+	assert_origin(&p->roots[1].because, "symlink a/b/deep in the project, allowed for this run");
 	assert_int_equal(p->notes.n, 0);
 	_cleanup_project_ struct project *again = open_project();
 	assert_roots(again, ROOTS("home/lib", "home/work/q"));
-	assert_string_equal(again->roots[1].because, "symlink a/b/deep in the project, allowed for this run");
+	assert_origin(&again->roots[1].because, "symlink a/b/deep in the project, allowed for this run");
 	assert_int_equal(again->notes.n, 0);
 }
 
@@ -315,7 +315,7 @@ static void linked_roots_are_searched_too(void **state)
 	assert_roots(p, ROOTS("home/a", "home/b", "home/c"));
 	char because[600];
 	(void)snprintf(because, sizeof because, "symlink %s, allowed by a person", at("home/a/in/b"));
-	assert_string_equal(p->roots[2].because, because);
+	assert_origin(&p->roots[2].because, because);
 	assert_int_equal(p->notes.n, 1);
 	assert_true(note_has(p, at("home/c/ssh"), "kept hidden"));
 	_cleanup_project_ struct project *again = open_project();
@@ -356,7 +356,7 @@ static void odd_names_are_remembered(void **state)
 	assert_int_equal(again->n_roots, p->n_roots);
 	for (size_t i = 0; i < p->n_roots; i++) {
 		assert_string_equal(again->roots[i].path, p->roots[i].path);
-		assert_string_equal(again->roots[i].because, p->roots[i].because);
+		assert_true(rule_origin_is_same(&again->roots[i].because, &p->roots[i].because));
 	}
 }
 
@@ -394,7 +394,7 @@ static void a_link_makes_no_root_before_a_person_said_yes(void **state)
 	answer_link("l", AIRLOCK_LINK_ALLOWED);
 	_cleanup_project_ struct project *allowed = open_ungranted();
 	assert_roots(allowed, ROOTS("home/lib"));
-	assert_string_equal(allowed->roots[1].because, "symlink l in the project, allowed by a person");
+	assert_origin(&allowed->roots[1].because, "symlink l in the project, allowed by a person");
 	answer_link("l", AIRLOCK_LINK_DENIED);
 	_cleanup_project_ struct project *denied = open_project(); /* --yes does not undo a no */
 	assert_roots(denied, NO_ROOTS);

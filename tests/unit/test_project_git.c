@@ -28,7 +28,7 @@ static void a_worktree_brings_its_common_directory(void **state)
 	use_project("home/tree");
 	_cleanup_project_ struct project *p = open_project();
 	assert_roots(p, ROOTS("home/repo/.git"));
-	assert_string_equal(p->roots[1].because, "git directory of this worktree");
+	assert_origin(&p->roots[1].because, "git directory of this worktree");
 	assert_int_equal(p->notes.n, 0);
 }
 
@@ -65,7 +65,7 @@ static void a_submodule_brings_its_git_directory(void **state)
 	use_project("home/repo/a b");
 	_cleanup_project_ struct project *p = open_project();
 	assert_roots(p, ROOTS("home/repo/.git/modules/a b"));
-	assert_string_equal(p->roots[1].because, "git directory of this submodule");
+	assert_origin(&p->roots[1].because, "git directory of this submodule");
 	assert_int_equal(p->notes.n, 0);
 	/* Seen from the repository, everything is inside. */
 	use_project("home/repo");

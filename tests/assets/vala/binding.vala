@@ -32,6 +32,9 @@ int main (string[] args) {
 		return complain (err);
 	while (run.dispatch (-1) > 0) {
 	}
+	unowned Airlock.Isolation isolation = run.isolation;
+	stdout.printf ("%s %s %s\n", isolation.network.name (), isolation.filesystem.name (), isolation.capture.name ());
+	stdout.printf ("%d denials, limit %s\n", (int) run.denial_count, run.usage.limit_hit.name () ?? "none");
 	unowned Airlock.Changes found = run.changes ();
 	unowned Airlock.Change first = found.at (0);
 	stdout.printf ("%s %d\n", found.state.name (), (int) found.count);
