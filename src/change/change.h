@@ -48,6 +48,9 @@ struct change {
 	enum change_kind kind;
 	enum change_type type; /* of what is there now; of what was there for CHANGE_DELETED */
 	char *from;	       /* CHANGE_RENAMED: the old path, same root; NULL otherwise */
+	/* CHANGE_ADDED: the command made it as another name of this file, same root, which was there before and is as it
+	 * was; NULL otherwise. The layer has a file of its own for it, whatever becomes of it. */
+	char *link;
 	struct change_stat before, after;
 	bool opaque;	    /* a directory that replaces everything the old one had */
 	bool setid_dropped; /* setuid and setgid of a file are not applied */

@@ -11,12 +11,13 @@
  *   image 0 CTIME
  *   index 0 CHECKSUM CHECKSUM
  *   owner 0 0 0 1000 1000
+ *   link 0 src/b.c
  *   dir 0 MTIME MTIME src
  *   end 1 SHA-256
  *
  * change: root, kind, type, verdict, state, flags, path, from, reason, before, after. slot: the change's place in the list
  * and where its before-image is. image: ctime of what waits to be live again. index: of
- * what was staged in an index of git before and after. owner: user and group before and after, where they were changed. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
+ * what was staged in an index of git before and after. owner: user and group before and after, where they were changed. link: the file that it is another name of. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
  * cut short or altered anywhere tell so: what is applied later is what was found, or nothing.
  */
 #include "change/change.h"
@@ -137,6 +138,13 @@ static void add_applied(struct buf *b, const struct change_set *set)
 	for (size_t i = 0; i < set->n; i++)
 		if (set->v[i].has_owner)
 			add_owner(b, i, &set->v[i]);
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].link) {
+			buf_adds(b, "link");
+			fields_add_number(b, i);
+			fields_add_string(b, set->v[i].link);
+			buf_addc(b, '\n');
+		}
 	for (size_t i = 0; i < set->n_dirs; i++) {
 		const struct change_dir *d = &set->dirs[i];
 		buf_adds(b, "dir");
@@ -410,6 +418,23 @@ static int read_owner(struct reader *r, struct fields *f, struct airlock_error *
 	return 0;
 }
 
+static int read_link(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	_cleanup_free_ char *path = NULL;
+	uint64_t i = 0;
+	int rc = fields_take_number(f, &i);
+	rc = rc < 0 ? rc : fields_take_string(f, &path);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (i >= r->set->n || r->set->v[i].link)
+		return damaged(r, err, "no such change");
+	if (!is_inside(path))
+		return damaged(r, err, "a path that leaves its root");
+	r->set->v[i].link = TAKE_PTR(path);
+	return 0;
+}
+
 static int read_image(struct reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t i = 0;
@@ -467,10 +492,11 @@ static int read_end(struct reader *r, struct fields *f, struct airlock_error *er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root",  "change", "slot",	 "image", "index",
-					    "owner", "dir",    "direct", "end",	  NULL};
+	static const char *const words[] = {"root", "change", "slot",	"image", "index", "owner",
+					    "link", "dir",    "direct", "end",	 NULL};
 	static int (*const readers[])(struct reader *, struct fields *, struct airlock_error *) = {
-		read_root, read_change, read_slot, read_image, read_index, read_owner, read_dir, read_direct};
+		read_root,  read_change, read_slot, read_image, read_index,
+		read_owner, read_link,	 read_dir,  read_direct};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;

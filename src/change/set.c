@@ -27,6 +27,7 @@ void change_done(struct change *c)
 {
 	free(c->path);
 	free(c->from);
+	free(c->link);
 	free(c->reason);
 	*c = (struct change){0};
 }

@@ -243,13 +243,13 @@ def can_move(tree, path):
 
 
 def link_faults(wanted, found, changed):
-    """Links among what the run made or changed are kept; those to a file that it left alone may be split."""
+    """Links of what the run made or changed are kept, also those to files that it left alone; nothing else is linked."""
     faults = []
     for path, entry in found.items():
         extra = set(entry.link) - set(wanted[path].link)
         if extra:
             faults.append(f"{trees.show(path)} is linked to {sorted(extra)}")
-        missing = {other for other in wanted[path].link if other in changed} - set(entry.link) - {path}
+        missing = set(wanted[path].link) - set(entry.link) - {path}
         if path in changed and missing:
             faults.append(f"{trees.show(path)} is no longer linked to {sorted(missing)}")
     return faults

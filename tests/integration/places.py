@@ -525,23 +525,37 @@ def ids(backend):
 
 
 def links(backend):
-    """Names of one file: the report says where they are two afterwards, and only there."""
+    """Names of one file are names of one file afterwards; where that cannot be, the report says so, and only there."""
     with ExitStack() as stack:
         top = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         project = top / "project"
         project.mkdir()
         place = Place(top, project)
         os.link(project / "same", project / "other")
-        for command, split in (("ln changed second; ln gone third", "second was made as another name of changed"),
-                               ("cp -al tree copy", "copy/sub/f was made as another name of tree/sub/f"),
-                               ("echo x >>same", "the other names of same keep the old content"),
-                               ("echo y >moved; ln moved both; echo z >>both", None)):
+        (project / "mode").chmod(0o4755)
+        runs = []
+        for command, pairs, split in (
+                ("ln changed second; ln gone third", (("changed", "second"), ("gone", "third")), None),
+                ("cp -al tree copy", (("tree/sub/f", "copy/sub/f"),), None),
+                ("ln same more", (("same", "more"), ("other", "more")), None),
+                ("echo y >moved; ln moved both; echo z >>both", (("moved", "both"),), None),
+                ("ln mode setuid", (), "setuid was made as another name of mode, and is a file of its own"),
+                ("echo x >>second", (), "the other names of second keep the old content")):
             result, status = place.run(backend, "-c", command)
+            runs.append(result["run"])
             said = [note for note in result["notes"] if "hard link" in note]
             if status or (split is None) == bool(said) or (split and split not in said[0]):
                 yield f"{command}: {status} {said} {result['error']}"
-        if not os.path.samefile(project / "moved", project / "both"):
-            yield "two names that the command made of one file are two files"
+            yield from (f"{command}: {a} and {b} are two files" for a, b in pairs if not os.path.samefile(project / a, project / b))
+        for run in reversed(runs):  # what one run linked the ones before it know again
+            done = place.airlock("undo", run)
+            if done.returncode:
+                yield f"undo of {run}: {done}"
+        if [p.name for p in project.iterdir() if p.name in ("second", "third", "copy", "more", "both", "setuid")]:
+            yield f"undone: {sorted(p.name for p in project.iterdir())}"
+        done = place.airlock("undo", runs[0])  # and done again
+        if done.returncode or not os.path.samefile(project / "changed", project / "second"):
+            yield f"done again: {done}"
 
 
 # ---- changes that cannot be brought home
@@ -582,7 +596,7 @@ def main():
             continue
         test(out, f"{backend}: ACLs of other users stay", acls(backend))
         test(out, f"{backend}: ids that the sandbox does not have are refused as everywhere", ids(backend))
-        test(out, f"{backend}: hard links that are split are named", links(backend))
+        test(out, f"{backend}: hard links stay, and those that are split are named", links(backend))
         if os.getuid() == 0:
             test(out, f"{backend}: a directory of a group has a copy mounted over it", of_a_group(backend))
             test(out, f"{backend}: where newgidmap makes the group known, an overlay is over it", of_a_granted_group(backend))

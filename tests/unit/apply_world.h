@@ -174,12 +174,22 @@ static inline time_t world_time(const struct node *before, const struct node *af
 	return changed ? RUN_TIME + (time_t)(n - after) : LIVE_TIME + (time_t)(old - before);
 }
 
+/* A file that a new name was given to is copied into the layer, as it is. */
+static inline bool world_gets_name(const struct node *before, const struct node *after, const struct node *n)
+{
+	for (const struct node *h = after; h->type; h++)
+		if (h->type == 'h' && !world_find(before, h->path) && strcmp(h->text, n->path) == 0)
+			return true;
+	return false;
+}
+
 /* What the overlay leaves: whatever differs, the directories on the way, whiteouts. */
 static inline int world_make_layer(const char *upper, const struct node *before, const struct node *after)
 {
 	for (const struct node *n = after; n->type; n++) {
 		bool needed = !world_same(n, world_find(before, n->path)) ||
-			      (n->type == 'd' && world_changed_below(before, after, n->path));
+			      (n->type == 'd' && world_changed_below(before, after, n->path)) ||
+			      world_gets_name(before, after, n);
 		if (needed && world_make_node(upper, n) < 0)
 			return -1;
 	}

@@ -217,6 +217,20 @@ static const struct node all_after[] = {
 	{0},
 };
 
+/* New names of files that stay as they are. */
+static const struct node names_before[] = {
+	{'f', "a", "a text"}, {'d', "dir"}, {'f', "dir/b", "", 0400}, {'f', "changed", "old"}, {0}};
+static const struct node names_after[] = {{'f', "a", "a text"},
+					  {'d', "dir"},
+					  {'f', "dir/b", "", 0400},
+					  {'h', "dir/too", "a"},
+					  {'h', "again", "a"},
+					  {'d', "new"},
+					  {'h', "new/b", "dir/b"},
+					  {'f', "changed", "new"},
+					  {0}};
+
+static const struct scenario names = {"names", names_before, names_after};
 static const struct scenario one_file = {"one file", one_before, one_after};
 static const struct scenario everything = {"everything", all_before, all_after};
 
@@ -532,6 +546,21 @@ static const char *killed_with_everything(const char *dir)
 	return on_one_fs(dir, &everything, kill_at_every_call);
 }
 
+static const char *killed_with_names(const char *dir)
+{
+	return on_one_fs(dir, &names, kill_at_every_call);
+}
+
+static const char *killed_in_recovery_with_names(const char *dir)
+{
+	return on_one_fs(dir, &names, kill_some_recoveries);
+}
+
+static const char *refused_with_names(const char *dir)
+{
+	return on_one_fs(dir, &names, fail_in_every_way);
+}
+
 static const char *killed_as_older(const char *dir)
 {
 	struct trial t = {.scenario = &everything, .dir = dir, .state_base = dir, .stride = 3, .older = true};
@@ -579,6 +608,13 @@ static struct trial plain_trial(const char *dir, bool links, long stride)
 static const char *killed_in_plain(const char *dir)
 {
 	struct trial t = plain_trial(dir, true, 2);
+	return both_directions(&t, kill_at_every_call);
+}
+
+static const char *killed_in_plain_with_names(const char *dir)
+{
+	struct trial t = plain_trial(dir, true, 2);
+	t.scenario = &names;
 	return both_directions(&t, kill_at_every_call);
 }
 
@@ -633,6 +669,14 @@ static void a_killed_apply_is_recovered(void **state)
 {
 	world_as_everyone(killed_with_one_file);
 	world_as_everyone(killed_with_everything);
+}
+
+static void new_names_of_live_files_are_recovered(void **state)
+{
+	world_as_everyone(killed_with_names);
+	world_as_everyone(killed_in_recovery_with_names);
+	world_as_everyone(refused_with_names);
+	world_as_everyone(killed_in_plain_with_names);
 }
 
 static void a_killed_recovery_is_recovered(void **state)
@@ -690,6 +734,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_killed_apply_is_recovered),
+		cmocka_unit_test(new_names_of_live_files_are_recovered),
 		cmocka_unit_test(a_killed_recovery_is_recovered),
 		cmocka_unit_test(a_journal_of_an_older_version_is_recovered),
 		cmocka_unit_test(a_refused_call_changes_nothing),

@@ -36,6 +36,18 @@ int __wrap_renameat2(int a, const char *b, int c, const char *d, unsigned flags)
 	return -1;
 }
 
+static int refuse_links_with;
+
+int __real_linkat(int a, const char *b, int c, const char *d, int flags);
+int __wrap_linkat(int a, const char *b, int c, const char *d, int flags);
+int __wrap_linkat(int a, const char *b, int c, const char *d, int flags)
+{
+	if (!refuse_links_with)
+		return __real_linkat(a, b, c, d, flags);
+	errno = refuse_links_with;
+	return -1;
+}
+
 /* ── Links ── */
 
 static ino_t inode_of(const struct world *w, const char *path)
@@ -79,6 +91,152 @@ static void links_are_split_or_kept(void **state)
 {
 	world_as_everyone(splits_and_keeps_links);
 	world_as_everyone(links_when_copied);
+}
+
+/* New names of a file that was there, and stays as it is. */
+static const struct node named_before[] = {{'f', "a", "text"}, {'d', "d"}, {'f', "new", "old"}, {0}};
+static const struct node named_after[] = {{'f', "a", "text"},	   {'d', "d"}, {'h', "d/b", "a"}, {'h', "c", "a"},
+					  {'f', "new", "not old"}, {0}};
+
+static ino_t layer_inode_of(const struct world *w, const char *path)
+{
+	struct stat st;
+	return lstat(in_dir(w->upper, path), &st) == 0 ? st.st_ino : 0;
+}
+
+static bool tells_split(const struct world *w)
+{
+	for (size_t i = 0; i < w->notes.n; i++)
+		if (strcmp(w->notes.v[i],
+			   "hard link split: c was made as another name of a, and is a file of its own; so "
+			   "are 1 more") == 0)
+			return true;
+	return false;
+}
+
+static const char *names_are_given(const char *dir)
+{
+	struct world w;
+	EXPECT(world_make(&w, dir, named_before, named_after) == 0);
+	ino_t inode = inode_of(&w, "a");
+	for (int i = 0; i < 2; i++) { /* done, undone, and once more from the record */
+		EXPECT_OK(&w, world_apply(&w, false));
+		EXPECT_SAME(w.project, w.expected);
+		EXPECT(inode_of(&w, "a") == inode && inode_of(&w, "c") == inode && inode_of(&w, "d/b") == inode);
+		EXPECT(world_reload(&w) == 0);
+		EXPECT_OK(&w, world_apply(&w, true));
+		EXPECT_SAME(w.project, w.original);
+		EXPECT(inode_of(&w, "a") == inode);
+		/* what is live is in no layer */
+		EXPECT(layer_inode_of(&w, "c") != inode && layer_inode_of(&w, "c") == layer_inode_of(&w, "d/b"));
+		EXPECT(world_reload(&w) == 0);
+	}
+	EXPECT(w.notes.n == 0);
+	world_done(&w);
+	return NULL;
+}
+
+static const char *names_are_given_when_copied(const char *dir)
+{
+	refuse_renames = true;
+	return names_are_given(dir);
+}
+
+/* The file is another by now, or cannot get a name: content and mode are what the run made, in files of their own. */
+static const char *names_are_split(const char *dir, void (*meanwhile)(const char *path))
+{
+	struct world w;
+	EXPECT(world_make(&w, dir, named_before, named_after) == 0);
+	meanwhile(in_dir(w.project, "a"));
+	struct stat edited, made;
+	(void)lstat(in_dir(w.project, "a"), &edited);
+	EXPECT_OK(&w, world_apply(&w, false));
+	EXPECT(tells_split(&w));
+	EXPECT(inode_of(&w, "c") != inode_of(&w, "a") && inode_of(&w, "c") == inode_of(&w, "d/b"));
+	EXPECT(lstat(in_dir(w.project, "c"), &made) == 0 && made.st_size == 4 && (made.st_mode & 07777) == 0644);
+	EXPECT(lstat(in_dir(w.project, "a"), &made) == 0 && made.st_size == edited.st_size);
+	EXPECT(made.st_ino == edited.st_ino && made.st_mode == edited.st_mode);
+	refuse_links_with = 0;
+	EXPECT_OK(&w, world_apply(&w, true));
+	EXPECT(inode_of(&w, "c") == 0 && inode_of(&w, "d/b") == 0);
+	world_done(&w);
+	return NULL;
+}
+
+static void is_edited(const char *path)
+{
+	(void)put_file(path, "edited", 0644);
+}
+
+/* Of the same length, with the time put back. */
+static void is_edited_in_secret(const char *path)
+{
+	(void)put_file(path, "TEXT", 0644);
+	world_set_mtime(path, LIVE_TIME);
+}
+
+static void is_closed(const char *path)
+{
+	(void)chmod(path, 0600);
+}
+
+static void becomes_setuid(const char *path)
+{
+	(void)chmod(path, 04644);
+}
+
+static void has_too_many_names(const char *path)
+{
+	refuse_links_with = EMLINK;
+}
+
+static const char *split_edited(const char *dir)
+{
+	return names_are_split(dir, is_edited);
+}
+
+static const char *split_edited_in_secret(const char *dir)
+{
+	return names_are_split(dir, is_edited_in_secret);
+}
+
+static const char *split_closed(const char *dir)
+{
+	return names_are_split(dir, is_closed);
+}
+
+static const char *split_setuid(const char *dir)
+{
+	return names_are_split(dir, becomes_setuid);
+}
+
+static const char *split_refused(const char *dir)
+{
+	return names_are_split(dir, has_too_many_names);
+}
+
+static const char *split_gone(const char *dir)
+{
+	struct world w;
+	EXPECT(world_make(&w, dir, named_before, named_after) == 0);
+	EXPECT(unlink(in_dir(w.project, "a")) == 0 && symlink("new", in_dir(w.project, "a")) == 0);
+	EXPECT_OK(&w, world_apply(&w, false));
+	EXPECT(tells_split(&w));
+	EXPECT(inode_of(&w, "c") != 0 && inode_of(&w, "c") != inode_of(&w, "new"));
+	world_done(&w);
+	return NULL;
+}
+
+static void new_names_are_given_or_split(void **state)
+{
+	world_as_everyone(names_are_given);
+	world_as_everyone(names_are_given_when_copied);
+	world_as_everyone(split_edited);
+	world_as_everyone(split_edited_in_secret);
+	world_as_everyone(split_closed);
+	world_as_everyone(split_setuid);
+	world_as_everyone(split_refused);
+	world_as_everyone(split_gone);
 }
 
 /* ── What never becomes live ── */
@@ -498,6 +656,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(links_are_split_or_kept),
+		cmocka_unit_test(new_names_are_given_or_split),
 		cmocka_unit_test(marks_of_the_layer_stay_there),
 		cmocka_unit_test(names_are_bytes),
 		cmocka_unit_test(trees_may_be_deep_and_wide),

@@ -266,6 +266,7 @@ static void assert_same_change(const struct change *a, const struct change *b)
 	assert_true(a->opaque == b->opaque && a->setid_dropped == b->setid_dropped && a->copied_up == b->copied_up);
 	assert_int_equal(a->verdict, b->verdict);
 	assert_int_equal(a->state, b->state);
+	assert_same_string(a->link, b->link);
 	assert_same_string(a->reason, b->reason);
 }
 
@@ -364,6 +365,7 @@ static void random_change(struct change_set *set, uint64_t *seed)
 	c->verdict = (enum change_verdict)(random_next(seed) % 3);
 	c->state = (enum change_state)(random_next(seed) % 5);
 	c->reason = random_next(seed) % 2 ? random_name(seed) : NULL;
+	c->link = random_next(seed) % 2 ? random_path(seed) : NULL;
 }
 
 static void fill_randomly(struct place *p, uint64_t seed)

@@ -343,6 +343,8 @@ static int count_changes(const struct apply_tx *tx)
 struct manner {
 	bool copy;   /* a rename that should work does not (quota trees, overlays, no flags): once more, by copying */
 	bool unlock; /* a directory of ours cannot be searched: once more, opening it up */
+	bool split;  /* a live file can get no further name: once more, without links */
+	bool again;  /* for the sake of the last */
 };
 
 static bool is_locked_out(int rc, const struct airlock_error *err)
@@ -378,6 +380,8 @@ static int attempt(const struct apply_request *request, struct manner *manner, s
 	struct transaction t = {.request = request, .tx = &tx, .journal = &journal, .unlock = &unlock, .err = err};
 	bool unlocked = manner->unlock, copied = manner->copy;
 	tx.notes = notes;
+	tx.no_links = manner->split;
+	manner->again = false;
 	tx.known = &known;
 	int rc = plan(request, &tx, &unlock, manner, err);
 	if (rc == 0 && tx.n_ops > 0) {
@@ -385,6 +389,9 @@ static int attempt(const struct apply_request *request, struct manner *manner, s
 		bool other_way = t.failed_errno == -EXDEV || t.failed_errno == -EINVAL;
 		manner->copy = other_way && !copied && !t.unfinished;
 		manner->unlock = manner->copy && unlocked;
+		manner->again = rc < 0 && tx.link_refused && !t.unfinished;
+		if (manner->again)
+			*manner = (struct manner){.copy = copied, .unlock = unlocked, .split = true, .again = true};
 		rc = rc < 0 ? rc : count_changes(&tx);
 	} else
 		manner->copy = manner->unlock && copied;
@@ -459,6 +466,6 @@ int apply_execute(const struct apply_request *request, struct strs *notes, struc
 		rc = attempt(request, &manner, notes, &why);
 		if (err)
 			*err = why;
-	} while (rc < 0 && (manner.copy || manner.unlock));
+	} while (rc < 0 && (manner.copy || manner.unlock || manner.again));
 	return rc;
 }

@@ -95,6 +95,21 @@ static int collect_done(const struct apply_tx *tx, const struct apply_op *op, co
 	return add_return(tx, op, tx->undo ? &c->before : &c->after, &op->came, r);
 }
 
+static bool is_old_self(const struct change_stat *live, const struct change_stat *old)
+{
+	return live->inode == old->inode && live->mtime_ns == old->mtime_ns && live->size == old->size;
+}
+
+/* A name that came or went gave the file a new ctime: the file itself, at its other name, is as it was. */
+static int add_linked(const struct apply_tx *tx, const struct apply_op *op, const struct change *c, struct returns *r)
+{
+	const struct change_stat *was = tx->undo ? &op->old : &op->want;
+	struct change_stat live;
+	if (!op->linked || !c->link || ops_look_live(tx, op->root, c->link, &live) < 0 || !is_old_self(&live, was))
+		return 0;
+	return add_return(tx, op, was, &live, r);
+}
+
 /* Before anything of the set is changed: it says which entry each one was. */
 static int collect_returns(const struct apply_tx *tx, struct change_set *set, struct returns *r)
 {
@@ -102,6 +117,7 @@ static int collect_returns(const struct apply_tx *tx, struct change_set *set, st
 	for (size_t i = 0; rc == 0 && i < tx->n_ops; i++) {
 		const struct change *c = change_of(&tx->ops[i], set);
 		rc = c ? collect_done(tx, &tx->ops[i], c, r) : 0;
+		rc = c && rc == 0 ? add_linked(tx, &tx->ops[i], c, r) : rc;
 	}
 	return rc;
 }
@@ -225,11 +241,6 @@ static bool is_made_again(const struct apply_tx *tx, const struct apply_op *op, 
 	return tx->roots[op->root].copy && op->old.type == CHANGE_DIRECTORY && live->inode != op->old.inode;
 }
 
-static bool is_old_self(const struct change_stat *live, const struct change_stat *old)
-{
-	return live->inode == old->inode && live->mtime_ns == old->mtime_ns && live->size == old->size;
-}
-
 /* Renames there and back leave an entry as it was but for its ctime, which tells others' changes: what we did ourselves must
  * not look like one. */
 static void keep_known(const struct apply_tx *tx, const struct apply_op *op, struct change *c, struct returns *r)
@@ -265,6 +276,8 @@ void record_reverted(struct apply_tx *tx, struct change_set *set)
 			keep_known(tx, &tx->ops[i], c, &returns);
 		if (c)
 			keep_image(tx, &tx->ops[i], c);
+		if (c)
+			(void)add_linked(tx, &tx->ops[i], c, &returns);
 		if (c && tx->ops[i].left)
 			(void)set_left(tx, c); /* without its reason, when there is no memory */
 	}

@@ -166,7 +166,7 @@ static const struct apply_op *linked_before(const struct apply_tx *tx, const str
 		return NULL;
 	for (const struct apply_op *o = op; o-- > tx->ops;) {
 		const struct change_stat *other = wanted ? &o->want : &o->old;
-		bool here = wanted ? brings(o) : takes(o);
+		bool here = wanted ? brings(o) && !o->linked : takes(o);
 		if (here && o->root == op->root && other->type == CHANGE_FILE && other->inode == st->inode &&
 		    (!wanted || o->want.mode == op->want.mode))
 			return o;
@@ -197,7 +197,8 @@ static int stage_apply(struct apply_tx *tx, struct apply_op *op)
 		rc = link_copy(linked_before(tx, op, false), before);
 		rc = rc == 0 ? copy_from_live(tx, op, before) : rc;
 	}
-	if (rc >= 0 && brings(op) && (r->copy || op->want.type == CHANGE_DIRECTORY)) {
+	rc = rc < 0 ? rc : link_choose(tx, op);
+	if (rc == 0 && brings(op) && (r->copy || op->want.type == CHANGE_DIRECTORY)) {
 		rc = link_copy(linked_before(tx, op, true), stage);
 		rc = rc == 0 ? copy_from_layer(tx, op, stage) : rc;
 		rc = rc < 0 ? rc : inode_of(stage, &op->staged);
@@ -272,7 +273,7 @@ static int stage_undo(struct apply_tx *tx, struct apply_op *op)
 
 static bool is_layer_file(const struct apply_tx *tx, const struct apply_op *op)
 {
-	return !tx->undo && !tx->roots[op->root].copy && brings(op) && op->want.type == CHANGE_FILE;
+	return !tx->undo && !tx->roots[op->root].copy && !op->linked && brings(op) && op->want.type == CHANGE_FILE;
 }
 
 static int sync_file(const struct apply_tx *tx, const struct apply_op *op)
@@ -314,5 +315,6 @@ int stage_all(struct apply_tx *tx, struct airlock_error *err)
 		if (rc < 0)
 			return apply_error(err, rc, "stage", tx, op->root, op->path);
 	}
+	link_note_split(tx);
 	return sync_data(tx, err);
 }

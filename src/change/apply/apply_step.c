@@ -83,7 +83,8 @@ static int live_to_stage(const struct ends *e)
 /* Only moved from layer to stage when the journal is written: until then the run is as it was. */
 static bool is_fetched_from_layer(const struct apply_tx *tx, const struct apply_op *op)
 {
-	return !tx->undo && !tx->roots[op->root].copy && op->want.type != CHANGE_DIRECTORY && !op->in_layer;
+	bool is_elsewhere = tx->roots[op->root].copy || op->in_layer || op->linked;
+	return !tx->undo && !is_elsewhere && op->want.type != CHANGE_DIRECTORY;
 }
 
 /* The layer's entry is the stage. Once the step is done, something else or nothing lies there. */
@@ -291,6 +292,8 @@ static bool is_waiting(const struct apply_tx *tx, const struct apply_op *op, con
 {
 	struct change_stat st = {0};
 	const char *name;
+	if (op->linked)
+		return true;
 	if (op->plain)
 		return plain_is_waiting(op, e->stage_dir);
 	if (look_stage(e, &st) < 0 || st.inode == op->staged || !is_fetched_from_layer(tx, op))
@@ -314,6 +317,8 @@ int step_forward(struct apply_tx *tx, struct apply_op *op)
 	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
 	if (rc != 0)
 		return rc == STEP_FOREIGN ? forward_without_directory(tx, op, &e) : rc;
+	if (op->linked && !tx->undo)
+		return link_forward(tx, op, (struct transfer_place){e.live_dir, e.live_name});
 	if (op->plain && op->step != APPLY_META)
 		return plain_forward(tx, op, (struct transfer_place){e.live_dir, e.live_name}, e.stage_dir);
 	switch (op->step) {
@@ -389,6 +394,8 @@ int step_revert(struct apply_tx *tx, struct apply_op *op)
 	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
 	if (rc != 0)
 		return rc == STEP_FOREIGN && op->step == APPLY_INSTALL ? 0 : rc; /* its directory never came */
+	if (op->linked && !tx->undo)
+		return link_revert(op, (struct transfer_place){e.live_dir, e.live_name});
 	if (op->plain && op->step != APPLY_META)
 		return plain_revert(tx, op, (struct transfer_place){e.live_dir, e.live_name}, e.stage_dir);
 	switch (op->step) {
@@ -424,7 +431,7 @@ int step_unstage(struct apply_tx *tx, struct apply_op *op)
 {
 	struct change_stat st;
 	struct change_slot slot = change_slot_name(op->slot);
-	if (op->step == APPLY_NONE || tx->undo || op->in_layer)
+	if (op->step == APPLY_NONE || tx->undo || op->in_layer || op->linked)
 		return 0; /* the slot is home, or it never left the layer */
 	int rc = change_stat_at(tx->before_fd, slot.text, &st);
 	if (rc < 0 || st.type == CHANGE_NOTHING)
@@ -462,7 +469,7 @@ int step_retire(struct apply_tx *tx, struct apply_op *op)
 	int rc = change_stat_at(tx->before_fd, slot.text, &st);
 	if (rc < 0 || st.type == CHANGE_NOTHING)
 		return rc;
-	if (tx->roots[op->root].copy || op->step == APPLY_META)
+	if (tx->roots[op->root].copy || op->step == APPLY_META || op->linked)
 		return transfer_remove(tx->before_fd, slot.text);
 	return op->step == APPLY_INSTALL ? 0 : retire_taken(tx, op, &st);
 }

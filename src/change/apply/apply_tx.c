@@ -33,8 +33,10 @@ void apply_forget_nearby(struct apply_tx *tx)
 void apply_tx_done(struct apply_tx *tx)
 {
 	apply_forget_nearby(tx);
-	for (size_t i = 0; i < tx->n_ops; i++)
+	for (size_t i = 0; i < tx->n_ops; i++) {
 		free(tx->ops[i].path);
+		free(tx->ops[i].link);
+	}
 	for (size_t i = 0; i < tx->n_dirs; i++)
 		free(tx->dirs[i].path);
 	for (size_t i = 0; i < tx->n_roots; i++) {
@@ -157,6 +159,7 @@ struct apply_op *apply_tx_add_op(struct apply_tx *tx, const struct apply_op *op)
 {
 	if (!op->path || !ARRAY_ROOM(tx->ops, tx->n_ops, tx->cap_ops, 16)) {
 		free(op->path);
+		free(op->link);
 		return NULL;
 	}
 	tx->ops[tx->n_ops] = *op;

@@ -33,6 +33,7 @@ struct apply_op {
 	bool plain;	 /* its file system knows no flags of renameat2: apply_plain.c */
 	bool links;	 /* plain, and there are hard links */
 	bool in_layer;	 /* its stage is the layer's own entry, which is where the before-image stays */
+	bool linked;	 /* a further name of a live file comes or goes; the layer keeps its own entry (apply_link.c) */
 	bool dropped;	 /* while planning: not to be done */
 	bool left;	 /* not done, because the live path is somebody else's by now */
 	uint64_t slot;	 /* name in before/ */
@@ -41,6 +42,7 @@ struct apply_op {
 	struct change_stat came; /* what is live when all steps are done; its directory may be closed afterwards */
 	int64_t caught_ns;	 /* ctime of what the step has put into the stage; 0: not looked at */
 	char *path;
+	char *link; /* the live file that it is to be another name of; NULL: none */
 };
 
 /* A live directory whose entries change, or that itself comes, goes or changes: what it is like afterwards. */
@@ -88,6 +90,8 @@ struct apply_tx {
 	size_t n_dirs, cap_dirs;
 	size_t n_left;
 	bool slots_are_free; /* before/ was empty when we began */
+	bool no_links;	     /* live files get no further names */
+	bool link_refused;   /* one could not get any */
 	struct strs *notes;
 	struct returns *known;		 /* borrowed */
 	const struct apply_tx *unlocked; /* its dirs are open now, with the modes they had before; borrowed */
@@ -105,7 +109,8 @@ int apply_tx_add_root(struct apply_tx *tx, const struct apply_root *root); /* st
 /* Opens run directory, before/ and roots, and verifies that each root is still the directory it was.
  * oldest_ns: when the device numbers were read; after a restart they may be others. */
 int apply_tx_open(struct apply_tx *tx, const char *run_dir, int64_t oldest_ns, struct airlock_error *err);
-struct apply_op *apply_tx_add_op(struct apply_tx *tx, const struct apply_op *op);   /* takes path; NULL: no memory */
+struct apply_op *apply_tx_add_op(struct apply_tx *tx,
+				 const struct apply_op *op); /* takes path and link; NULL: no memory */
 struct apply_dir *apply_tx_add_dir(struct apply_tx *tx, const struct apply_dir *d); /* takes path; NULL: no memory */
 /* A sentence for people, made inert: names in it may be anything. */
 void apply_note(struct strs *notes, const char *fmt, ...) AL_PRINTF(2, 3);
@@ -138,6 +143,17 @@ int stage_make_dirs(struct apply_tx *tx, struct airlock_error *err);  /* where t
 int stage_all(struct apply_tx *tx, struct airlock_error *err);	      /* sets each op's staged */
 int stage_open_again(struct apply_tx *tx, struct airlock_error *err); /* recovery: what is there of them */
 int stage_clear(struct apply_tx *tx, struct airlock_error *err);      /* removes the stage directories */
+
+/* ── apply_link.c: files that get or lose a name ── */
+
+/* Whether op gives the live file op->link another name: 1, and then op says so. 0: the layer's file is taken. -errno. */
+int link_choose(struct apply_tx *tx, struct apply_op *op);
+void link_note_split(const struct apply_tx *tx); /* after all are staged: which could not be linked */
+/* Whether undo takes only a name away, which the layer need not keep. 1, 0 or -errno. */
+int link_is_only_name(const struct apply_tx *tx, const struct apply_op *op, const struct change *c);
+/* As the steps below; live: the new name. */
+int link_forward(struct apply_tx *tx, const struct apply_op *op, struct transfer_place live);
+int link_revert(const struct apply_op *op, struct transfer_place live);
 
 /* ── apply_step.c: each decides by what is where, so each can be called again ── */
 

@@ -10,6 +10,7 @@
  *   dir ROOT FLAGS MODE MODE MTIME MTIME WITHOUT WITH src
  *   ready SHA-256
  *   op exchange ROOT CHANGE FLAGS SLOT STAGED OLD WANT src/a.c
+ *   op install ROOT CHANGE n SLOT STAGED OLD WANT src/c.c src/a.c       (another name of the last one; undoing: -)
  *   commit SHA-256
  *   back SHA-256
  */
@@ -166,12 +167,15 @@ static void add_op(struct buf *b, const struct apply_op *op)
 	fields_add_number(b, op->root);
 	fields_add_number(b, op->change);
 	buf_addc(b, ' ');
-	add_flags(b, "rfulpk", (bool[]){op->from, op->foreign, op->full, op->in_layer, op->plain, op->links});
+	add_flags(b, "rfulpkn",
+		  (bool[]){op->from, op->foreign, op->full, op->in_layer, op->plain, op->links, op->linked});
 	fields_add_number(b, op->slot);
 	fields_add_number(b, op->staged);
 	fields_add_stat(b, &op->old);
 	fields_add_stat(b, &op->want);
 	fields_add_string(b, op->path);
+	if (op->linked)
+		fields_add_string(b, op->link);
 	buf_addc(b, '\n');
 }
 

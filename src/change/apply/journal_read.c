@@ -110,20 +110,23 @@ static int take_dir(struct reader *r, struct fields *f)
 static int take_op(struct reader *r, struct fields *f)
 {
 	struct apply_op op = {0};
-	bool flags[6] = {0};
+	bool flags[7] = {0};
 	unsigned step = 0;
 	uint64_t root = 0, change = 0;
 	int rc = fields_take_name(f, step_words, "a step", &step);
 	rc = rc < 0 ? rc : fields_take_number(f, &root);
 	rc = rc < 0 ? rc : fields_take_number(f, &change);
-	rc = rc < 0 ? rc : take_flags(f, "rfulpk", flags);
+	rc = rc < 0 ? rc : take_flags(f, "rfulpkn", flags);
 	rc = rc < 0 ? rc : fields_take_number(f, &op.slot);
 	rc = rc < 0 ? rc : fields_take_number(f, &op.staged);
 	rc = rc < 0 ? rc : fields_take_stat(f, &op.old);
 	rc = rc < 0 ? rc : fields_take_stat(f, &op.want);
 	rc = rc < 0 ? rc : fields_take_string(f, &op.path);
-	if (rc < 0 || root >= r->tx->n_roots || !is_inside(op.path)) {
+	rc = rc < 0 || !flags[6] ? rc : fields_take_string(f, &op.link);
+	bool linked = flags[6] && !r->tx->undo;
+	if (rc < 0 || root >= r->tx->n_roots || !is_inside(op.path) || (linked && !is_inside(op.link))) {
 		free(op.path);
+		free(op.link);
 		return rc < 0 ? rc : -EINVAL;
 	}
 	op.step = (enum apply_step)step;
@@ -135,6 +138,7 @@ static int take_op(struct reader *r, struct fields *f)
 	op.in_layer = flags[3];
 	op.plain = flags[4];
 	op.links = flags[5];
+	op.linked = flags[6];
 	return apply_tx_add_op(r->tx, &op) ? 0 : -ENOMEM;
 }
 

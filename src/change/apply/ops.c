@@ -133,7 +133,14 @@ static int add_op(struct plan *p, size_t index, bool from, uint64_t slot)
 	op.step = step_for(&op.want, &op.old);
 	op.in_layer = !undo && !p->tx->roots[c->root].copy && is_staged_in_layer(&op, c);
 	op.foreign = undo && (from || c->after.type == CHANGE_NOTHING);
+	rc = undo ? link_is_only_name(p->tx, &op, c) : 0;
+	if (rc < 0)
+		return apply_error(p->err, rc, "lstat", p->tx, c->root, path);
+	op.linked = rc > 0;
 	op.path = strdup(path);
+	op.link = !undo && c->link ? strdup(c->link) : NULL;
+	if (!undo && c->link && !op.link)
+		base_freep(&op.path); /* as without memory for the path */
 	return apply_tx_add_op(p->tx, &op) ? 0 : base_oom(p->err);
 }
 
@@ -365,9 +372,10 @@ static void remove_dropped(struct plan *p)
 	size_t kept = 0;
 	for (size_t i = 0; i < p->tx->n_ops; i++) {
 		struct apply_op *op = &p->tx->ops[i];
-		if (op->dropped)
+		if (op->dropped) {
 			free(op->path);
-		else
+			free(op->link);
+		} else
 			p->tx->ops[kept++] = *op;
 	}
 	p->tx->n_ops = kept;

@@ -512,7 +512,8 @@ static int scan_root(struct scan *s)
 	rc = walk_upper(s, &top);
 	rc = rc < 0 ? rc : scan_find_renames(s);
 	rc = rc < 0 ? rc : scan_note_moved_acls(s);
-	scan_tell_links(s);
+	int links = scan_find_links(s);
+	rc = rc < 0 ? rc : links;
 	int back = unlocked ? upper_relock(AT_FDCWD, upper, &top.upper_st) : 0;
 	return rc < 0 ? rc : back < 0 ? scan_fail(s, back, "chmod", NULL) : 0;
 }

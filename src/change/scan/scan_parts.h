@@ -116,8 +116,8 @@ int scan_delete_hidden(struct scan *s);
 
 /* The unchanged file at path has several names in the layer. 0 or a code. */
 int scan_remember_link(struct scan *s, const char *path, const struct stat *upper);
-/* Says which new names of unchanged files are files of their own once they are applied; forgets them all. */
-void scan_tell_links(struct scan *s);
+/* Writes down which new files are other names of unchanged ones; forgets them all. 0 or a code. */
+int scan_find_links(struct scan *s);
 
 /* ── renames.c ── */
 
