@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A command on a kernel that behaves like Linux 6.1: older_kernel.py COMMAND [ARG...]
 
-A seccomp listener answers two calls as that kernel does:
+Calls that it does not have fail with ENOSYS: those from number 451 on, the same everywhere. A seccomp listener answers two more
+as that kernel does:
   fsconfig                  overlayfs has no parser of its own: every key is taken, an unknown one fails with EINVAL only when the
                             file system is created, and a string may have 255 bytes
   landlock_create_ruleset   the version is 2, and what came later is unknown
@@ -15,6 +16,7 @@ FSCONFIG, LANDLOCK = 431, 444
 SECCOMP = {"x86_64": 317, "aarch64": 277}[platform.machine()]
 RECV, SEND = 0xC0502100, 0xC0182101
 CONTINUE = 1
+FIRST_NEWER_CALL = 451  # cachestat, of Linux 6.5
 NEWER_KEYS = {b"lowerdir+", b"datadir+", b"verity", b"override_creds", b"nooverride_creds"}
 STRING, CREATE = 1, 6
 LANDLOCK_V2 = (1 << 14) - 1
@@ -25,7 +27,7 @@ def install_listener():
     code = [(0x20, 0, 0, 0)]
     for number in (FSCONFIG, LANDLOCK):
         code += [(0x15, 0, 1, number), (0x06, 0, 0, 0x7FC00000)]
-    code += [(0x06, 0, 0, 0x7FFF0000)]
+    code += [(0x35, 0, 1, FIRST_NEWER_CALL), (0x06, 0, 0, 0x00050000 | errno.ENOSYS), (0x06, 0, 0, 0x7FFF0000)]
     text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in code))
     program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text)))
     libc = ctypes.CDLL(None, use_errno=True)

@@ -35,6 +35,15 @@ static struct place place_of(int fd, const char *name)
 	return p;
 }
 
+/* The path of a name in a directory, or from where we are, as the calls that take a directory mean it. */
+static const char *path_in(int fd, const char *name, struct place *room)
+{
+	if (fd == AT_FDCWD)
+		return name;
+	*room = place_of(fd, name);
+	return room->path;
+}
+
 /* Of the descriptor itself. One that is O_PATH must be reached by its magic link, which is followed to its own file. */
 
 static ssize_t list_own(int fd, char *to, size_t room)
@@ -71,8 +80,8 @@ static ssize_t list_in(int fd, const char *name, char *to, size_t room)
 	long n = syscall(NR_LISTXATTRAT, fd, name, AT_SYMLINK_NOFOLLOW, to, room);
 	if (!is_unknown_call(n))
 		return n;
-	struct place p = place_of(fd, name);
-	return llistxattr(p.path, to, room);
+	struct place p;
+	return llistxattr(path_in(fd, name, &p), to, room);
 }
 
 static ssize_t get_in(int fd, const char *name, const char *attribute, char *to, size_t room)
@@ -81,8 +90,8 @@ static ssize_t get_in(int fd, const char *name, const char *attribute, char *to,
 	long n = syscall(NR_GETXATTRAT, fd, name, AT_SYMLINK_NOFOLLOW, attribute, &args, sizeof args);
 	if (!is_unknown_call(n))
 		return n;
-	struct place p = place_of(fd, name);
-	return lgetxattr(p.path, attribute, to, room);
+	struct place p;
+	return lgetxattr(path_in(fd, name, &p), attribute, to, room);
 }
 
 static long remove_in(int fd, const char *name, const char *attribute)
@@ -90,8 +99,8 @@ static long remove_in(int fd, const char *name, const char *attribute)
 	long rc = syscall(NR_REMOVEXATTRAT, fd, name, AT_SYMLINK_NOFOLLOW, attribute);
 	if (!is_unknown_call(rc))
 		return rc;
-	struct place p = place_of(fd, name);
-	return lremovexattr(p.path, attribute);
+	struct place p;
+	return lremovexattr(path_in(fd, name, &p), attribute);
 }
 
 static ssize_t list(int fd, const char *name, struct buf *b)

@@ -58,6 +58,15 @@ assert_row() {
 	assert_stdout $'lowerdir+ 0 22\nlowerdir 0 0'
 }
 
+@test "the stand-in for Linux 6.1 has no calls that came later" {
+	local try='import ctypes, errno; libc = ctypes.CDLL(None, use_errno=True)
+for number in (450, 451, 464):
+    print(number, libc.syscall(number, -1, 0, 0, 0, 0, 0) < 0 and errno.errorcode[ctypes.get_errno()] == "ENOSYS")'
+	run_program python3 "$BATS_TEST_DIRNAME/../older_kernel.py" /usr/bin/python3 -c "$try"
+	assert_status 0
+	assert_stdout $'450 False\n451 True\n464 True'
+}
+
 @test "Linux 6.1: doctor is content, and changes are captured in a layer" {
 	on_61 doctor --json
 	assert_status 0
@@ -76,6 +85,20 @@ assert_row() {
 	assert_status 0
 	assert_file file $'original\nmore'
 	assert_absent d
+}
+
+@test "Linux 6.1: attributes and modes of files are captured, applied and undone" {
+	local set='import os, sys; os.setxattr(sys.argv[1], "user.mine", sys.argv[2].encode())'
+	local get='import os; print(*(os.getxattr(p, "user.mine").decode() for p in ("file", "new") if os.path.exists(p)))'
+	python3 -c "$set" file before 2>/dev/null || skip "needs: user extended attributes"
+	on_61 run -c "chmod 640 file; mkdir -m 700 new; python3 -c '$set' file after; python3 -c '$set' new x"
+	assert_status 0
+	[ "$(python3 -c "$get")" = "after x" ]
+	[ "$(stat -c %a file new)" = $'640\n700' ]
+	on_61 undo
+	assert_status 0
+	[ "$(python3 -c "$get")" = before ]
+	assert_absent new
 }
 
 @test "Linux 6.1: names with the separators of mount options stay names" {
