@@ -152,6 +152,8 @@ static bool is_harmless_here(const struct look *l, const char *name, const char 
 {
 	if (name_is(name, "branch.remote") || name_is(name, "branch.pushremote"))
 		return value && (l->is_clone || strcmp(value, ".") == 0 || has_remote(l, value));
+	if (name_is(name, "remote.gh-resolved")) /* the repository that gh means; "base" is the remote's own */
+		return value && strcmp(value, "base") == 0;
 	if (name_is(name, "submodule.url"))
 		return l->is_clone || !is_set_before(l, name);
 	if (name_is(name, "remote.url") || name_is(name, "remote.promisor") ||
