@@ -142,14 +142,47 @@ END"
 	applied 'git branch l'
 }
 
+@test "what is staged and not in the work tree is held, what is in both is judged once" {
+	held 'mkdir -p .github/workflows && echo x >.github/workflows/w.yml && git add . && rm -r .github' .git/index 'staged is .github/workflows/w.yml'
+	held 'git update-index --add --cacheinfo "100644,$(echo x | git hash-object -w --stdin),.envrc"' .git/index 'staged is .envrc'
+	held 'git update-index --add --cacheinfo "120000,$(printf ../x | git hash-object -w --stdin),.vscode"' .git/index 'staged is .vscode'
+	held 'git update-index --split-index && git update-index --add --cacheinfo "100644,$(echo x | git hash-object -w --stdin),.envrc" && git update-index --split-index' .git/index ''
+	held 'echo x >.envrc && git add .envrc' .git/index 'held with .envrc'
+	applied 'echo 2 >b && git add b && rm b && git add -N a'
+	# What a commit of the person has may be staged again.
+	mkdir .vscode && echo own >.vscode/tasks.json && git add . && git commit -qm own && git rm -rq .vscode && git commit -qm gone
+	applied 'git restore --staged --source=HEAD~1 .vscode'
+}
+
+@test "what git has left half done names no commit that the gate would hold" {
+	local make='mkdir -p .vscode && echo x >.vscode/tasks.json && git stash -qu && S=$(git rev-parse stash@{0}) && git stash drop -q'
+	local file
+	# The next commit applies this one by itself, the others are gone back to by --abort.
+	for file in MERGE_AUTOSTASH MERGE_HEAD CHERRY_PICK_HEAD BISECT_START rebase-merge/orig-head rebase-merge/autostash \
+		rebase-apply/orig-head rebase-apply/autostash sequencer/head; do
+		held "$make && mkdir -p \"\$(dirname .git/$file)\" && echo \$S >.git/$file" \
+			".git/$file" '.vscode/tasks.json'
+	done
+	applied 'echo 2 >a && git stash -q && git rev-parse stash@{0} >.git/MERGE_AUTOSTASH && git stash drop -q'
+	applied 'git rev-parse HEAD >.git/CHERRY_PICK_HEAD'
+}
+
+@test "a branch that leads to what is no reference is held" {
+	held 'echo x >.envrc; git add .envrc; T=$(git write-tree); git rm -q --cached .envrc; rm .envrc
+		git commit-tree -m x -p HEAD "$T" >.git/ORIG_HEAD; echo "ref: ORIG_HEAD" >.git/refs/heads/b' .git/refs/heads/b 'leads to none'
+	held 'echo "ref: FETCH_HEAD" >.git/refs/heads/main' .git/refs/heads/main 'leads to none'
+	applied 'git branch c && git symbolic-ref refs/heads/b refs/heads/c'
+}
+
 @test "settings of git pass by an allow-list" {
 	git remote add origin https://example.org/x.git
 	local key
 	for key in remote.origin.url remote.origin.pushurl remote.origin.mirror remote.new.url branch.main.pushremote \
 		core.pager pager.log alias.st include.path annex.secure-erase-command svn.authorsprog filter.x.clean \
-		diff.x.textconv url.x.insteadof something.new; do
+		diff.x.textconv url.x.insteadof something.new remote.origin.gh-resolved core.sharedrepository core.protectntfs; do
 		held "git config $key value" .git/config 'git setting'
 	done
+	applied 'git config remote.origin.gh-resolved base'
 	applied 'git config user.name Else; git config branch.main.remote origin; git config branch.main.merge refs/heads/main; git config pull.rebase true'
 	applied 'git clone -q --no-hardlinks . copy; echo copy >>.git/info/exclude'
 }

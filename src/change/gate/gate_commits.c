@@ -20,8 +20,10 @@
 #define MAX_PACKED_REFS ((size_t)64 << 20)
 
 #define UNREADABLE_COMMIT "git: a new commit cannot be read, so it cannot be judged"
+#define UNREADABLE_INDEX "git: what is staged cannot be read, so it cannot be judged"
 #define TOO_MANY "git: too much history or too many references to be looked through"
 #define NOT_A_FILE "leads programs outside the sandbox astray: git reference that is no regular file"
+#define NOT_TO_A_REF "leads programs outside the sandbox astray: git reference that leads to none"
 #define OTHER_FORMAT "git: its references are in a format that airlock does not read"
 
 /* ── One file of a commit ── */
@@ -29,8 +31,8 @@
 struct look {
 	struct gate_repo *repo;
 	const struct gate_rules *rules;
-	const struct git_oid *commit;
-	const char *reason; /* the first that was found */
+	const struct git_oid *commit; /* NULL: the index */
+	const char *reason;	      /* the first that was found */
 };
 
 struct blobs {
@@ -61,20 +63,24 @@ static const char *tell(struct look *l, const char *path, const char *reason)
 {
 	char hex[2 * GIT_SHA256 + 1];
 	struct gate *g = l->repo->g;
-	git_oid_hex(l->commit, l->repo->objects.hash, hex);
-	hex[10] = '\0';
-	strs_addf(&g->reasons, "git: new commit %s has %s (%s)", hex, path, reason);
+	if (l->commit) {
+		git_oid_hex(l->commit, l->repo->objects.hash, hex);
+		hex[10] = '\0';
+		strs_addf(&g->reasons, "git: new commit %s has %s (%s)", hex, path, reason);
+	} else
+		strs_addf(&g->reasons, "git: staged is %s (%s)", path, reason);
 	return g->reasons.failed ? UNREADABLE_COMMIT : g->reasons.v[g->reasons.n - 1];
 }
 
-/* The work tree has the same file there after the run, and that passed: something moved, say. */
+/* The work tree has the same file there after the run, and that passed: something moved, say. What is staged and waits in the
+ * work tree is held with it anyway. */
 static bool passed_in_tree(struct look *l, const char *full, const struct git_entry *e)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	struct gate *g = l->repo->g;
 	const struct change *c = change_set_find(g->set, l->repo->top_root, full);
 	struct git_oid oid;
-	if (!c || !gate_is_open(g, c) || c->verdict != CHANGE_APPLY || c->after.type != CHANGE_FILE ||
+	if (!c || !gate_is_open(g, c) || (l->commit && c->verdict != CHANGE_APPLY) || c->after.type != CHANGE_FILE ||
 	    c->kind == CHANGE_METADATA || gate_read_after(g, c, &text) < 0)
 		return false;
 	git_oid_of("blob", buf_str(&text), text.len, l->repo->objects.hash, &oid);
@@ -292,21 +298,35 @@ static size_t limit_of(const char *rest)
 	return strcmp(rest, "packed-refs") == 0 ? MAX_PACKED_REFS : GATE_MAX_CONTENT;
 }
 
-/* The objects that a changed reference names now and did not name before. */
-static int find_tips(struct gate_repo *repo, const char *rest, struct oids *ret)
+/* What a changed file names: a reference, or the state of something unfinished. */
+struct named {
+	const char *rest; /* below the git directory */
+	bool is_unfinished;
+};
+
+static int parse_named(const struct gate_repo *repo, const struct named *what, const struct buf *text, struct oids *ret)
+{
+	return what->is_unfinished ? gate_unfinished_parse(repo, text, ret)
+				   : gate_refs_parse(repo, what->rest, text, ret);
+}
+
+/* The objects that it names now and did not name before. -ELOOP: it leads to what is no reference. */
+static int find_tips(struct gate_repo *repo, const struct named *what, struct oids *ret)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	struct oids was = {0}, is = {0};
-	int rc = gate_repo_read(repo, rest, false, limit_of(rest), &before);
-	if (rc == 0 && gate_refs_parse(repo, rest, &before, &was) == -ENOMEM)
+	int rc = gate_repo_read(repo, what->rest, false, limit_of(what->rest), &before);
+	if (rc == 0 && parse_named(repo, what, &before, &was) == -ENOMEM)
 		return -ENOMEM;
 	oids_sort(&was);
-	rc = gate_repo_read(repo, rest, true, limit_of(rest), &after);
-	rc = rc < 0 ? rc : gate_refs_parse(repo, rest, &after, &is);
+	rc = gate_repo_read(repo, what->rest, true, limit_of(what->rest), &after);
+	if (rc == 0 && !what->is_unfinished && !gate_ref_leads_to_ref(&after))
+		rc = -ELOOP;
+	rc = rc < 0 ? rc : parse_named(repo, what, &after, &is);
 	for (size_t i = 0; rc == 0 && i < is.n; i++)
 		if (!oids_has(&was, &is.v[i]))
 			rc = oids_add(ret, &is.v[i]);
-	for (size_t i = 0; rc == 0 && i < was.n && repo->near.n < REPO_MAX_TIPS; i++)
+	for (size_t i = 0; rc == 0 && !what->is_unfinished && i < was.n && repo->near.n < REPO_MAX_TIPS; i++)
 		rc = oids_add(&repo->near, &was.v[i]);
 	free(was.v);
 	free(is.v);
@@ -315,20 +335,56 @@ static int find_tips(struct gate_repo *repo, const char *rest, struct oids *ret)
 
 static const char *reason_of(int rc)
 {
-	return rc == -EDQUOT || rc == -EFBIG ? TOO_MANY : rc == -EOPNOTSUPP ? OTHER_FORMAT : UNREADABLE_COMMIT;
+	return rc == -EDQUOT || rc == -EFBIG ? TOO_MANY
+	       : rc == -EOPNOTSUPP	     ? OTHER_FORMAT
+	       : rc == -ELOOP		     ? NOT_TO_A_REF
+					     : UNREADABLE_COMMIT;
+}
+
+/* ── The index ── */
+
+/* What is staged is in the next commit, whatever the work tree shows. A sparse index has whole directories as entries. */
+static int look_at_staged(void *context, const char *path, uint32_t mode, const struct git_oid *oid,
+			  const struct git_oid *before)
+{
+	struct look *l = context;
+	int rc = 0;
+	if (mode == GIT_MODE_TREE) {
+		_cleanup_buf_ struct buf dir = BUF_INIT;
+		struct level level = {.tree = *oid};
+		buf_add(&dir, path, strlen(path) - (*path && path[strlen(path) - 1] == '/'));
+		rc = dir.failed ? -ENOMEM : before ? oids_add(&level.parents, before) : 0;
+		rc = rc < 0 ? rc : compare_level(l, &level, &dir, 0);
+		free(level.parents.v);
+	} else if (mode != GIT_MODE_MODULE) {
+		const struct git_entry e = {.name = path, .name_len = strlen(path), .mode = mode, .oid = *oid};
+		judge_file(l, path, &e, before);
+	}
+	return rc < 0 ? rc : l->reason != NULL;
+}
+
+static int judge_index(struct gate *g, const struct gate_rules *rules, struct change *c, struct gate_repo *repo)
+{
+	struct look l = {.repo = repo, .rules = rules};
+	int rc = gate_index_each_new(g, c, repo->objects.hash, look_at_staged, &l);
+	if (rc == -ENOMEM)
+		return rc;
+	const char *reason = l.reason ? l.reason : rc < 0 ? UNREADABLE_INDEX : NULL;
+	return reason ? gate_hold(c, reason) : 0;
 }
 
 static bool is_index(const char *rest)
 {
-	return strcmp(path_basename(rest), "index") == 0;
+	const char *name = path_basename(rest);
+	return strcmp(name, "index") == 0 || strncmp(name, "sharedindex.", 12) == 0;
 }
 
-static int judge_ref(struct gate *g, const struct gate_rules *rules, struct change *c, struct gate_repo *repo,
-		     const char *rest)
+static int judge_named(struct gate *g, const struct gate_rules *rules, struct change *c, struct gate_repo *repo,
+		       const struct named *what)
 {
 	struct look l = {.repo = repo, .rules = rules};
 	struct oids tips = {0};
-	int rc = repo->is_reftable ? -EOPNOTSUPP : find_tips(repo, rest, &tips);
+	int rc = repo->is_reftable ? -EOPNOTSUPP : find_tips(repo, what, &tips);
 	if (rc == 0 && tips.n > 0)
 		rc = look_at_all(&l, &tips);
 	free(tips.v);
@@ -345,28 +401,34 @@ static const char *below_common(const struct change *c, const char *dir, const c
 	return below ? below : rest;
 }
 
+static int judge_bookkeeping(struct gate *g, const struct gate_rules *rules, struct change *c)
+{
+	_cleanup_free_ char *dir = NULL;
+	const char *rest = NULL;
+	bool is_bookkeeping = gate_is_bookkeeping(g, c->root, c->path, &dir, &rest);
+	if (!is_bookkeeping && !gate_is_unfinished(g, c->root, c->path, &dir, &rest))
+		return 0;
+	if (!rest || !dir)
+		return -ENOMEM; /* too little memory to know */
+	if (is_bookkeeping && is_index(rest))
+		gate_mark_index(g, c);
+	if (c->after.type != CHANGE_FILE)
+		return gate_hold(c, NOT_A_FILE);
+	struct gate_repo *repo = gate_repo_get(g, c->root, dir);
+	if (repo && is_bookkeeping && is_index(rest))
+		return judge_index(g, rules, c, repo);
+	const struct named what = {below_common(c, dir, rest), !is_bookkeeping};
+	return repo ? judge_named(g, rules, c, repo, &what) : -ENOMEM;
+}
+
 int gate_judge_commits(struct gate *g, const struct gate_rules *rules)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < g->set->n; i++) {
 		struct change *c = &g->set->v[i];
-		_cleanup_free_ char *dir = NULL;
-		const char *rest = NULL;
-		if (!gate_is_open(g, c) || c->after.type == CHANGE_NOTHING || c->after.type == CHANGE_DIRECTORY ||
-		    c->kind == CHANGE_METADATA || !gate_is_bookkeeping(g, c->root, c->path, &dir, &rest))
-			continue;
-		if (!rest)
-			return -ENOMEM; /* too little memory to know */
-		if (is_index(rest)) {
-			gate_mark_index(g, c);
-			continue;
-		}
-		if (c->after.type != CHANGE_FILE) {
-			rc = gate_hold(c, NOT_A_FILE);
-			continue;
-		}
-		struct gate_repo *repo = dir ? gate_repo_get(g, c->root, dir) : NULL;
-		rc = repo ? judge_ref(g, rules, c, repo, below_common(c, dir, rest)) : -ENOMEM;
+		if (gate_is_open(g, c) && c->after.type != CHANGE_NOTHING && c->after.type != CHANGE_DIRECTORY &&
+		    c->kind != CHANGE_METADATA)
+			rc = judge_bookkeeping(g, rules, c);
 	}
 	return rc;
 }

@@ -3,8 +3,8 @@
  * writes the index. A made-up one with the path .git/hooks/post-checkout has been seen to install that hook and run it. So
  * the paths are read here as git reads them, from versions 2 to 4, one entry at a time: an index can be long.
  */
-#include "change/gate/gate.h"
 #include "change/gate/gate_name.h"
+#include "change/gate/gate_repo.h"
 
 #include "fs/beneath.h"
 #include "layer/open.h"
@@ -175,8 +175,19 @@ static bool is_bad_name(const struct buf *name)
 
 enum verdict { NOT_AN_INDEX, GOOD_INDEX, BAD_INDEX };
 
+struct entry {
+	uint32_t mode;
+	struct git_oid oid;
+	struct buf name;
+};
+
+static void entry_done(struct entry *e)
+{
+	buf_done(&e->name);
+}
+
 /* The mark covers mode, object, flags and name. The rest is what git remembers of the file in the work tree. */
-static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct buf *name, uint32_t *ret_mode)
+static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct entry *e)
 {
 	uint32_t flags, more;
 	size_t header = 40 + hash + 2; /* times, numbers, mode and size; the object; flags */
@@ -184,13 +195,14 @@ static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct b
 	if (!skip(s, 24))
 		return false;
 	s->is_marking = true;
-	if (!take_number(s, 4, ret_mode))
+	if (!take_number(s, 4, &e->mode))
 		return false;
 	s->is_marking = false;
 	if (!skip(s, 12))
 		return false;
 	s->is_marking = true;
-	if (!skip(s, hash) || !take_number(s, 2, &flags))
+	e->oid = (struct git_oid){{0}};
+	if (!take(s, e->oid.b, hash) || !take_number(s, 2, &flags))
 		return false;
 	if (flags & EXTENDED) {
 		if (version < 3 || !take_number(s, 2, &more))
@@ -198,8 +210,15 @@ static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct b
 		header += 2;
 	}
 	uint32_t length = flags & NAME_LENGTH_MASK;
-	return (version == 4 ? take_compressed(s, name, length) : take_padded(s, name, length, header)) &&
-	       !name->failed;
+	return (version == 4 ? take_compressed(s, &e->name, length) : take_padded(s, &e->name, length, header)) &&
+	       !e->name.failed;
+}
+
+static bool take_head(struct stream *s, uint32_t *ret_version, uint32_t *ret_entries)
+{
+	char magic[4];
+	return take(s, magic, 4) && memcmp(magic, "DIRC", 4) == 0 && take_number(s, 4, ret_version) &&
+	       *ret_version >= 2 && *ret_version <= 4 && take_number(s, 4, ret_entries);
 }
 
 /* Extensions, each with its length, and the checksum: if they fit, the entries were read rightly. */
@@ -215,24 +234,31 @@ static bool ends_well(struct stream *s, size_t hash)
 /* data: gets the names of files that are not programs; NULL when nobody asks. */
 static enum verdict read_index(struct stream *s, size_t hash, struct strs *data)
 {
-	_cleanup_buf_ struct buf name = BUF_INIT;
-	char magic[4];
-	uint32_t version, entries, mode;
+	_cleanup_(entry_done) struct entry e = {.name = BUF_INIT};
+	uint32_t version, entries;
 	bool bad = false;
-	if (!take(s, magic, 4) || memcmp(magic, "DIRC", 4) != 0 || !take_number(s, 4, &version) || version < 2 ||
-	    version > 4 || !take_number(s, 4, &entries))
+	if (!take_head(s, &version, &entries))
 		return NOT_AN_INDEX;
 	for (; entries > 0; entries--) {
-		if (!take_entry(s, version, hash, &name, &mode))
+		if (!take_entry(s, version, hash, &e))
 			return NOT_AN_INDEX;
-		bad |= is_bad_name(&name);
-		if (data && mode == (S_IFREG | 0644))
-			strs_add(data, buf_str(&name));
+		bad |= is_bad_name(&e.name);
+		if (data && e.mode == (S_IFREG | 0644))
+			strs_add(data, buf_str(&e.name));
 	}
 	s->is_marking = false;
 	if (!ends_well(s, hash))
 		return NOT_AN_INDEX;
 	return bad ? BAD_INDEX : GOOD_INDEX;
+}
+
+static void begin(struct stream *s, int fd, uint64_t size)
+{
+	s->fd = fd;
+	s->size = size;
+	s->at = s->used = s->filled = 0;
+	s->is_marking = false;
+	s->mark = UINT64_C(0xcbf29ce484222325);
 }
 
 static enum verdict read_marked(int fd, uint64_t size, size_t hash, struct strs *data, uint64_t *ret_mark)
@@ -242,11 +268,7 @@ static enum verdict read_marked(int fd, uint64_t size, size_t hash, struct strs 
 	struct stream *s = malloc(sizeof *s);
 	if (!s)
 		return NOT_AN_INDEX;
-	s->fd = fd;
-	s->size = size;
-	s->at = s->used = s->filled = 0;
-	s->is_marking = false;
-	s->mark = UINT64_C(0xcbf29ce484222325);
+	begin(s, fd, size);
 	enum verdict v = read_index(s, hash, data);
 	*ret_mark = s->mark;
 	free(s);
@@ -270,13 +292,25 @@ uint64_t gate_index_mark(int fd)
 	return read_marked(fd, (uint64_t)st.st_size, 32, NULL, &mark) != NOT_AN_INDEX ? mark : 0;
 }
 
-static uint64_t mark_live(struct gate *g, const struct change *c)
+static int open_live(struct gate *g, const struct change *c)
 {
 	const char *name;
-	struct stat st;
 	_cleanup_close_ int dir =
 		g->roots[c->root].live < 0 ? -ENOENT : fs_open_parent(g->roots[c->root].live, c->path, &name);
-	_cleanup_close_ int fd = dir < 0 ? dir : open_regular_at(dir, name);
+	return dir < 0 ? dir : open_regular_at(dir, name);
+}
+
+static int open_after(struct gate *g, const struct change *c)
+{
+	const char *name;
+	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
+	return dir < 0 ? dir : c->after.type == CHANGE_FILE ? upper_open_file(dir, name) : -ENOENT;
+}
+
+static uint64_t mark_live(struct gate *g, const struct change *c)
+{
+	struct stat st;
+	_cleanup_close_ int fd = open_live(g, c);
 	/* Only while it is what the scan saw. */
 	bool is_base = fd >= 0 && fstat(fd, &st) == 0 && change_stat_of(&st).ctime_ns == c->before.ctime_ns &&
 		       st.st_ino == c->before.inode;
@@ -285,11 +319,9 @@ static uint64_t mark_live(struct gate *g, const struct change *c)
 
 void gate_mark_index(struct gate *g, struct change *c)
 {
-	const char *name;
 	if (!c->index_mark && c->before.type == CHANGE_FILE)
 		c->index_mark = mark_live(g, c);
-	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
-	_cleanup_close_ int fd = dir < 0 || c->after.type != CHANGE_FILE ? -ENOENT : upper_open_file(dir, name);
+	_cleanup_close_ int fd = open_after(g, c);
 	if (fd >= 0)
 		c->index_mark_after = gate_index_mark(fd);
 }
@@ -298,10 +330,8 @@ void gate_mark_index(struct gate *g, struct change *c)
  * can be read both ways must be good both ways. */
 const char *gate_judge_index(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
-	const char *name;
 	struct stat st;
-	_cleanup_close_ int dir = gate_open_parent_after(g, c, &name);
-	_cleanup_close_ int fd = dir < 0 ? dir : upper_open_file(dir, name);
+	_cleanup_close_ int fd = open_after(g, c);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return GATE_UNREADABLE;
 	if (st.st_size == 0)
@@ -310,6 +340,82 @@ const char *gate_judge_index(struct gate *g, const struct change *c, const struc
 	enum verdict sha256 = read_again(fd, (uint64_t)st.st_size, 32, NULL);
 	bool is_good = sha1 != BAD_INDEX && sha256 != BAD_INDEX && (sha1 == GOOD_INDEX || sha256 == GOOD_INDEX);
 	return is_good ? NULL : rule->reason;
+}
+
+/* ── What is staged ── */
+
+struct reader {
+	int fd;
+	struct stream *s;
+	uint32_t version, left;
+	struct entry e;
+};
+
+static void reader_done(struct reader *r)
+{
+	base_closep(&r->fd);
+	free(r->s);
+	entry_done(&r->e);
+}
+
+/* Takes fd; one below zero, and an empty file, is an index without entries. */
+static int reader_open(struct reader *r, int fd)
+{
+	struct stat st;
+	*r = (struct reader){.fd = fd, .e = {.name = BUF_INIT}};
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
+	r->s = malloc(sizeof *r->s);
+	if (!r->s)
+		return -ENOMEM;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	begin(r->s, fd, (uint64_t)st.st_size);
+	return st.st_size == 0 || take_head(r->s, &r->version, &r->left) ? 0 : -EBADMSG;
+}
+
+/* 1, 0 at the end, -EBADMSG. */
+static int reader_next(struct reader *r, size_t hash)
+{
+	if (r->left == 0)
+		return 0;
+	r->left--;
+	return take_entry(r->s, r->version, hash, &r->e) ? 1 : -EBADMSG;
+}
+
+/* Both lists are sorted by name, so that one walk finds what is in the second only. In one that is not sorted everything is
+ * new, which only holds too much. */
+static int each_new(struct reader *before, struct reader *after, size_t hash, gate_staged *tell, void *context)
+{
+	int had = reader_next(before, hash), rc;
+	while ((rc = reader_next(after, hash)) == 1) {
+		const char *name = buf_str(&after->e.name);
+		while (had == 1 && strcmp(buf_str(&before->e.name), name) < 0)
+			had = reader_next(before, hash);
+		bool same_name = had == 1 && strcmp(buf_str(&before->e.name), name) == 0;
+		if (same_name && before->e.mode == after->e.mode && git_oid_compare(&before->e.oid, &after->e.oid) == 0)
+			continue;
+		rc = tell(context, name, after->e.mode, &after->e.oid, same_name ? &before->e.oid : NULL);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
+	return rc;
+}
+
+int gate_index_each_new(struct gate *g, const struct change *c, size_t hash, gate_staged *tell, void *context)
+{
+	struct reader before, after;
+	int rc = reader_open(&before, c->before.type == CHANGE_FILE ? open_live(g, c) : -ENOENT);
+	if (rc == -EBADMSG) { /* git had none that it could read: everything is new */
+		before.left = 0;
+		rc = 0;
+	}
+	int other = reader_open(&after, open_after(g, c));
+	rc = rc < 0 ? rc : other;
+	rc = rc < 0 ? rc : each_new(&before, &after, hash, tell, context);
+	reader_done(&before);
+	reader_done(&after);
+	return rc;
 }
 
 /* ── What git tracks ── */

@@ -62,6 +62,27 @@ int gate_refs_parse(const struct gate_repo *repo, const char *rest, const struct
 	return oids_add(ret, &oid);
 }
 
+bool gate_ref_leads_to_ref(const struct buf *text)
+{
+	const char *s = buf_str(text);
+	return strncmp(s, "ref:", 4) != 0 || strncmp(s + 4 + strspn(s + 4, " \t\r\n\v\f"), "refs/", 5) == 0;
+}
+
+int gate_unfinished_parse(const struct gate_repo *repo, const struct buf *text, struct oids *ret)
+{
+	static const char blanks[] = " \t\r\n";
+	size_t digits = 2 * repo->objects.hash;
+	for (const char *p = buf_str(text) + strspn(buf_str(text), blanks); *p;) {
+		size_t n = strcspn(p, blanks);
+		struct git_oid oid;
+		if (n == digits && git_oid_parse(p, repo->objects.hash, &oid) && oids_add(ret, &oid) < 0)
+			return -ENOMEM;
+		p += n;
+		p += strspn(p, blanks);
+	}
+	return 0;
+}
+
 /* Branches come before tags: a checkout leads to one of them. */
 static int note_packed_tips(struct gate_repo *repo, const char *text)
 {

@@ -373,6 +373,25 @@ static bool is_bookkeeping_name(const char *rest)
 	for (size_t i = 0; i < AL_ARRAY_LEN(names); i++)
 		if (names[i][0] == rest[0] && gate_first_is(rest, names[i]))
 			return true;
+	return strncmp(rest, "sharedindex.", 12) == 0;
+}
+
+/* Where git keeps what it has left half done. The next commit applies MERGE_AUTOSTASH, --abort goes back to what these name. */
+static bool is_unfinished_name(const char *rest)
+{
+	static const char *const names[] = {"merge_autostash", "merge_head",	     "cherry_pick_head",
+					    "revert_head",     "rebase_head",	     "bisect_start",
+					    "bisect_head",     "notes_merge_partial"};
+	static const char *const dirs[] = {"rebase-merge", "rebase-apply", "sequencer"};
+	static const char *const in_dirs[] = {"orig-head", "onto",	  "autostash", "squash-onto",
+					      "head",	   "stopped-sha", "amend"};
+	for (size_t i = 0; i < AL_ARRAY_LEN(names); i++)
+		if (strcmp(rest, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < AL_ARRAY_LEN(dirs); i++)
+		for (size_t k = 0; gate_first_is(rest, dirs[i]) && k < AL_ARRAY_LEN(in_dirs); k++)
+			if (strcmp(gate_rest(rest) ? gate_rest(rest) : "", in_dirs[k]) == 0)
+				return true;
 	return false;
 }
 
@@ -393,7 +412,8 @@ static bool is_git_dir(struct gate *g, size_t root, const char *path, const char
 	return true;
 }
 
-bool gate_is_bookkeeping(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)
+static bool find_in_git_dir(struct gate *g, size_t root, const char *path, bool (*is_name)(const char *rest),
+			    char **ret_dir, const char **ret_rest)
 {
 	_cleanup_buf_ struct buf folded = BUF_INIT;
 	gate_fold(path, &folded);
@@ -403,8 +423,7 @@ bool gate_is_bookkeeping(struct gate *g, size_t root, const char *path, char **r
 	for (const char *rest = buf_str(&folded); rest; rest = gate_rest(rest)) {
 		size_t n = at ? at - 1 : 0, folded_n = (size_t)(rest - folded.data);
 		_cleanup_free_ char *above = strndup(folded.data, folded_n ? folded_n - 1 : 0);
-		if (is_bookkeeping_name(rest) && above && strlen(above) == n &&
-		    is_git_dir(g, root, path, above, n, ret_dir)) {
+		if (is_name(rest) && above && strlen(above) == n && is_git_dir(g, root, path, above, n, ret_dir)) {
 			if (ret_rest)
 				*ret_rest = path + at;
 			return true;
@@ -412,4 +431,14 @@ bool gate_is_bookkeeping(struct gate *g, size_t root, const char *path, char **r
 		at += strcspn(path + at, "/") + 1;
 	}
 	return false;
+}
+
+bool gate_is_bookkeeping(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)
+{
+	return find_in_git_dir(g, root, path, is_bookkeeping_name, ret_dir, ret_rest);
+}
+
+bool gate_is_unfinished(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)
+{
+	return find_in_git_dir(g, root, path, is_unfinished_name, ret_dir, ret_rest);
 }

@@ -47,11 +47,17 @@ void gate_repos_close(struct gate *g);
 /* True when path is one of git's own records of where it stands: HEAD, a reference, an index. ret_dir: the git directory
  * it belongs to, the caller's; ret_rest: the rest of c->path. Both may be NULL. */
 bool gate_is_bookkeeping(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest);
+/* The same for what git has left half done: a merge, a rebase, a sequence of picks. */
+bool gate_is_unfinished(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest);
 
 /* Reads everything references named before the run into repo->old. 0 or -errno. */
 int gate_repo_read_old(struct gate_repo *repo);
 /* The objects named in the text of a reference, packed-refs or a reflog: rest says which of them it is. */
 int gate_refs_parse(const struct gate_repo *repo, const char *rest, const struct buf *text, struct oids *ret);
+/* Those in a file for which gate_is_unfinished is true: every word that is one. */
+int gate_unfinished_parse(const struct gate_repo *repo, const struct buf *text, struct oids *ret);
+/* False when the text of a reference leads to what is none itself, and so is not looked into. */
+bool gate_ref_leads_to_ref(const struct buf *text);
 
 /* A path below the repository's git directory, before and after the run; limit: bytes. As gate_read_before. */
 int gate_repo_read(struct gate_repo *repo, const char *path, bool after, size_t limit, struct buf *ret);
@@ -66,6 +72,15 @@ int gate_repo_read_commit(struct gate_repo *repo, struct git_oid *oid, struct gi
 bool gate_repo_has_own(struct gate_repo *repo, const char *path, uint32_t mode, const struct git_oid *blob);
 /* True when what c is now was in a commit of its repository before the run: then it is the person's own. */
 bool gate_is_own(struct gate *g, const struct change *c);
+
+/* ── gate_index.c ── */
+
+/* before: the object that was staged under the same name, or NULL. Ends with the first that does not return 0; -errno is an
+ * error. */
+typedef int gate_staged(void *context, const char *path, uint32_t mode, const struct git_oid *oid,
+			const struct git_oid *before);
+/* Tells each entry of an index that it had not before the run; hash: of the repository. 0, -EBADMSG or what tell said. */
+int gate_index_each_new(struct gate *g, const struct change *c, size_t hash, gate_staged *tell, void *context);
 
 /* ── gate_commits.c ── */
 
