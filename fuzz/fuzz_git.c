@@ -43,6 +43,11 @@ static int list(void *context, const char *dir, struct strs *ret)
 	return 0;
 }
 
+static bool all_matter(void *context, const struct git_oid *oid)
+{
+	return true;
+}
+
 static void read_objects(struct input *in, size_t hash)
 {
 	const struct git_files files = {in, open_file, list};
@@ -54,7 +59,10 @@ static void read_objects(struct input *in, size_t hash)
 		if (in->n_idx >= 1032 + (i + 1) * hash)
 			memcpy(oid.b, in->idx + 1032 + i * hash, hash);
 		(void)git_object_read(&o, &oid, GIT_ANY, NULL, &text);
+		(void)git_object_check_loose(&o, &oid);
+		(void)git_packs_with(&o, &oid);
 	}
+	(void)git_packs_check(&o, all_matter, NULL);
 	git_objects_done(&o);
 }
 
@@ -113,6 +121,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(copy);
 		int fd = file_of(rest, n);
 		(void)gate_index_mark(fd);
+		struct git_files files = {&in, open_file, list};
+		struct git_objects o;
+		git_objects_init(&o, &files, hash);
+		(void)git_graph_check(&o, fd);
+		git_objects_done(&o);
 		(void)close(fd);
 	}
 	}

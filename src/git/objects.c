@@ -45,14 +45,19 @@ static size_t parse_head(const struct buf *head, enum git_type *ret_type, size_t
 	return 0;
 }
 
-static int read_loose(struct git_objects *o, const struct git_oid *oid, enum git_type *ret_type, struct buf *ret)
+static int open_loose(struct git_objects *o, const struct git_oid *oid)
 {
 	char hex[2 * GIT_SHA256 + 1], path[96];
-	_cleanup_buf_ struct buf head = BUF_INIT;
-	size_t size = 0;
 	git_oid_hex(oid, o->hash, hex);
 	(void)snprintf(path, sizeof path, "objects/%.2s/%s", hex, hex + 2);
-	_cleanup_close_ int fd = o->files->open(o->files->context, path);
+	return o->files->open(o->files->context, path);
+}
+
+static int read_loose(struct git_objects *o, const struct git_oid *oid, enum git_type *ret_type, struct buf *ret)
+{
+	_cleanup_buf_ struct buf head = BUF_INIT;
+	size_t size = 0;
+	_cleanup_close_ int fd = open_loose(o, oid);
 	if (fd < 0)
 		return fd;
 	const struct git_stream from = {.fd = fd};
@@ -70,9 +75,31 @@ static int read_loose(struct git_objects *o, const struct git_oid *oid, enum git
 	return rc;
 }
 
-static int read_any(struct git_objects *o, const struct git_oid *oid, enum git_type *ret_type, struct buf *ret)
+bool git_object_is(enum git_type type, const struct buf *text, size_t hash, const struct git_oid *oid)
 {
 	struct git_oid is;
+	git_oid_of(words[type], buf_str(text), text->len, hash, &is);
+	return git_oid_compare(&is, oid) == 0;
+}
+
+bool git_object_is_there(struct git_objects *o, const struct git_oid *oid)
+{
+	if (git_packs_with(o, oid) > 0)
+		return true;
+	_cleanup_close_ int fd = open_loose(o, oid);
+	return fd >= 0;
+}
+
+int git_object_check_loose(struct git_objects *o, const struct git_oid *oid)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	enum git_type type = GIT_ANY;
+	int rc = read_loose(o, oid, &type, &text);
+	return rc < 0 ? rc : git_object_is(type, &text, o->hash, oid) ? 0 : -EBADMSG;
+}
+
+static int read_any(struct git_objects *o, const struct git_oid *oid, enum git_type *ret_type, struct buf *ret)
+{
 	int rc = read_loose(o, oid, ret_type, ret);
 	if (rc == -ENOENT) {
 		buf_reset(ret);
@@ -80,8 +107,7 @@ static int read_any(struct git_objects *o, const struct git_oid *oid, enum git_t
 	}
 	if (rc < 0)
 		return rc;
-	git_oid_of(words[*ret_type], buf_str(ret), ret->len, o->hash, &is);
-	return git_oid_compare(&is, oid) == 0 ? 0 : -EBADMSG;
+	return git_object_is(*ret_type, ret, o->hash, oid) ? 0 : -EBADMSG;
 }
 
 int git_object_read(struct git_objects *o, const struct git_oid *oid, enum git_type type, enum git_type *ret_type,

@@ -54,6 +54,24 @@ void git_objects_done(struct git_objects *o);
 int git_object_read(struct git_objects *o, const struct git_oid *oid, enum git_type type, enum git_type *ret_type,
 		    struct buf *ret);
 
+/* ── What git itself believes unread ──
+ * Git does not hold an object against its name when it reads it. So whoever writes object files can give an object that is
+ * known another content, and a graph can say of a commit what is not so. */
+
+bool git_object_is(enum git_type type, const struct buf *text, size_t hash, const struct git_oid *oid);
+/* Some file has it under this name, whatever is in it. */
+bool git_object_is_there(struct git_objects *o, const struct git_oid *oid);
+/* 0: the loose object is what its name says; -EBADMSG: it is not; or as git_object_read. */
+int git_object_check_loose(struct git_objects *o, const struct git_oid *oid);
+/* The same for those objects in all packs that matter. A pack that cannot be read is -EBADMSG. */
+typedef bool git_matters(void *context, const struct git_oid *oid);
+int git_packs_check(struct git_objects *o, git_matters *matters, void *context);
+/* In how many packs it is; SIZE_MAX: there are too many of them to know. */
+size_t git_packs_with(struct git_objects *o, const struct git_oid *oid);
+/* 0: the commit graph says of every commit in it what the commit says; -EBADMSG: it does not; -EOPNOTSUPP: it is a part of a
+ * chain. graph.c. */
+int git_graph_check(struct git_objects *o, int fd);
+
 /* ── What is in them: parse.c ── */
 
 #define GIT_MAX_PARENTS 64

@@ -157,21 +157,25 @@ static int find_index(const struct git_objects *o, const struct git_pack *p, con
 	return -ENOENT;
 }
 
-static int find_offset(const struct git_objects *o, const struct git_pack *p, const struct git_oid *oid, uint64_t *ret)
+/* Of the object that is number i in the index. */
+static int offset_of(const struct git_objects *o, const struct git_pack *p, uint32_t i, uint64_t *ret)
 {
 	unsigned char four[4], eight[8];
-	uint32_t i;
-	int rc = find_index(o, p, oid, &i);
-	if (rc < 0)
-		return rc;
 	uint64_t n = p->fanout[255], offsets = IDX_NAMES + n * (o->hash + 4);
-	rc = read_at(p->idx_fd, offsets + (uint64_t)i * 4, four, sizeof four);
+	int rc = read_at(p->idx_fd, offsets + (uint64_t)i * 4, four, sizeof four);
 	*ret = big32(four);
 	if (rc < 0 || !(*ret & 0x80000000u))
 		return rc;
 	rc = read_at(p->idx_fd, offsets + n * 4 + (*ret & 0x7fffffffu) * 8, eight, sizeof eight);
 	*ret = (uint64_t)big32(eight) << 32 | big32(eight + 4);
 	return rc;
+}
+
+static int find_offset(const struct git_objects *o, const struct git_pack *p, const struct git_oid *oid, uint64_t *ret)
+{
+	uint32_t i = 0;
+	int rc = find_index(o, p, oid, &i);
+	return rc < 0 ? rc : offset_of(o, p, i, ret);
 }
 
 /* ── One object ── */
@@ -309,5 +313,61 @@ int git_pack_read(struct git_objects *o, const struct git_oid *oid, enum git_typ
 	rc = rc < 0 ? rc : follow_chain(o, e, &chain);
 	rc = rc < 0 ? rc : unpack_chain(o, &chain, ret_type, ret);
 	free(chain.v);
+	return rc;
+}
+
+/* ── Packs as a whole ── */
+
+size_t git_packs_with(struct git_objects *o, const struct git_oid *oid)
+{
+	size_t n = 0;
+	uint32_t i;
+	if (list_packs(o) < 0 || o->objects_left == 0)
+		return SIZE_MAX; /* nobody knows */
+	for (size_t k = 0; k < o->n_packs; k++) {
+		o->objects_left -= k % 8 == 7 && o->objects_left > 0;
+		n += open_pack(o, &o->packs[k]) == 0 && find_index(o, &o->packs[k], oid, &i) == 0;
+	}
+	return n;
+}
+
+static int check_object(struct git_objects *o, struct git_pack *p, uint32_t i, const struct git_oid *oid)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct packed_entry e;
+	struct chain chain = {0};
+	enum git_type type = GIT_ANY;
+	uint64_t at = 0;
+	int rc = offset_of(o, p, i, &at);
+	rc = rc < 0 ? rc : read_entry(o, p, at, &e);
+	rc = rc < 0 ? rc : follow_chain(o, e, &chain);
+	rc = rc < 0 ? rc : unpack_chain(o, &chain, &type, &text);
+	free(chain.v);
+	if (rc < 0)
+		return rc;
+	return git_object_is(type, &text, o->hash, oid) ? 0 : -EBADMSG;
+}
+
+static int check_pack(struct git_objects *o, struct git_pack *p, git_matters *matters, void *context)
+{
+	int rc = open_pack(o, p) < 0 ? -EBADMSG : 0;
+	for (uint32_t i = 0; rc == 0 && i < p->fanout[255]; i++) {
+		struct git_oid oid = {{0}};
+		if (i % 8 == 7 && o->objects_left-- == 0) {
+			o->objects_left = 0;
+			return -EDQUOT;
+		}
+		rc = read_at(p->idx_fd, IDX_NAMES + (uint64_t)i * o->hash, oid.b, o->hash);
+		if (rc == 0 && matters(context, &oid))
+			rc = check_object(o, p, i, &oid);
+	}
+	return rc;
+}
+
+int git_packs_check(struct git_objects *o, git_matters *matters, void *context)
+{
+	int rc = list_packs(o);
+	for (size_t i = 0; rc == 0 && i < o->n_packs; i++)
+		rc = check_pack(o, &o->packs[i], matters, context);
 	return rc;
 }

@@ -135,6 +135,75 @@ END"
 	assert_json applied changes state
 }
 
+# Git does not hold objects against their names when it reads them: the next checkout writes what is found under the name.
+@test "objects that were known before get no other content, and commits no other tree" {
+	local forge='import glob,hashlib,os,struct,subprocess,sys,zlib
+def name(what): return subprocess.check_output(["git", "rev-parse", what]).decode().strip()
+def write(path, data):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.exists(path): os.remove(path)
+    open(path, "wb").write(data)
+def loose(oid, data): write(".git/objects/%s/%s" % (oid[:2], oid[2:]), zlib.compress(b"blob %d\0" % len(data) + data))
+def pack(oid, data, version=2):
+    raw = b"PACK" + struct.pack(">II", 2, 1) + bytes([3 << 4 | len(data)]) + zlib.compress(data)
+    raw += hashlib.sha1(raw).digest()
+    first = int(oid[:2], 16)
+    fanout = b"".join(struct.pack(">I", i >= first) for i in range(256))
+    if version == 2: idx = b"\377tOc" + struct.pack(">I", 2) + fanout + bytes.fromhex(oid) + struct.pack(">II", zlib.crc32(raw[12:-20]), 12)
+    else: idx = fanout + struct.pack(">I", 12) + bytes.fromhex(oid)
+    idx += raw[-20:]
+    idx += hashlib.sha1(idx).digest()
+    write(".git/objects/pack/pack-%s.pack" % ("ab" * 20), raw)
+    write(".git/objects/pack/pack-%s.idx" % ("ab" * 20), idx)
+'
+	mkdir .vscode
+	echo own >.vscode/tasks.json
+	git add .
+	git commit -qm own
+	git checkout -q -b other
+	git rm -rq .vscode
+	git commit -qm gone
+	# forged LINE: what it forges works outside, and is held inside
+	forged() {
+		rm -rf "$HOME/copy"
+		cp -a . "$HOME/copy"
+		(cd "$HOME/copy" && python3 -c "$forge$1" && git checkout -q main 2>/dev/null && git reset -q --hard 2>/dev/null && grep -qx evil .vscode/tasks.json) ||
+			fail "expected that git is deceived: $1"
+		run_captured -- python3 -c "$forge$1"
+		assert_status 0
+		assert_change "$2" state=held "reason=*$3*"
+		git checkout -q main
+		assert_file .vscode/tasks.json own
+		git checkout -q other
+	}
+	local object
+	object=$(git rev-parse main:.vscode/tasks.json)
+	local file=.git/objects/${object:0:2}/${object:2} pack=.git/objects/pack/pack-$(printf 'ab%.0s' {1..20}).idx
+	forged 'loose(name("main:.vscode/tasks.json"), b"evil\n")' "$file" 'not what its name says'
+	forged 'pack(name("main:.vscode/tasks.json"), b"evil\n")' "$pack" 'not what its name says'
+	forged 'pack(name("main:.vscode/tasks.json"), b"evil\n", 1)' "$pack" 'not what its name says'
+	git repack -adq
+	forged 'loose(name("main:.vscode/tasks.json"), b"evil\n")
+for f in glob.glob(".git/objects/pack/*"): os.rename(f, "kept" + f[-5:])
+subprocess.run("git unpack-objects -q <kept.pack", shell=True)' "$file" 'not what its name says'
+	git unpack-objects -q < <(cat .git/objects/pack/*.pack) # has them already
+	# A graph of commits that lies about a tree.
+	run_captured -c 'git commit-graph write --reachable && python3 -c "
+import hashlib, subprocess
+path = \".git/objects/info/commit-graph\"
+tree = lambda of: bytes.fromhex(subprocess.check_output([\"git\", \"rev-parse\", of + \"^{tree}\"]).decode().strip())
+data = open(path, \"rb\").read().replace(tree(\"main\"), tree(\"other\"))[:-20]
+import os
+os.remove(path)
+open(path, \"wb\").write(data + hashlib.sha1(data).digest())"'
+	assert_status 0
+	assert_change .git/objects/info/commit-graph state=held 'reason=*not as its commits say*'
+	# What git itself writes passes: the same objects packed anew, a graph, loose objects again.
+	applied 'git gc -q && git commit-graph write --reachable'
+	applied 'echo 3 >a && git commit -qam three && git repack -q'
+	applied 'for p in .git/objects/pack/*.pack; do mv "$p" kept; rm -f "${p%.pack}".*; git unpack-objects -q <kept; done; rm kept; git fsck'
+}
+
 @test "replaced objects, alternates and references behind symlinks are held" {
 	held 'git replace HEAD "$(git commit-tree -m x "HEAD^{tree}")"' ".git/refs/replace/$(git rev-parse HEAD)" 'in place of another'
 	held 'mkdir -p .git/objects/info && echo /elsewhere >.git/objects/info/alternates' .git/objects/info/alternates 'another directory'

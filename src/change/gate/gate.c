@@ -208,6 +208,7 @@ int gate_judge(struct change_set *set, const struct gate_rules *rules, struct ai
 	for (size_t i = 0; rc == 0 && i < set->n; i++)
 		if (gate_is_open(&g, &set->v[i]))
 			rc = judge_change(&g, rules, &set->v[i]);
+	rc = rc < 0 ? rc : gate_judge_objects(&g);
 	rc = rc < 0 ? rc : gate_judge_commits(&g, rules);
 	rc = rc < 0 ? rc : gate_hold_whole(&g);
 	if (g.failed || rc < 0)

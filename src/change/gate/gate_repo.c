@@ -84,6 +84,24 @@ static int open_alternate(const struct gate_repo *repo, const char *path)
 	return fd;
 }
 
+int gate_repo_open_before(void *context, const char *path)
+{
+	struct gate_repo *repo = context;
+	_cleanup_free_ char *full = path_in(repo, path);
+	if (!full)
+		return -ENOMEM;
+	int fd = open_live(repo->g, repo->root, full);
+	if (fd < 0)
+		fd = open_alternate(repo, path);
+	return fd == -EINVAL || fd == -ENOTDIR || fd == -ELOOP ? -ENOENT : fd;
+}
+
+int gate_repo_open_after(struct gate_repo *repo, const char *path)
+{
+	_cleanup_free_ char *full = path_in(repo, path);
+	return full ? open_after(repo->g, repo->root, full) : -ENOMEM;
+}
+
 static int open_object_file(void *context, const char *path)
 {
 	struct gate_repo *repo = context;
@@ -91,11 +109,7 @@ static int open_object_file(void *context, const char *path)
 	if (!full)
 		return -ENOMEM;
 	int fd = open_after(repo->g, repo->root, full);
-	if (fd < 0)
-		fd = open_live(repo->g, repo->root, full);
-	if (fd < 0)
-		fd = open_alternate(repo, path);
-	return fd == -EINVAL || fd == -ENOTDIR || fd == -ELOOP ? -ENOENT : fd;
+	return fd >= 0 ? fd : gate_repo_open_before(context, path);
 }
 
 /* Takes fd, of a directory. */
@@ -124,8 +138,7 @@ static void list_new(const struct gate_repo *repo, const char *dir, struct strs 
 	}
 }
 
-/* Every name once, because one that is twice is only looked into twice. */
-static int list_objects(void *context, const char *dir, struct strs *ret)
+int gate_repo_list_before(void *context, const char *dir, struct strs *ret)
 {
 	struct gate_repo *repo = context;
 	_cleanup_free_ char *full = path_in(repo, dir);
@@ -133,10 +146,20 @@ static int list_objects(void *context, const char *dir, struct strs *ret)
 		return -ENOMEM;
 	int live = repo->g->roots[repo->root].live;
 	int rc = live < 0 ? 0 : list_fd(fs_open_beneath(live, full, O_RDONLY | O_DIRECTORY), ret);
-	list_new(repo, full, ret);
 	for (size_t i = 0; rc == 0 && i < repo->n_alternates; i++)
 		rc = list_fd(fs_open_beneath(repo->alternates[i], "pack", O_RDONLY | O_DIRECTORY), ret);
 	return ret->failed ? -ENOMEM : rc;
+}
+
+/* Every name once, because one that is twice is only looked into twice. */
+static int list_objects(void *context, const char *dir, struct strs *ret)
+{
+	struct gate_repo *repo = context;
+	_cleanup_free_ char *full = path_in(repo, dir);
+	if (!full)
+		return -ENOMEM;
+	list_new(repo, full, ret);
+	return gate_repo_list_before(context, dir, ret);
 }
 
 int gate_repo_read(struct gate_repo *repo, const char *path, bool after, size_t limit, struct buf *ret)
@@ -436,6 +459,17 @@ static bool find_in_git_dir(struct gate *g, size_t root, const char *path, bool 
 bool gate_is_bookkeeping(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)
 {
 	return find_in_git_dir(g, root, path, is_bookkeeping_name, ret_dir, ret_rest);
+}
+
+static bool is_objects_name(const char *rest)
+{
+	return gate_first_is(rest, "objects");
+}
+
+bool gate_is_of_objects(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)
+{
+	/* Git reads them by these very names. */
+	return strstr(path, "objects/") && find_in_git_dir(g, root, path, is_objects_name, ret_dir, ret_rest);
 }
 
 bool gate_is_unfinished(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)

@@ -50,6 +50,15 @@ bool gate_is_bookkeeping(struct gate *g, size_t root, const char *path, char **r
 /* The same for what git has left half done: a merge, a rebase, a sequence of picks. */
 bool gate_is_unfinished(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest);
 
+/* The same for files in which git keeps objects. */
+bool gate_is_of_objects(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest);
+
+/* For struct git_files: what was there before the run; context is the repository. */
+int gate_repo_open_before(void *context, const char *path);
+int gate_repo_list_before(void *context, const char *dir, struct strs *ret);
+/* A regular file as it will be, or -errno. */
+int gate_repo_open_after(struct gate_repo *repo, const char *path);
+
 /* Reads everything references named before the run into repo->old. 0 or -errno. */
 int gate_repo_read_old(struct gate_repo *repo);
 /* The objects named in the text of a reference, packed-refs or a reflog: rest says which of them it is. */
@@ -86,6 +95,11 @@ int gate_index_each_new(struct gate *g, const struct change *c, size_t hash, gat
 
 /* Holds references to commits that bring sensitive files. 0 or -ENOMEM. */
 int gate_judge_commits(struct gate *g, const struct gate_rules *rules);
+
+/* ── gate_objects.c ── */
+
+/* Holds files of objects that give something known another content. 0 or -ENOMEM. */
+int gate_judge_objects(struct gate *g);
 
 /* ── gate_whole.c ── */
 
