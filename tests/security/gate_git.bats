@@ -176,9 +176,10 @@ def pack(oid, data, version=2):
 		assert_file .vscode/tasks.json own
 		git checkout -q other
 	}
-	local object
+	local object file pack
 	object=$(git rev-parse main:.vscode/tasks.json)
-	local file=.git/objects/${object:0:2}/${object:2} pack=.git/objects/pack/pack-$(printf 'ab%.0s' {1..20}).idx
+	file=.git/objects/${object:0:2}/${object:2}
+	pack=.git/objects/pack/pack-$(printf 'ab%.0s' {1..20}).idx
 	forged 'loose(name("main:.vscode/tasks.json"), b"evil\n")' "$file" 'not what its name says'
 	forged 'pack(name("main:.vscode/tasks.json"), b"evil\n")' "$pack" 'not what its name says'
 	forged 'pack(name("main:.vscode/tasks.json"), b"evil\n", 1)' "$pack" 'not what its name says'
