@@ -199,6 +199,11 @@ os.remove(path)
 open(path, \"wb\").write(data + hashlib.sha1(data).digest())"'
 	assert_status 0
 	assert_change .git/objects/info/commit-graph state=held 'reason=*not as its commits say*'
+	# A large file, which git-lfs takes as it is.
+	mkdir -p .git/lfs/objects/ab/cd
+	echo large >.git/lfs/objects/ab/cd/abcd
+	held 'echo LARGE >.git/lfs/objects/ab/cd/abcd' .git/lfs/objects/ab/cd/abcd 'not what its name says'
+	applied 'mkdir -p .git/lfs/objects/ab/ef; echo new >.git/lfs/objects/ab/ef/abef; touch .git/lfs/objects/ab/cd/abcd'
 	# What git itself writes passes: the same objects packed anew, a graph, loose objects again.
 	applied 'git gc -q && git commit-graph write --reachable'
 	applied 'echo 3 >a && git commit -qam three && git repack -q'
@@ -207,6 +212,9 @@ open(path, \"wb\").write(data + hashlib.sha1(data).digest())"'
 
 @test "replaced objects, alternates and references behind symlinks are held" {
 	held 'git replace HEAD "$(git commit-tree -m x "HEAD^{tree}")"' ".git/refs/replace/$(git rev-parse HEAD)" 'in place of another'
+	echo two >a
+	git commit -qam two # both are the person's own, and still one is not the other
+	held 'git pack-refs --all; echo "$(git rev-parse HEAD~1) refs/replace/$(git rev-parse HEAD)" >>.git/packed-refs' .git/packed-refs 'in place of another'
 	held 'mkdir -p .git/objects/info && echo /elsewhere >.git/objects/info/alternates' .git/objects/info/alternates 'another directory'
 	held 'ln -s ../../../a .git/refs/heads/l' .git/refs/heads/l 'no regular file'
 	applied 'git branch l'
@@ -242,6 +250,21 @@ open(path, \"wb\").write(data + hashlib.sha1(data).digest())"'
 		git commit-tree -m x -p HEAD "$T" >.git/ORIG_HEAD; echo "ref: ORIG_HEAD" >.git/refs/heads/b' .git/refs/heads/b 'leads to none'
 	held 'echo "ref: FETCH_HEAD" >.git/refs/heads/main' .git/refs/heads/main 'leads to none'
 	applied 'git branch c && git symbolic-ref refs/heads/b refs/heads/c'
+}
+
+@test "a repository that is in a commit or staged only is held" {
+	local make='mkdir -p d/objects d/refs && touch d/objects/x d/refs/x && echo "ref: refs/heads/m" >d/HEAD'
+	local arm='printf "[core]\n\tbare = true\n\tfsmonitor = ./evil\n" >d/config' commit='git add . && git commit -qm x && git checkout -q main'
+	held "git checkout -qb b && $make && $arm && $commit" .git/refs/heads/b 'that git takes for a repository'
+	held "git checkout -qb b && $make && ln -s ../a d/config && $commit" .git/refs/heads/b 'that git takes for a repository'
+	held "git checkout -qb b && $make && mkdir d/hooks && echo x >d/hooks/post-checkout && $commit" .git/refs/heads/b 'that git takes for a repository'
+	held "git checkout -qb b && mkdir d && echo x >d/HEAD && echo ../e >d/commondir && $commit" .git/refs/heads/b 'that git takes for a repository'
+	held "$make && $arm && git add . && rm -r d" .git/index 'that git takes for a repository'
+	# Its configuration lies there already, and means nothing yet.
+	applied 'mkdir d && printf "[core]\n\tfsmonitor = ./evil\n" >d/config && echo d/config >>.git/info/exclude'
+	held "git checkout -qb b && $make && $commit" .git/refs/heads/b 'that git takes for a repository'
+	rm -r d
+	applied "git checkout -qb b && $make && printf '[core]\n\tbare = true\n' >d/config && git add -f . && git commit -qm x && git checkout -q main"
 }
 
 @test "settings of git pass by an allow-list" {

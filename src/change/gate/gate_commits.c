@@ -23,6 +23,8 @@
 #define UNREADABLE_INDEX "git: what is staged cannot be read, so it cannot be judged"
 #define TOO_MANY "git: too much history or too many references to be looked through"
 #define NOT_A_FILE "leads programs outside the sandbox astray: git reference that is no regular file"
+#define IS_REPOSITORY "runs outside the sandbox: a directory with commands in it that git takes for a repository"
+#define REPLACES "leads programs outside the sandbox astray: git object in place of another"
 #define NOT_TO_A_REF "leads programs outside the sandbox astray: git reference that leads to none"
 #define OTHER_FORMAT "git: its references are in a format that airlock does not read"
 
@@ -160,6 +162,83 @@ struct level {
 
 static int compare_level(struct look *l, const struct level *level, struct buf *path, int depth);
 
+/* ── A directory of a commit that git would take for a repository ── */
+
+/* What a checkout would put there. Git looks for HEAD, objects and refs, or for HEAD and commondir; see gate_git.c. */
+struct content {
+	bool has_head, has_objects, has_refs, has_commondir, has_hooks;
+	bool has_config;
+	struct git_entry config;
+};
+
+static bool is_called(const struct git_entry *e, const char *name)
+{
+	return e->name_len == strlen(name) && strncasecmp(e->name, name, e->name_len) == 0;
+}
+
+static struct content content_of(const struct buf *tree, size_t hash)
+{
+	struct content c = {0};
+	struct git_entry e;
+	size_t at = 0;
+	while (git_tree_next(tree, hash, &at, &e) == 1) {
+		c.has_head |= is_called(&e, "HEAD");
+		c.has_objects |= is_called(&e, "objects");
+		c.has_refs |= is_called(&e, "refs");
+		c.has_commondir |= is_called(&e, "commondir");
+		c.has_hooks |= is_called(&e, "hooks");
+		if (is_called(&e, "config") || is_called(&e, "config.worktree")) {
+			c.has_config = true;
+			c.config = e;
+		}
+	}
+	return c;
+}
+
+static bool is_repository(const struct content *c)
+{
+	return c->has_head && ((c->has_objects && c->has_refs) || c->has_commondir);
+}
+
+static bool was_repository(const struct look *l, const struct listing *parents, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct content c = content_of(&parents[i].text, l->repo->objects.hash);
+		if (is_repository(&c))
+			return true;
+	}
+	return false;
+}
+
+/* A configuration that lies in the live tree at this place, or what is in the commit. */
+static bool has_commands(struct look *l, const struct content *c, const char *dir)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct gate_repo *repo = l->repo;
+	_cleanup_free_ char *full = *repo->top && *dir ? path_join(repo->top, dir) : strdup(*dir ? dir : repo->top);
+	_cleanup_free_ char *live = full ? path_join(full, "config") : NULL;
+	_cleanup_free_ char *config = *dir ? path_join(dir, "config") : strdup("config");
+	if (!full || !live || !config)
+		return repo->g->failed = true;
+	if (!c->has_config)
+		return gate_type_before(repo->g, repo->top_root, *full ? live : "config") != CHANGE_NOTHING;
+	if (gate_repo_has_own(repo, config, c->config.mode, &c->config.oid))
+		return false;
+	return c->config.mode == GIT_MODE_LINK || read_blob(repo, &c->config.oid, &text) < 0 ||
+	       gate_config_reason(repo->g, repo->top_root, full, &text) != NULL;
+}
+
+static void judge_directory(struct look *l, const struct buf *tree, const struct listing *parents, size_t n,
+			    const char *dir)
+{
+	struct content c = content_of(tree, l->repo->objects.hash);
+	if (!is_repository(&c))
+		return;
+	bool is_new = !was_repository(l, parents, n);
+	if ((is_new && (c.has_commondir || c.has_hooks)) || has_commands(l, &c, dir))
+		l->reason = tell(l, *dir ? dir : ".", IS_REPOSITORY);
+}
+
 /* Looks the name up in the parents' trees. True if one of them has the same object there. */
 static bool find_in_parents(const struct listing *parents, size_t n, const struct git_entry *e, struct level *below,
 			    struct git_oid *ret_blob, bool *ret_has_blob)
@@ -229,6 +308,8 @@ static int compare_level(struct look *l, const struct level *level, struct buf *
 	struct listing *parents = calloc(n ? n : 1, sizeof *parents);
 	int rc = !parents ? -ENOMEM : depth > MAX_DEPTH ? -EDQUOT : list_parents(l, level, parents);
 	rc = rc < 0 ? rc : git_object_read(&l->repo->objects, &level->tree, GIT_TREE, NULL, &tree);
+	if (rc == 0)
+		judge_directory(l, &tree, parents, n, buf_str(path));
 	while (rc == 0 && !l->reason && (rc = git_tree_next(&tree, l->repo->objects.hash, &at, &e)) == 1)
 		rc = look_at_entry(l, &e, parents, n, path, depth);
 	for (size_t i = 0; parents && i < n; i++)
@@ -310,7 +391,8 @@ static int parse_named(const struct gate_repo *repo, const struct named *what, c
 				   : gate_refs_parse(repo, what->rest, text, ret);
 }
 
-/* The objects that it names now and did not name before. -ELOOP: it leads to what is no reference. */
+/* The objects that it names now and did not name before. -ELOOP: it leads to what is no reference. -EXDEV: it puts an object in
+ * the place of another. */
 static int find_tips(struct gate_repo *repo, const struct named *what, struct oids *ret)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
@@ -322,6 +404,8 @@ static int find_tips(struct gate_repo *repo, const struct named *what, struct oi
 	rc = gate_repo_read(repo, what->rest, true, limit_of(what->rest), &after);
 	if (rc == 0 && !what->is_unfinished && !gate_ref_leads_to_ref(&after))
 		rc = -ELOOP;
+	if (rc == 0 && strcmp(what->rest, "packed-refs") == 0 && gate_packed_replaces(&before, &after))
+		rc = -EXDEV;
 	rc = rc < 0 ? rc : parse_named(repo, what, &after, &is);
 	for (size_t i = 0; rc == 0 && i < is.n; i++)
 		if (!oids_has(&was, &is.v[i]))
@@ -338,10 +422,23 @@ static const char *reason_of(int rc)
 	return rc == -EDQUOT || rc == -EFBIG ? TOO_MANY
 	       : rc == -EOPNOTSUPP	     ? OTHER_FORMAT
 	       : rc == -ELOOP		     ? NOT_TO_A_REF
+	       : rc == -EXDEV		     ? REPLACES
 					     : UNREADABLE_COMMIT;
 }
 
 /* ── The index ── */
+
+static bool is_part_of_repository(const char *path)
+{
+	const char *name = path_basename(path);
+	return strchr(path, '/') && (strcasecmp(name, "HEAD") == 0 || strcasecmp(name, "commondir") == 0);
+}
+
+static bool is_in_tree(struct look *l, const char *path, const struct git_entry *e)
+{
+	_cleanup_free_ char *full = *l->repo->top ? path_join(l->repo->top, path) : strdup(path);
+	return full && passed_in_tree(l, full, e);
+}
 
 /* What is staged is in the next commit, whatever the work tree shows. A sparse index has whole directories as entries. */
 static int look_at_staged(void *context, const char *path, uint32_t mode, const struct git_oid *oid,
@@ -359,6 +456,10 @@ static int look_at_staged(void *context, const char *path, uint32_t mode, const 
 	} else if (mode != GIT_MODE_MODULE) {
 		const struct git_entry e = {.name = path, .name_len = strlen(path), .mode = mode, .oid = *oid};
 		judge_file(l, path, &e, before);
+		/* Half of a repository; which files are beside it nobody has put together here. */
+		if (!l->reason && is_part_of_repository(path) && !is_in_tree(l, path, &e) &&
+		    !gate_repo_has_own(l->repo, path, mode, oid))
+			l->reason = tell(l, path, IS_REPOSITORY);
 	}
 	return rc < 0 ? rc : l->reason != NULL;
 }

@@ -68,6 +68,21 @@ bool gate_ref_leads_to_ref(const struct buf *text)
 	return strncmp(s, "ref:", 4) != 0 || strncmp(s + 4 + strspn(s + 4, " \t\r\n\v\f"), "refs/", 5) == 0;
 }
 
+bool gate_packed_replaces(const struct buf *before, const struct buf *after)
+{
+	static const char name[] = " refs/replace/";
+	const char *text = buf_str(after), *end = text + after->len;
+	for (const char *p; (p = memmem(text, (size_t)(end - text), name, sizeof name - 1)); text = p + 1) {
+		const char *line = p, *newline = memchr(p, '\n', (size_t)(end - p));
+		while (line > buf_str(after) && line[-1] != '\n')
+			line--;
+		size_t n = (size_t)((newline ? newline : end) - line);
+		if (!memmem(buf_str(before), before->len, line, n))
+			return true;
+	}
+	return false;
+}
+
 int gate_unfinished_parse(const struct gate_repo *repo, const struct buf *text, struct oids *ret)
 {
 	static const char blanks[] = " \t\r\n";

@@ -463,7 +463,7 @@ bool gate_is_bookkeeping(struct gate *g, size_t root, const char *path, char **r
 
 static bool is_objects_name(const char *rest)
 {
-	return gate_first_is(rest, "objects");
+	return gate_first_is(rest, "objects") || gate_first_is(rest, "lfs/objects");
 }
 
 bool gate_is_of_objects(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)

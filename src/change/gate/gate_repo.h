@@ -65,6 +65,8 @@ int gate_repo_read_old(struct gate_repo *repo);
 int gate_refs_parse(const struct gate_repo *repo, const char *rest, const struct buf *text, struct oids *ret);
 /* Those in a file for which gate_is_unfinished is true: every word that is one. */
 int gate_unfinished_parse(const struct gate_repo *repo, const struct buf *text, struct oids *ret);
+/* True when packed-refs has a replacement of an object that it had not before. */
+bool gate_packed_replaces(const struct buf *before, const struct buf *after);
 /* False when the text of a reference leads to what is none itself, and so is not looked into. */
 bool gate_ref_leads_to_ref(const struct buf *text);
 
