@@ -199,6 +199,9 @@ os.remove(path)
 open(path, \"wb\").write(data + hashlib.sha1(data).digest())"'
 	assert_status 0
 	assert_change .git/objects/info/commit-graph state=held 'reason=*not as its commits say*'
+	# A link in the place of a directory, whose files would be gone without it.
+	held 'mv .git/objects elsewhere && ln -s ../elsewhere .git/objects' .git/objects 'in another directory'
+	assert_json held changes state
 	# A large file, which git-lfs takes as it is.
 	mkdir -p .git/lfs/objects/ab/cd
 	echo large >.git/lfs/objects/ab/cd/abcd

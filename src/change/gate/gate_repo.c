@@ -469,7 +469,7 @@ static bool is_objects_name(const char *rest)
 bool gate_is_of_objects(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)
 {
 	/* Git reads them by these very names. */
-	return strstr(path, "objects/") && find_in_git_dir(g, root, path, is_objects_name, ret_dir, ret_rest);
+	return strstr(path, "objects") && find_in_git_dir(g, root, path, is_objects_name, ret_dir, ret_rest);
 }
 
 bool gate_is_unfinished(struct gate *g, size_t root, const char *path, char **ret_dir, const char **ret_rest)
