@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "child/job.h"
 #include "plan/plan.h"
 
 #include <airlock/result.h>
@@ -48,16 +49,10 @@ struct backend_context {
 	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is taken from there */
 };
 
-/* A root whose writes are captured: an overlay is mounted over it. Absolute paths, made by the caller. work "": upper is a
- * whole copy of the root and is mounted itself. */
-struct backend_layer {
-	const char *root, *upper, *work;
-};
-
 /* The descriptors the first process gets (borrowed, CLOEXEC), and the layers. */
 struct backend_fds {
 	int stdin_fd, stdout_fd, stderr_fd, control_fd, job_fd, program_fd;
-	const struct backend_layer *layers;
+	const struct child_layer *layers;
 	size_t n_layers;
 	int user_ns_fd; /* a user namespace with more groups than our own, for the mounts (sys/ids.h); 0: none */
 };

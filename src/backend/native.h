@@ -29,7 +29,7 @@ int native_start(const struct plan *plan, bool own_proc, const char *empty_file,
 int native_find(const struct backend_context *ctx, struct native_info *ret, struct airlock_error *err);
 /* The plan in the child's words; mounts has room for plan->n_mounts. fds NULL: the layers are not known yet. */
 int native_translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
-		     struct child_mount_spec *mounts, struct child_plan_spec *ret);
+		     struct child_mount *mounts, struct child_plan *ret);
 /* The same as a memory file for the child. */
 int native_plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds);
 int native_clone_flags(const struct plan *plan);
@@ -38,7 +38,7 @@ int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int progr
 
 /* Of a mount of this plan that a child makes later: the layers, and what is mounted in them. -EINVAL: something else would have
  * to wait for them. */
-int native_mark_late(const struct plan *plan, size_t i, struct child_mount_spec *m);
+int native_mark_late(const struct plan *plan, size_t i, struct child_mount *m);
 /* n ≤ CHILD_TAKEN_FDS. */
 int native_send(const struct backend_prepared *p, enum child_message_type type, const int *fds, size_t n);
 /* CHILD_TAKE. */

@@ -51,12 +51,12 @@ static bool is_as_then(const struct backend_prepared *p)
 
 /* A plan in the child's words, or -EINVAL when it does not begin as usual. */
 static int translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
-		     struct child_mount_spec *mounts, struct child_plan_spec *ret)
+		     struct child_mount *mounts, struct child_plan *ret)
 {
 	size_t found = 0;
 	int rc = native_translate(plan, own_proc, empty_file, fds, mounts, ret);
 	for (size_t i = 0; rc == 0 && i < plan->n_mounts; i++) {
-		bool is_there = ahead_makes(mounts[i].kind, mounts[i].source, mounts[i].target);
+		bool is_there = ahead_makes(mounts[i].kind, mounts[i].source.text, mounts[i].target.text);
 		mounts[i].late = is_there ? CHILD_FIRST : CHILD_WITH_PLAN;
 		found += is_there;
 	}
@@ -66,8 +66,8 @@ static int translate(const struct plan *plan, bool own_proc, const char *empty_f
 /* The same without its layers. -EINVAL also when something else would have to wait for them. */
 static int translate_early(const struct plan *plan, bool own_proc, const char *empty_file, void **ret, size_t *ret_len)
 {
-	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
-	struct child_plan_spec spec;
+	_cleanup_free_ struct child_mount *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	struct child_plan spec;
 	int rc = mounts ? translate(plan, own_proc, empty_file, NULL, mounts, &spec) : -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < plan->n_mounts; i++)
 		rc = native_mark_late(plan, i, &mounts[i]);
@@ -109,8 +109,8 @@ static bool is_still_right(const struct plan *plan, bool own_proc, const char *e
 static int rest_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
 		   bool has_advanced)
 {
-	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
-	struct child_plan_spec spec;
+	_cleanup_free_ struct child_mount *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	struct child_plan spec;
 	int rc = mounts ? translate(plan, own_proc, empty_file, fds, mounts, &spec) : -ENOMEM;
 	for (size_t i = 0; has_advanced && rc == 0 && i < plan->n_mounts; i++)
 		rc = native_mark_late(plan, i, &mounts[i]);

@@ -78,7 +78,7 @@ static bool is_mount(const struct plan_mount *m)
 	return m->kind != PLAN_SEAL && m->kind != PLAN_SYMLINK && m->kind != PLAN_DIR;
 }
 
-int native_mark_late(const struct plan *plan, size_t i, struct child_mount_spec *m)
+int native_mark_late(const struct plan *plan, size_t i, struct child_mount *m)
 {
 	const struct plan_mount *p = &plan->mounts[i];
 	if (!lies_in_layer(plan, p->target))
@@ -88,14 +88,14 @@ int native_mark_late(const struct plan *plan, size_t i, struct child_mount_spec 
 													   : 0;
 }
 
-static int mark(const struct plan *plan, size_t i, struct child_mount_spec *m)
+static int mark(const struct plan *plan, size_t i, struct child_mount *m)
 {
 	const struct plan_mount *p = &plan->mounts[i];
 	int rc = native_mark_late(plan, i, m);
 	if (rc < 0 || m->late)
 		return rc;
 	if (m->kind == CHILD_MOUNT_READ || m->kind == CHILD_MOUNT_WRITE)
-		m->source_is = identity_of(m->source);
+		m->source_is = identity_of(m->source.text);
 	/* It may be left out. If one of these goes away, the table of mounts shows it. */
 	if (m->optional == CHILD_SHOWN_ABOVE)
 		return 0;
@@ -103,7 +103,7 @@ static int mark(const struct plan *plan, size_t i, struct child_mount_spec *m)
 }
 
 static int translate(const struct plan *plan, bool own_proc, const char *empty, const struct backend_fds *fds,
-		     struct child_mount_spec *mounts, struct child_plan_spec *ret)
+		     struct child_mount *mounts, struct child_plan *ret)
 {
 	int rc = native_translate(plan, own_proc, empty, fds, mounts, ret);
 	ret->flags |= CHILD_PLAN_HOLD;
@@ -113,7 +113,7 @@ static int translate(const struct plan *plan, bool own_proc, const char *empty, 
 }
 
 /* Two plans with the same key, and the same mount tables, make the same sandbox. The plan's own bytes come last. */
-static int make_key(const struct plan *plan, const struct child_plan_spec *spec, struct buf *ret, size_t *ret_plan_at)
+static int make_key(const struct plan *plan, const struct child_plan *spec, struct buf *ret, size_t *ret_plan_at)
 {
 	void *bytes = NULL;
 	size_t len = 0;
@@ -160,9 +160,9 @@ static int start(const struct plan *plan, const void *bytes, size_t len, struct 
 static int prepare(const struct backend_context *ctx, const struct plan *plan, bool own_proc, const char *empty,
 		   struct backend_prepared *p, const char **ret_call)
 {
-	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	_cleanup_free_ struct child_mount *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
 	_cleanup_buf_ struct buf key = BUF_INIT;
-	struct child_plan_spec spec;
+	struct child_plan spec;
 	size_t at = 0;
 	*ret_call = "prepare";
 	if (!mounts)
@@ -261,7 +261,7 @@ int native_send_command(const struct backend_prepared *p, const struct backend_f
 	return native_send(p, CHILD_TAKE, all, CHILD_TAKEN_FDS);
 }
 
-static bool is_same(const struct plan *plan, const struct child_plan_spec *spec, const struct backend_prepared *p)
+static bool is_same(const struct plan *plan, const struct child_plan *spec, const struct backend_prepared *p)
 {
 	_cleanup_buf_ struct buf key = BUF_INIT;
 	size_t at;
@@ -271,8 +271,8 @@ static bool is_same(const struct plan *plan, const struct child_plan_spec *spec,
 static bool take(const struct plan *plan, bool own_proc, const char *empty, const struct backend_fds *fds,
 		 struct backend_prepared *p)
 {
-	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
-	struct child_plan_spec spec;
+	_cleanup_free_ struct child_mount *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	struct child_plan spec;
 	if (!mounts || translate(plan, own_proc, empty, NULL, mounts, &spec) < 0 || !is_same(plan, &spec, p))
 		return false;
 	/* The tables last: what happened before they are asked is in their answer. */

@@ -27,8 +27,8 @@ struct attempt {
 static int smallest_job(void)
 {
 	static const char *const nothing[] = {NULL};
-	struct child_job_spec spec = {.cwd = "/", .argv = nothing, .envp = nothing};
-	return child_job_fd(&spec);
+	struct child_job job = {.cwd = {"/"}, .argv = {nothing}, .envp = {nothing}};
+	return child_job_fd(&job);
 }
 
 static void hear(int socket, struct attempt *ret)

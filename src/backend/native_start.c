@@ -14,10 +14,10 @@
 #include <sched.h>
 #include <string.h>
 
-static const struct backend_layer *layer_of(const struct backend_fds *fds, const char *root)
+static const struct child_layer *layer_of(const struct backend_fds *fds, const char *root)
 {
 	for (size_t i = 0; i < fds->n_layers; i++)
-		if (strcmp(fds->layers[i].root, root) == 0)
+		if (strcmp(fds->layers[i].root.text, root) == 0)
 			return &fds->layers[i];
 	return NULL;
 }
@@ -37,12 +37,12 @@ static bool is_entry(const struct plan *plan, const struct plan_mount *m)
 	return m->kind == PLAN_READ && strcmp(m->source, m->target) == 0 && stage_rebuilt_parent(plan, m);
 }
 
-static int fill_layer(const struct backend_fds *fds, struct child_mount_spec *spec)
+static int fill_layer(const struct backend_fds *fds, struct child_mount *spec)
 {
 	spec->kind = CHILD_MOUNT_LAYER;
 	if (!fds) /* made in advance: the layer is the run's, and there is none yet */
 		return 0;
-	const struct backend_layer *l = layer_of(fds, spec->source);
+	const struct child_layer *l = layer_of(fds, spec->source.text);
 	if (!l)
 		return -EINVAL;
 	spec->upper = l->upper;
@@ -51,16 +51,16 @@ static int fill_layer(const struct backend_fds *fds, struct child_mount_spec *sp
 }
 
 static int translate(const struct plan *plan, const struct plan_mount *m, const char *empty_file,
-		     const struct backend_fds *fds, struct child_mount_spec *ret)
+		     const struct backend_fds *fds, struct child_mount *ret)
 {
-	*ret = (struct child_mount_spec){
-		.source = m->source, .target = m->target, .mode = 0755, .size = CHILD_SMALL_TMPFS};
+	*ret = (struct child_mount){
+		.source = {m->source}, .target = {m->target}, .mode = 0755, .size = CHILD_SMALL_TMPFS};
 	switch (m->kind) {
 	case PLAN_READ:
 		ret->kind = CHILD_MOUNT_READ;
 		ret->optional = is_entry(plan, m) ? CHILD_MAY_BE_GONE : m->derived && m->screen ? CHILD_SHOWN_ABOVE : 0;
 		ret->inside = lies_in_layer(plan, m) && !m->special;
-		ret->screen = m->screen;
+		ret->screen.text = m->screen;
 		break;
 	case PLAN_WRITE:
 		ret->kind = CHILD_MOUNT_WRITE;
@@ -79,7 +79,7 @@ static int translate(const struct plan *plan, const struct plan_mount *m, const 
 		break;
 	case PLAN_EMPTY_FILE:
 		ret->kind = CHILD_MOUNT_READ;
-		ret->source = empty_file;
+		ret->source.text = empty_file;
 		break;
 	case PLAN_DEV:
 		ret->kind = CHILD_MOUNT_DEV;
@@ -101,14 +101,14 @@ static int translate(const struct plan *plan, const struct plan_mount *m, const 
 }
 
 int native_translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
-		     struct child_mount_spec *mounts, struct child_plan_spec *ret)
+		     struct child_mount *mounts, struct child_plan *ret)
 {
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		int rc = translate(plan, &plan->mounts[i], empty_file, fds, &mounts[i]);
 		if (rc < 0)
 			return rc;
 	}
-	*ret = (struct child_plan_spec){
+	*ret = (struct child_plan){
 		.flags = (become_is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
 			 (plan->namespaces & PLAN_NS_NET ? CHILD_PLAN_LOOPBACK : 0) |
 			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (own_proc ? 0 : CHILD_PLAN_OLD_PROC),
@@ -116,16 +116,16 @@ int native_translate(const struct plan *plan, bool own_proc, const char *empty_f
 		.gid = getegid(),
 		.first_id = plan->ids.others ? IDS_FIRST : 0,
 		.n_ids = plan->ids.others ? IDS_COUNT : 0,
-		.mounts = mounts,
-		.n_mounts = plan->n_mounts,
+		.mounts = {mounts},
+		.n_mounts = (uint32_t)plan->n_mounts,
 	};
 	return 0;
 }
 
 int native_plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds)
 {
-	_cleanup_free_ struct child_mount_spec *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
-	struct child_plan_spec spec;
+	_cleanup_free_ struct child_mount *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	struct child_plan spec;
 	int rc = mounts ? native_translate(plan, own_proc, empty_file, fds, mounts, &spec) : -ENOMEM;
 	return rc < 0 ? rc : child_plan_fd(&spec);
 }

@@ -77,16 +77,16 @@ static bool has_place_in(const struct plan *plan, const struct plan_mount *rebui
 }
 
 /* How an entry of a rebuilt directory gets there: bound from where it was, or a bare place for bwrap to mount on. */
-static struct child_stage_entry entry_for(const struct plan *plan, const char *dir, const struct plan_mount *m)
+static struct child_entry entry_for(const struct plan *plan, const char *dir, const struct plan_mount *m)
 {
-	struct child_stage_entry e = {.name = path_rest(m->target, dir), .kind = CHILD_ENTRY_DIR};
+	struct child_entry e = {.name = {path_rest(m->target, dir)}, .kind = CHILD_ENTRY_DIR};
 	bool in_place = m->source && strcmp(m->source, m->target) == 0;
 	if (m->kind == PLAN_SYMLINK) {
 		e.kind = CHILD_ENTRY_SYMLINK;
-		e.text = m->source;
+		e.text.text = m->source;
 	} else if (m->cache && m->source && !in_place) {
 		e.kind = CHILD_ENTRY_MOUNT;
-		e.text = m->source;
+		e.text.text = m->source;
 	} else if (in_place || m->kind == PLAN_REBUILD || holds_sources(plan, m->target))
 		e.kind = CHILD_ENTRY_BIND;
 	else if (m->kind == PLAN_EMPTY_FILE)
@@ -96,8 +96,8 @@ static struct child_stage_entry entry_for(const struct plan *plan, const char *d
 
 /* All entries of all rebuilt directories in one array; each rebuild borrows its stretch. */
 struct rebuilds {
-	struct child_stage_rebuild *v;
-	struct child_stage_entry *entries;
+	struct child_rebuild *v;
+	struct child_entry *entries;
 	size_t n, n_entries;
 };
 
@@ -110,27 +110,27 @@ static int collect(const struct plan *plan, struct rebuilds *ret)
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		if (plan->mounts[i].kind != PLAN_REBUILD)
 			continue;
-		struct child_stage_rebuild *r = &ret->v[ret->n++];
-		*r = (struct child_stage_rebuild){.dir = plan->mounts[i].target,
-						  .entries = &ret->entries[ret->n_entries]};
+		struct child_rebuild *r = &ret->v[ret->n++];
+		*r = (struct child_rebuild){.dir = {plan->mounts[i].target},
+					    .entries = {&ret->entries[ret->n_entries]}};
 		for (size_t k = 0; k < plan->n_mounts; k++)
 			if (has_place_in(plan, &plan->mounts[i], &plan->mounts[k]))
 				ret->entries[ret->n_entries + r->n_entries++] =
-					entry_for(plan, r->dir, &plan->mounts[k]);
+					entry_for(plan, r->dir.text, &plan->mounts[k]);
 		ret->n_entries += r->n_entries;
 	}
 	return 0;
 }
 
-static int collect_covers(const struct plan *plan, struct child_stage_cover **ret, size_t *ret_n)
+static int collect_covers(const struct plan *plan, struct child_cover **ret, size_t *ret_n)
 {
 	*ret = calloc(plan->n_mounts + 1, sizeof **ret);
 	if (!*ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (stage_covers(plan, &plan->mounts[i]))
-			(*ret)[(*ret_n)++] = (struct child_stage_cover){plan->mounts[i].target,
-									plan->mounts[i].kind == PLAN_EMPTY_DIR};
+			(*ret)[(*ret_n)++] =
+				(struct child_cover){{plan->mounts[i].target}, plan->mounts[i].kind == PLAN_EMPTY_DIR};
 	return 0;
 }
 
@@ -203,37 +203,36 @@ static int collect_screens(const struct plan *plan, struct screens *ret)
 static int stage_job(const char *file, const char *const *argv, const struct plan *plan, const char *empty_file,
 		     const struct backend_fds *fds)
 {
-	struct child_stage_layer layers[CHILD_MAX_LAYERS];
 	struct rebuilds rebuilds = {0};
-	struct child_stage_cover *covers = NULL;
+	struct child_cover *covers = NULL;
+	size_t n_covers = 0;
 	struct screens screens = {0};
-	struct child_stage_spec spec = {.flags = geteuid() == 0	   ? 0
-						 : fds->user_ns_fd ? CHILD_STAGE_ENTER_USER
-								   : CHILD_STAGE_USER,
-					.uid = geteuid(),
-					.gid = getegid(),
-					.file = file,
-					.argv = argv,
-					.layers = layers,
-					.n_layers = fds->n_layers};
-	for (size_t i = 0; i < fds->n_layers && i < CHILD_MAX_LAYERS; i++)
-		layers[i] = (struct child_stage_layer){fds->layers[i].root, fds->layers[i].upper, fds->layers[i].work};
 	int rc = collect(plan, &rebuilds);
 	if (rc == 0)
-		rc = collect_covers(plan, &covers, &spec.n_covers);
+		rc = collect_covers(plan, &covers, &n_covers);
 	if (rc == 0)
 		rc = collect_screens(plan, &screens);
-	spec.covers = covers;
-	spec.screens = screens.dirs;
-	spec.n_screens = screens.n_dirs;
-	spec.kept = screens.kept;
-	spec.n_kept = screens.n_kept;
-	spec.aside = screens.aside;
-	spec.empty = empty_file;
-	spec.rebuilds = rebuilds.v;
-	spec.n_rebuilds = rebuilds.n;
+	struct child_stage_job job = {.flags = geteuid() == 0	 ? 0
+					       : fds->user_ns_fd ? CHILD_STAGE_ENTER_USER
+								 : CHILD_STAGE_USER,
+				      .uid = geteuid(),
+				      .gid = getegid(),
+				      .file = {file},
+				      .argv = {argv},
+				      .layers = {fds->layers},
+				      .n_layers = (uint32_t)fds->n_layers,
+				      .covers = {covers},
+				      .n_covers = (uint32_t)n_covers,
+				      .screens = {screens.dirs},
+				      .n_screens = (uint32_t)screens.n_dirs,
+				      .kept = {screens.kept},
+				      .n_kept = (uint32_t)screens.n_kept,
+				      .aside = {screens.aside},
+				      .empty = {empty_file},
+				      .rebuilds = {rebuilds.v},
+				      .n_rebuilds = (uint32_t)rebuilds.n};
 	if (rc == 0)
-		rc = child_stage_fd(&spec);
+		rc = child_stage_fd(&job);
 	free(rebuilds.v);
 	free(rebuilds.entries);
 	free(covers);

@@ -75,7 +75,7 @@ static int plan_fd(bool is_privileged)
 	plan.head.uid = (uint32_t)raw_call0(__NR_geteuid);
 	plan.head.gid = (uint32_t)raw_call0(__NR_getegid);
 	plan.head.n_mounts = AHEAD_MOUNTS;
-	plan.head.mounts = (uint32_t)((char *)plan.mounts - (char *)&plan);
+	plan.head.mounts.at = (uint64_t)((char *)plan.mounts - (char *)&plan);
 	for (unsigned i = 0; i < AHEAD_MOUNTS; i++) {
 		struct child_mount *m = &plan.mounts[i];
 		for (unsigned k = 0; k < sizeof beginning[i].source; k++)
@@ -83,8 +83,8 @@ static int plan_fd(bool is_privileged)
 		for (unsigned k = 0; k < sizeof beginning[i].target; k++)
 			plan.texts[i][1][k] = beginning[i].target[k];
 		m->kind = beginning[i].kind;
-		m->source = plan.texts[i][0][0] ? (uint32_t)(plan.texts[i][0] - (char *)&plan) : 0;
-		m->target = (uint32_t)(plan.texts[i][1] - (char *)&plan);
+		m->source.at = plan.texts[i][0][0] ? (uint64_t)(plan.texts[i][0] - (char *)&plan) : 0;
+		m->target.at = (uint64_t)(plan.texts[i][1] - (char *)&plan);
 		m->mode = 0755;
 		m->size = CHILD_SMALL_TMPFS;
 	}

@@ -141,7 +141,7 @@ void command_become(const struct command *c)
 		take_terminal(c);
 	else if (job->flags & CHILD_NULL_INPUT)
 		take_null_input(c);
-	rc = raw_call1(__NR_chdir, (const char *)job + job->cwd);
+	rc = raw_call1(__NR_chdir, (const char *)job + job->cwd.at);
 	if (rc < 0)
 		fail_start(c->error_fd, CHILD_STAGE_CHDIR, rc);
 	uint64_t none = 0;

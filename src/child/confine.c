@@ -70,7 +70,7 @@ long confine_calls(const struct child_job *job, int listened)
 	if (job->filter_len == 0)
 		return 0;
 	struct sock_fprog program = {.len = (unsigned short)job->filter_len,
-				     .filter = (void *)((char *)job + job->filter)}; /* only the kernel reads it */
+				     .filter = (void *)((char *)job + job->filter.at)}; /* only the kernel reads it */
 	if (listened && job->flags & CHILD_REFUSED && put_in_front(job, &program) < 0)
 		return -E2BIG;
 	long rc = raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

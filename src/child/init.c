@@ -104,7 +104,7 @@ __attribute__((noreturn)) static void give_up(int stage, long errnum)
 /* ── The job ── */
 
 /* The supervisor wrote offsets; the mapping is private, so they become pointers in place. */
-static char **strings_of(struct child_job *job, uint32_t offset)
+static char **strings_of(struct child_job *job, uint64_t offset)
 {
 	int64_t *slot = (void *)((char *)job + offset);
 	for (int64_t *s = slot; *s; s++)
@@ -248,8 +248,8 @@ static void start_command(struct state *st)
 	if (rc < 0)
 		give_up(CHILD_STAGE_SETUP, rc);
 	struct command command = {.job = st->job,
-				  .argv = strings_of(st->job, st->job->argv),
-				  .envp = strings_of(st->job, st->job->envp),
+				  .argv = strings_of(st->job, st->job->argv.at),
+				  .envp = strings_of(st->job, st->job->envp.at),
 				  .tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1,
 				  .error_fd = pipe_fds[1]};
 	command.joins_session = lead_session(st->job, command.tty);
@@ -302,7 +302,7 @@ static int is_full(const char *path)
 /* Said of a command that failed only: for others it was enough. */
 static uint32_t full_places(const struct child_job *job, int status)
 {
-	const uint32_t *paths = (const void *)((const char *)job + job->tmpfs);
+	const uint64_t *paths = (const void *)((const char *)job + job->tmpfs.at);
 	uint32_t full = 0;
 	for (uint32_t i = 0; status && i < job->n_tmpfs && i < CHILD_MAX_TMPFS; i++)
 		if (is_full((const char *)job + paths[i]))

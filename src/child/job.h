@@ -38,6 +38,8 @@
 
 #include <stdint.h>
 
+struct sock_filter;
+
 #define CHILD_FD_CONTROL 3
 #define CHILD_FD_JOB 4
 #define CHILD_FD_SELF 5
@@ -46,6 +48,17 @@
 #define CHILD_FD_PLAN 7	   /* struct child_plan, only for the native backend */
 #define CHILD_FD_USER_NS 8 /* a user namespace, only for a stage with CHILD_STAGE_ENTER_USER */
 #define CHILD_FD_MOUNTS 6  /* CHILD_PLAN_HOLD: the mount table of the caller */
+
+/* Texts and arrays of a job. The supervisor points to them; program.c writes them behind the job and leaves their offsets from
+ * its start, 0 for none, and that is what the child finds. So each thing has one struct on both sides. */
+union child_text {
+	const char *text;
+	uint64_t at;
+};
+union child_texts {
+	const char *const *v;
+	uint64_t at; /* of an array of 64-bit offsets */
+};
 
 #define CHILD_JOB_MAGIC 0x6b6c7261u
 #define CHILD_NONE (-1)
@@ -69,16 +82,23 @@ enum {
 
 struct child_job {
 	uint32_t magic, size, flags;
-	uint32_t cwd;	     /* offsets of NUL-terminated strings from the start of the job */
-	uint32_t argv, envp; /* offsets of arrays of 64-bit offsets, ended by 0 */
-	uint32_t path;	     /* the command's PATH; 0: none */
-	uint32_t filter;     /* offset of the system call filter, struct sock_filter[filter_len]; 0: none */
+	uint32_t filter_len;
+	union child_text cwd;
+	union child_texts argv, envp; /* ended by NULL, or 0 */
+	uint64_t path;		      /* the command's PATH: found in envp when the job is written; 0: none */
+	union {
+		const struct sock_filter *v;
+		uint64_t at;
+	} filter;
 	int64_t max_data, max_processes, max_file_size; /* rlimits set inside; CHILD_NONE: leave */
 	int64_t watch_memory, watch_processes;		/* totals to watch by looking; CHILD_NONE: do not */
 	uint16_t rows, columns;				/* of the terminal; 0: leave */
-	uint32_t filter_len;
-	uint32_t regions, n_regions; /* offset of an array of struct child_region */
-	uint32_t tmpfs, n_tmpfs;     /* offset of an array of offsets: the empty file systems the command may fill */
+	uint32_t n_regions, n_tmpfs, reserved;
+	union {
+		const struct child_region *v;
+		uint64_t at;
+	} regions;
+	union child_texts tmpfs; /* the empty file systems the command may fill */
 };
 
 /* What may be refused below a path; of several the longest counts. For CHILD_OBSERVE: says what to tell, decides nothing. */
@@ -88,7 +108,8 @@ enum {
 	CHILD_REFUSES_MISSING = 1 << 2, /* what is not there may be there on the host */
 };
 struct child_region {
-	uint32_t path, refuses;
+	union child_text path;
+	uint32_t refuses, reserved;
 };
 
 enum child_message_type {
@@ -159,9 +180,10 @@ enum {
 	CHILD_STAGE_ENTER_USER = 1 << 1, /* enter that of CHILD_FD_USER_NS instead */
 };
 
+/* A root whose writes are captured: an overlay is mounted over it. Absolute paths. work "": upper is a whole copy of the root
+ * and is mounted itself. */
 struct child_layer {
-	uint32_t lower, upper, work; /* offsets of paths; the overlay is mounted over lower */
-	uint32_t reserved;
+	union child_text root, upper, work;
 };
 
 /* A directory of the host rebuilt in place: an empty file system over it, the entries bound back in. */
@@ -175,29 +197,47 @@ enum child_entry_kind {
 };
 
 struct child_entry {
-	uint32_t name, text, kind, fd; /* fd: the stage's own, of CHILD_ENTRY_MOUNT */
+	union child_text name, text; /* text: of a symlink, or where a mount comes from */
+	uint32_t kind, fd;	     /* fd: the stage's own, of CHILD_ENTRY_MOUNT */
 };
 
 struct child_rebuild {
-	uint32_t dir, entries, n_entries, reserved;
+	union child_text dir;
+	union {
+		const struct child_entry *v;
+		uint64_t at;
+	} entries;
+	uint64_t n_entries;
 };
 
 /* Something hidden in place: a directory by an empty one, a file by `empty`. */
 struct child_cover {
-	uint32_t path, is_dir;
+	union child_text path;
+	uint64_t is_dir;
 };
 
 struct child_stage_job {
-	uint32_t magic, size, flags;
-	uint32_t n_layers, layers; /* offsets of arrays */
-	/* Arrays of offsets of paths: directories over which a screen is mounted in place; and what lies below one of these or
-	 * in a layer, and must be the host's own: it is put back over them. `aside` is bound to CHILD_ASIDE; 0: nothing is. */
-	uint32_t n_screens, screens, n_kept, kept, aside;
-	uint32_t n_rebuilds, rebuilds;
-	uint32_t n_covers, covers;
-	uint32_t empty;	     /* path of the empty file, 0: no file is covered */
-	uint32_t file, argv; /* the backend's program */
-	uint32_t uid, gid;
+	uint32_t magic, size, flags, uid, gid;
+	uint32_t n_layers, n_screens, n_kept, n_rebuilds, n_covers;
+	union {
+		const struct child_layer *v;
+		uint64_t at;
+	} layers;
+	/* Directories over which a screen is mounted in place; and what lies below one of these or in a layer, and must be the
+	 * host's own: it is put back over them. `aside` is bound to CHILD_ASIDE, if it is given. */
+	union child_texts screens, kept;
+	union child_text aside;
+	union {
+		const struct child_rebuild *v;
+		uint64_t at;
+	} rebuilds;
+	union {
+		const struct child_cover *v;
+		uint64_t at;
+	} covers;
+	union child_text empty; /* path of the empty file; none: no file is covered */
+	union child_text file;	/* the backend's program */
+	union child_texts argv;
 };
 
 /* ── The native backend ──
@@ -248,15 +288,17 @@ enum child_optional {
 };
 
 struct child_mount {
-	uint32_t kind, target;
-	uint32_t source;      /* host path, or the text of the link */
-	uint32_t upper, work; /* LAYER */
-	uint32_t mode;	      /* TMPFS */
-	int64_t size;	      /* TMPFS: bytes */
-	uint32_t optional;    /* READ: enum child_optional */
+	union child_text target;
+	union child_text source;      /* host path, or the text of the link */
+	union child_text upper, work; /* LAYER */
+	union child_text screen;      /* READ: an overlay of this directory, at or above source, is shown */
+	int64_t size;		      /* TMPFS: bytes */
+	uint32_t kind;		      /* enum child_mount_kind */
+	uint32_t mode;		      /* TMPFS */
+	uint32_t optional;	      /* READ: enum child_optional */
 	uint32_t inside; /* READ, WRITE: the source lies in a layer and is found inside, where the layer is mounted */
 	uint32_t late;	 /* enum child_when */
-	uint32_t screen; /* READ: an overlay of this directory, at or above source, is shown; 0: none */
+	uint32_t reserved;
 	/* With CHILD_PLAN_HOLD, of those that are not late: what is bound, and what it is mounted over. */
 	struct child_identity source_is, place_is;
 };
@@ -264,9 +306,13 @@ struct child_mount {
 struct child_plan {
 	uint32_t magic, size, flags;
 	uint32_t uid, gid;
-	uint32_t n_mounts, mounts; /* offset of the array */
+	uint32_t n_mounts;
 	/* With CHILD_PLAN_USER_LAST: ids 1 to n_ids - 1 inside are those behind first_id outside. 0: only uid and gid exist. */
 	uint32_t first_id, n_ids;
+	union {
+		const struct child_mount *v;
+		uint64_t at;
+	} mounts;
 };
 
 enum child_op {

@@ -94,11 +94,11 @@ static char path[PATH_MAX];
 
 static unsigned refuses(const struct observer *o, const char *where)
 {
-	const struct child_region *r = (const void *)((const char *)o->job + o->job->regions);
+	const struct child_region *r = (const void *)((const char *)o->job + o->job->regions.at);
 	unsigned found = 0;
 	size_t longest = 0;
 	for (uint32_t i = 0; i < o->job->n_regions; i++) {
-		const char *p = (const char *)o->job + r[i].path;
+		const char *p = (const char *)o->job + r[i].path.at;
 		size_t n = 0;
 		while (p[n] && p[n] == where[n])
 			n++;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,56 +47,17 @@ int child_program_fd(void)
 	return memory_sealed("airlock-init", MFD_EXEC, child_init_bytes, child_init_size);
 }
 
+/* Written twice: without a base it is only measured. */
 struct layout {
 	char *base;
 	size_t at;
 };
 
-static uint32_t put_string(struct layout *l, const char *s)
+/* Reserves room, aligned, and returns its offset. */
+static size_t reserve(struct layout *l, size_t bytes)
 {
-	size_t n = strlen(s) + 1, at = l->at;
-	if (l->base)
-		memcpy(l->base + at, s, n);
-	l->at += n;
-	return (uint32_t)at;
-}
-
-static size_t count(const char *const *v)
-{
-	size_t n = 0;
-	while (v[n])
-		n++;
-	return n;
-}
-
-/* One free slot before the array (see exec_file in init.c), the offsets, a zero. */
-static uint32_t put_strings(struct layout *l, const char *const *v)
-{
-	l->at = (l->at + 7) & ~(size_t)7;
-	size_t n = count(v), slots = l->at + sizeof(int64_t);
-	l->at = slots + (n + 1) * sizeof(int64_t);
-	for (size_t i = 0; i < n; i++) {
-		int64_t offset = put_string(l, v[i]);
-		if (l->base)
-			memcpy(l->base + slots + i * sizeof offset, &offset, sizeof offset);
-	}
-	return (uint32_t)slots;
-}
-
-static const char *path_value(const char *const *envp)
-{
-	for (; *envp; envp++)
-		if (strncmp(*envp, "PATH=", 5) == 0)
-			return *envp + 5;
-	return NULL;
-}
-
-/* Reserves room for an array, aligned, and returns its offset. */
-static uint32_t put_room(struct layout *l, size_t bytes)
-{
-	l->at = (l->at + 7) & ~(size_t)7;
-	uint32_t at = (uint32_t)l->at;
-	l->at += bytes;
+	size_t at = (l->at + 7) & ~(size_t)7;
+	l->at = at + bytes;
 	return at;
 }
 
@@ -105,218 +67,204 @@ static void put_at(struct layout *l, size_t at, const void *data, size_t len)
 		memcpy(l->base + at, data, len);
 }
 
-static uint32_t put_filter(struct layout *l, const struct child_job_spec *spec)
+static uint64_t put_string(struct layout *l, const char *s)
 {
-	size_t bytes = spec->head.filter_len * sizeof *spec->filter;
-	uint32_t at = put_room(l, bytes);
-	put_at(l, at, spec->filter, bytes);
+	size_t n = strlen(s) + 1, at = l->at;
+	put_at(l, at, s, n);
+	l->at += n;
 	return at;
 }
 
-static uint32_t put_regions(struct layout *l, const struct child_job_spec *spec)
+static void pack(struct layout *l, union child_text *t)
 {
-	uint32_t array = put_room(l, spec->head.n_regions * sizeof(struct child_region));
-	for (uint32_t i = 0; i < spec->head.n_regions; i++) {
-		struct child_region region = {put_string(l, spec->regions[i].path), spec->regions[i].refuses};
-		put_at(l, array + i * sizeof region, &region, sizeof region);
-	}
-	return array;
+	t->at = t->text ? put_string(l, t->text) : 0;
 }
 
-static uint32_t put_paths(struct layout *l, const char *const *paths, size_t n)
+static void pack_list(struct layout *l, union child_texts *t, size_t n)
 {
-	uint32_t array = put_room(l, n * sizeof(uint32_t));
+	size_t array = reserve(l, n * sizeof(uint64_t));
 	for (size_t i = 0; i < n; i++) {
-		uint32_t at = put_string(l, paths[i]);
+		uint64_t at = put_string(l, t->v[i]);
 		put_at(l, array + i * sizeof at, &at, sizeof at);
 	}
-	return array;
+	t->at = array;
 }
 
-/* Run twice: without a base it only measures. */
-static void lay_out(struct layout *l, const struct child_job_spec *spec, struct child_job *head)
+/* One free slot before the array (see exec_file in init.c), the offsets, a zero. */
+static void pack_argv(struct layout *l, union child_texts *t)
 {
-	const char *path = path_value(spec->envp);
-	l->at = sizeof *head;
-	head->cwd = put_string(l, spec->cwd);
-	head->path = path ? put_string(l, path) : 0;
-	head->argv = put_strings(l, spec->argv);
-	head->envp = put_strings(l, spec->envp);
-	head->filter = put_filter(l, spec);
-	head->regions = put_regions(l, spec);
-	head->tmpfs = put_paths(l, spec->tmpfs, head->n_tmpfs);
-	head->size = (uint32_t)l->at;
-	head->magic = CHILD_JOB_MAGIC;
-}
-
-int child_job_fd(const struct child_job_spec *spec)
-{
-	struct child_job head = spec->head;
-	struct layout l = {0};
-	lay_out(&l, spec, &head);
-	if (l.at > MAX_JOB_BYTES)
-		return -E2BIG;
-	l.base = calloc(1, l.at);
-	if (!l.base)
-		return -ENOMEM;
-	lay_out(&l, spec, &head);
-	memcpy(l.base, &head, sizeof head);
-	int fd = memory_sealed("airlock-job", MFD_NOEXEC_SEAL, l.base, l.at);
-	free(l.base);
-	return fd;
-}
-
-static uint32_t put_layers(struct layout *l, const struct child_stage_spec *spec)
-{
-	uint32_t array = put_room(l, spec->n_layers * sizeof(struct child_layer));
-	for (size_t i = 0; i < spec->n_layers; i++) {
-		struct child_layer layer = {.lower = put_string(l, spec->layers[i].root),
-					    .upper = put_string(l, spec->layers[i].upper),
-					    .work = put_string(l, spec->layers[i].work)};
-		put_at(l, array + i * sizeof layer, &layer, sizeof layer);
+	size_t n = 0;
+	while (t->v[n])
+		n++;
+	size_t slot = reserve(l, (n + 2) * sizeof(uint64_t));
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = put_string(l, t->v[i]);
+		put_at(l, slot + (i + 1) * sizeof at, &at, sizeof at);
 	}
-	return array;
+	t->at = slot + sizeof(uint64_t);
 }
 
-static uint32_t put_entries(struct layout *l, const struct child_stage_rebuild *r)
+/* One function for each job: what it points to goes behind it, and offsets take the place of the pointers. */
+
+static const char *path_value(const char *const *envp)
 {
-	uint32_t array = put_room(l, r->n_entries * sizeof(struct child_entry));
+	for (; *envp; envp++)
+		if (strncmp(*envp, "PATH=", 5) == 0)
+			return *envp + 5;
+	return NULL;
+}
+
+static void pack_job(struct layout *l, void *head)
+{
+	struct child_job *job = head;
+	const char *path = path_value(job->envp.v);
+	size_t filter = reserve(l, job->filter_len * sizeof *job->filter.v);
+	put_at(l, filter, job->filter.v, job->filter_len * sizeof *job->filter.v);
+	job->filter.at = filter;
+	size_t regions = reserve(l, job->n_regions * sizeof *job->regions.v);
+	for (uint32_t i = 0; i < job->n_regions; i++) {
+		struct child_region region = job->regions.v[i];
+		pack(l, &region.path);
+		put_at(l, regions + i * sizeof region, &region, sizeof region);
+	}
+	job->regions.at = regions;
+	pack(l, &job->cwd);
+	job->path = path ? put_string(l, path) : 0;
+	pack_argv(l, &job->argv);
+	pack_argv(l, &job->envp);
+	pack_list(l, &job->tmpfs, job->n_tmpfs);
+}
+
+static void pack_rebuild(struct layout *l, struct child_rebuild *r)
+{
+	size_t entries = reserve(l, r->n_entries * sizeof *r->entries.v);
 	for (size_t i = 0; i < r->n_entries; i++) {
-		const struct child_stage_entry *e = &r->entries[i];
-		struct child_entry entry = {
-			.name = put_string(l, e->name), .kind = e->kind, .text = e->text ? put_string(l, e->text) : 0};
-		put_at(l, array + i * sizeof entry, &entry, sizeof entry);
+		struct child_entry entry = r->entries.v[i];
+		pack(l, &entry.name);
+		pack(l, &entry.text);
+		put_at(l, entries + i * sizeof entry, &entry, sizeof entry);
 	}
-	return array;
+	r->entries.at = entries;
+	pack(l, &r->dir);
 }
 
-static uint32_t put_rebuilds(struct layout *l, const struct child_stage_spec *spec)
+static void pack_stage(struct layout *l, void *head)
 {
-	uint32_t array = put_room(l, spec->n_rebuilds * sizeof(struct child_rebuild));
-	for (size_t i = 0; i < spec->n_rebuilds; i++) {
-		const struct child_stage_rebuild *r = &spec->rebuilds[i];
-		struct child_rebuild rebuild = {.dir = put_string(l, r->dir),
-						.entries = put_entries(l, r),
-						.n_entries = (uint32_t)r->n_entries};
-		put_at(l, array + i * sizeof rebuild, &rebuild, sizeof rebuild);
+	struct child_stage_job *job = head;
+	size_t layers = reserve(l, job->n_layers * sizeof *job->layers.v);
+	for (size_t i = 0; i < job->n_layers; i++) {
+		struct child_layer layer = job->layers.v[i];
+		pack(l, &layer.root);
+		pack(l, &layer.upper);
+		pack(l, &layer.work);
+		put_at(l, layers + i * sizeof layer, &layer, sizeof layer);
 	}
-	return array;
-}
-
-static uint32_t put_covers(struct layout *l, const struct child_stage_spec *spec)
-{
-	uint32_t array = put_room(l, spec->n_covers * sizeof(struct child_cover));
-	for (size_t i = 0; i < spec->n_covers; i++) {
-		struct child_cover cover = {.path = put_string(l, spec->covers[i].path),
-					    .is_dir = (uint32_t)spec->covers[i].is_dir};
-		put_at(l, array + i * sizeof cover, &cover, sizeof cover);
+	job->layers.at = layers;
+	size_t rebuilds = reserve(l, job->n_rebuilds * sizeof *job->rebuilds.v);
+	for (size_t i = 0; i < job->n_rebuilds; i++) {
+		struct child_rebuild rebuild = job->rebuilds.v[i];
+		pack_rebuild(l, &rebuild);
+		put_at(l, rebuilds + i * sizeof rebuild, &rebuild, sizeof rebuild);
 	}
-	return array;
-}
-
-static void lay_out_stage(struct layout *l, const struct child_stage_spec *spec, struct child_stage_job *head)
-{
-	l->at = sizeof *head;
-	head->layers = put_layers(l, spec);
-	head->rebuilds = put_rebuilds(l, spec);
-	head->covers = put_covers(l, spec);
-	head->screens = put_paths(l, spec->screens, spec->n_screens);
-	head->kept = put_paths(l, spec->kept, spec->n_kept);
-	head->aside = spec->aside ? put_string(l, spec->aside) : 0;
-	head->empty = spec->empty ? put_string(l, spec->empty) : 0;
-	head->file = put_string(l, spec->file);
-	head->argv = put_strings(l, spec->argv);
-	head->size = (uint32_t)l->at;
-	head->magic = CHILD_JOB_MAGIC;
-}
-
-int child_stage_fd(const struct child_stage_spec *spec)
-{
-	struct child_stage_job head = {.flags = spec->flags,
-				       .uid = spec->uid,
-				       .gid = spec->gid,
-				       .n_layers = (uint32_t)spec->n_layers,
-				       .n_rebuilds = (uint32_t)spec->n_rebuilds,
-				       .n_covers = (uint32_t)spec->n_covers,
-				       .n_screens = (uint32_t)spec->n_screens,
-				       .n_kept = (uint32_t)spec->n_kept};
-	struct layout l = {0};
-	lay_out_stage(&l, spec, &head);
-	if (spec->n_layers > CHILD_MAX_LAYERS || spec->n_kept > CHILD_MAX_KEPT || l.at > MAX_JOB_BYTES)
-		return -E2BIG;
-	l.base = calloc(1, l.at);
-	if (!l.base)
-		return -ENOMEM;
-	lay_out_stage(&l, spec, &head);
-	memcpy(l.base, &head, sizeof head);
-	int fd = memory_sealed("airlock-stage", MFD_NOEXEC_SEAL, l.base, l.at);
-	free(l.base);
-	return fd;
-}
-
-static uint32_t put_optional(struct layout *l, const char *s)
-{
-	return s ? put_string(l, s) : 0;
-}
-
-static void lay_out_plan(struct layout *l, const struct child_mount_spec *mounts, struct child_plan *head)
-{
-	l->at = sizeof *head;
-	head->mounts = put_room(l, head->n_mounts * sizeof(struct child_mount));
-	for (size_t i = 0; i < head->n_mounts; i++) {
-		const struct child_mount_spec *m = &mounts[i];
-		struct child_mount mount = {.kind = m->kind,
-					    .target = put_string(l, m->target),
-					    .source = put_optional(l, m->source),
-					    .upper = put_optional(l, m->upper),
-					    .work = put_optional(l, m->work),
-					    .mode = m->mode,
-					    .size = m->size,
-					    .optional = (uint32_t)m->optional,
-					    .inside = (uint32_t)m->inside,
-					    .screen = put_optional(l, m->screen),
-					    .late = (uint32_t)m->late,
-					    .source_is = m->source_is,
-					    .place_is = m->place_is};
-		put_at(l, head->mounts + i * sizeof mount, &mount, sizeof mount);
+	job->rebuilds.at = rebuilds;
+	size_t covers = reserve(l, job->n_covers * sizeof *job->covers.v);
+	for (size_t i = 0; i < job->n_covers; i++) {
+		struct child_cover cover = job->covers.v[i];
+		pack(l, &cover.path);
+		put_at(l, covers + i * sizeof cover, &cover, sizeof cover);
 	}
-	head->size = (uint32_t)l->at;
-	head->magic = CHILD_JOB_MAGIC;
+	job->covers.at = covers;
+	pack_list(l, &job->screens, job->n_screens);
+	pack_list(l, &job->kept, job->n_kept);
+	pack(l, &job->aside);
+	pack(l, &job->empty);
+	pack(l, &job->file);
+	pack_argv(l, &job->argv);
 }
 
-int child_plan_bytes(const struct child_plan_spec *spec, void **ret, size_t *ret_len)
+static void pack_plan(struct layout *l, void *head)
 {
-	struct child_plan head = {.flags = spec->flags,
-				  .uid = spec->uid,
-				  .gid = spec->gid,
-				  .first_id = spec->first_id,
-				  .n_ids = spec->n_ids,
-				  .n_mounts = (uint32_t)spec->n_mounts};
-	struct layout l = {0};
-	lay_out_plan(&l, spec->mounts, &head);
+	struct child_plan *plan = head;
+	size_t mounts = reserve(l, plan->n_mounts * sizeof *plan->mounts.v);
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		struct child_mount mount = plan->mounts.v[i];
+		pack(l, &mount.target);
+		pack(l, &mount.source);
+		pack(l, &mount.upper);
+		pack(l, &mount.work);
+		pack(l, &mount.screen);
+		put_at(l, mounts + i * sizeof mount, &mount, sizeof mount);
+	}
+	plan->mounts.at = mounts;
+}
+
+/* What every job begins with. */
+struct job_head {
+	uint32_t magic, size;
+};
+_Static_assert(offsetof(struct child_job, size) == offsetof(struct job_head, size), "a job begins alike");
+_Static_assert(offsetof(struct child_stage_job, size) == offsetof(struct job_head, size), "a job begins alike");
+_Static_assert(offsetof(struct child_plan, size) == offsetof(struct job_head, size), "a job begins alike");
+
+typedef void packer(struct layout *l, void *head);
+
+static int pack_bytes(packer *pack_head, const void *job, size_t job_size, void **ret, size_t *ret_len)
+{
+	struct layout l = {.at = job_size};
+	union {
+		struct child_job job;
+		struct child_stage_job stage;
+		struct child_plan plan;
+	} measured;
+	memcpy(&measured, job, job_size);
+	pack_head(&l, &measured);
 	if (l.at > MAX_JOB_BYTES)
 		return -E2BIG;
 	l.base = calloc(1, l.at);
 	if (!l.base)
 		return -ENOMEM;
-	lay_out_plan(&l, spec->mounts, &head);
+	struct job_head head = {CHILD_JOB_MAGIC, (uint32_t)l.at};
+	l.at = job_size;
+	memcpy(l.base, job, job_size);
 	memcpy(l.base, &head, sizeof head);
+	pack_head(&l, l.base);
 	*ret = l.base;
 	*ret_len = l.at;
 	return 0;
 }
 
-int child_plan_memory(const void *bytes, size_t len)
-{
-	return memory_sealed("airlock-plan", MFD_NOEXEC_SEAL, bytes, len);
-}
-
-int child_plan_fd(const struct child_plan_spec *spec)
+static int pack_fd(const char *name, packer *pack_head, const void *job, size_t job_size)
 {
 	void *bytes = NULL;
 	size_t len = 0;
-	int rc = child_plan_bytes(spec, &bytes, &len);
-	int fd = rc < 0 ? rc : child_plan_memory(bytes, len);
+	int rc = pack_bytes(pack_head, job, job_size, &bytes, &len);
+	int fd = rc < 0 ? rc : memory_sealed(name, MFD_NOEXEC_SEAL, bytes, len);
 	free(bytes);
 	return fd;
+}
+
+int child_job_fd(const struct child_job *job)
+{
+	return pack_fd("airlock-job", pack_job, job, sizeof *job);
+}
+
+int child_stage_fd(const struct child_stage_job *job)
+{
+	bool fits = job->n_layers <= CHILD_MAX_LAYERS && job->n_kept <= CHILD_MAX_KEPT;
+	return fits ? pack_fd("airlock-stage", pack_stage, job, sizeof *job) : -E2BIG;
+}
+
+int child_plan_fd(const struct child_plan *plan)
+{
+	return pack_fd("airlock-plan", pack_plan, plan, sizeof *plan);
+}
+
+int child_plan_bytes(const struct child_plan *plan, void **ret, size_t *ret_len)
+{
+	return pack_bytes(pack_plan, plan, sizeof *plan, ret, ret_len);
+}
+
+int child_plan_memory(const void *bytes, size_t len)
+{
+	return memory_sealed("airlock-plan", MFD_NOEXEC_SEAL, bytes, len);
 }

@@ -58,8 +58,8 @@ static void attach(int mount, const char *path)
 
 static int make_layer(const char *base, const struct child_layer *l)
 {
-	int lower = mounts_open_directory(CHILD_OP_OPEN_LOWER, base + l->lower);
-	int mount = mounts_overlay(lower, base + l->upper, base + l->work);
+	int lower = mounts_open_directory(CHILD_OP_OPEN_LOWER, base + l->root.at);
+	int mount = mounts_overlay(lower, base + l->upper.at, base + l->work.at);
 	(void)r_close(lower);
 	return mount;
 }
@@ -83,19 +83,19 @@ static long open_host(const char *path)
 static void mount_layers(const struct child_stage_job *job)
 {
 	const char *base = (const char *)job;
-	const struct child_layer *layers = (const void *)(base + job->layers);
-	const uint32_t *screens = (const void *)(base + job->screens), *kept = (const void *)(base + job->kept);
+	const struct child_layer *layers = (const void *)(base + job->layers.at);
+	const uint64_t *screens = (const void *)(base + job->screens.at), *kept = (const void *)(base + job->kept.at);
 	int layer_mounts[CHILD_MAX_LAYERS];
 	long kept_mounts[CHILD_MAX_KEPT];
 	for (uint32_t *i = &mounts_progress.subject; *i < job->n_layers; ++*i)
 		layer_mounts[*i] = make_layer(base, &layers[*i]);
 	for (uint32_t i = 0; i < job->n_kept; i++)
 		kept_mounts[i] = open_host(base + kept[i]);
-	long aside = job->aside ? open_host(base + job->aside) : -1;
+	long aside = job->aside.at ? open_host(base + job->aside.at) : -1;
 	for (uint32_t i = 0; i < job->n_screens; i++)
 		mount_screen(base + screens[i]);
 	for (uint32_t i = 0; i < job->n_layers; i++)
-		attach(layer_mounts[i], base + layers[i].lower);
+		attach(layer_mounts[i], base + layers[i].root.at);
 	for (uint32_t i = 0; i < job->n_kept; i++)
 		attach((int)kept_mounts[i], base + kept[i]);
 	if (aside >= 0)
@@ -139,13 +139,13 @@ static void make_place(int dir, char *name, int is_file)
 /* Where they come from may be hidden by the time they are mounted: airlock's own state is. */
 static void open_sources(char *base, const struct child_stage_job *job)
 {
-	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds);
+	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds.at);
 	for (uint32_t i = 0; i < job->n_rebuilds; i++) {
-		struct child_entry *e = (void *)(base + rebuilds[i].entries);
+		struct child_entry *e = (void *)(base + rebuilds[i].entries.at);
 		for (uint32_t k = 0; k < rebuilds[i].n_entries; k++) {
 			if (e[k].kind != CHILD_ENTRY_MOUNT)
 				continue;
-			long tree = raw_call3(__NR_open_tree, AT_FDCWD, base + e[k].text,
+			long tree = raw_call3(__NR_open_tree, AT_FDCWD, base + e[k].text.at,
 					      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 			e[k].fd = (uint32_t)mounts_check(CHILD_OP_REBUILD, tree);
 		}
@@ -186,13 +186,13 @@ static int is_same(const char *a, const char *b)
 /* Takes it out of the directory above, which is rebuilt after it, and returns 1; 0 when that is not rebuilt. */
 static int leave_out(char *base, const struct child_stage_job *job, const char *dir)
 {
-	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds);
+	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds.at);
 	int found = 0;
 	for (uint32_t i = 0; i < job->n_rebuilds; i++) {
-		const char *name = name_in(dir, base + rebuilds[i].dir);
-		struct child_entry *e = (void *)(base + rebuilds[i].entries);
+		const char *name = name_in(dir, base + rebuilds[i].dir.at);
+		struct child_entry *e = (void *)(base + rebuilds[i].entries.at);
 		for (uint32_t k = 0; name && k < rebuilds[i].n_entries; k++)
-			if (e[k].kind == CHILD_ENTRY_BIND && is_same(base + e[k].name, name)) {
+			if (e[k].kind == CHILD_ENTRY_BIND && is_same(base + e[k].name.at, name)) {
 				e[k].kind = CHILD_ENTRY_GONE;
 				found = 1;
 			}
@@ -203,19 +203,19 @@ static int leave_out(char *base, const struct child_stage_job *job, const char *
 static void rebuild(char *base, const struct child_stage_job *job, const struct child_rebuild *r)
 {
 	/* Another program may have removed it since the plan was made. Should it come back it must not be seen as it is. */
-	long old = r_open(base + r->dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (old == -ENOENT && leave_out(base, job, base + r->dir))
+	long old = r_open(base + r->dir.at, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (old == -ENOENT && leave_out(base, job, base + r->dir.at))
 		return;
 	mounts_check(CHILD_OP_REBUILD, old);
 	int new = mounts_tmpfs(CHILD_SMALL_TMPFS, 0755);
 	mounts_attach(new, (int)old);
-	const struct child_entry *e = (const void *)(base + r->entries);
+	const struct child_entry *e = (const void *)(base + r->entries.at);
 	for (uint32_t i = 0; i < r->n_entries; i++) {
-		char *name = base + e[i].name;
+		char *name = base + e[i].name.at;
 		if (e[i].kind == CHILD_ENTRY_BIND)
 			bind_entry((int)old, new, name);
 		else if (e[i].kind == CHILD_ENTRY_SYMLINK)
-			mounts_check(CHILD_OP_REBUILD, raw_call3(__NR_symlinkat, base + e[i].text, new, name));
+			mounts_check(CHILD_OP_REBUILD, raw_call3(__NR_symlinkat, base + e[i].text.at, new, name));
 		else if (e[i].kind == CHILD_ENTRY_MOUNT)
 			mount_entry(new, &e[i], name);
 		else if (e[i].kind != CHILD_ENTRY_GONE)
@@ -285,19 +285,19 @@ void stage_main(void)
 	guard_devices();
 	open_sources(base, job);
 	/* Before a screen is over it. Where it is missing no file is covered. */
-	int empty = job->empty ? (int)r_open(base + job->empty, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+	int empty = job->empty.at ? (int)r_open(base + job->empty.at, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 	mount_layers(job);
-	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds);
-	const struct child_cover *covers = (const void *)(base + job->covers);
+	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds.at);
+	const struct child_cover *covers = (const void *)(base + job->covers.at);
 	for (uint32_t i = 0; i < job->n_covers; i++)
-		cover(base + covers[i].path, (int)covers[i].is_dir, empty);
+		cover(base + covers[i].path.at, (int)covers[i].is_dir, empty);
 	/* The deepest first, so that the ones above bind the rebuilt directory and not what it covers. */
 	for (uint32_t i = job->n_rebuilds; i > 0; i--)
 		rebuild(base, job, &rebuilds[i - 1]);
-	int64_t *argv = (void *)(base + job->argv);
+	int64_t *argv = (void *)(base + job->argv.at);
 	for (int64_t *a = argv; *a; a++)
 		*a += (int64_t)(intptr_t)base;
 	const char *no_environment[] = {0};
-	mounts_check(CHILD_OP_EXEC, raw_call3(__NR_execve, base + job->file, argv, no_environment));
+	mounts_check(CHILD_OP_EXEC, raw_call3(__NR_execve, base + job->file.at, argv, no_environment));
 	r_exit(1);
 }

@@ -143,8 +143,8 @@ static long open_source(const struct child_mount *m)
 {
 	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
 	if (!m->inside)
-		return raw_call3(__NR_open_tree, AT_FDCWD, base + m->source, flags | AT_SYMLINK_NOFOLLOW);
-	long in = find(base + m->source, 0);
+		return raw_call3(__NR_open_tree, AT_FDCWD, base + m->source.at, flags | AT_SYMLINK_NOFOLLOW);
+	long in = find(base + m->source.at, 0);
 	if (in < 0)
 		return in;
 	long tree = raw_call3(__NR_open_tree, in, "", flags | AT_EMPTY_PATH);
@@ -195,7 +195,7 @@ static void drop_screens(void)
 /* The source as its screen shows it, read-only already; -errno where there is none. */
 static long open_screened(const struct child_mount *m)
 {
-	const char *dir = base + m->screen, *rest = base + m->source;
+	const char *dir = base + m->screen.at, *rest = base + m->source.at;
 	long screen = screen_of(dir);
 	if (screen < 0)
 		return screen;
@@ -203,7 +203,7 @@ static long open_screened(const struct child_mount *m)
 		rest++;
 	while (*rest == '/')
 		rest++;
-	long host = m->source_is.inode ? r_open(base + m->source, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+	long host = m->source_is.inode ? r_open(base + m->source.at, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 	if (host >= 0) { /* inodes are others behind a screen */
 		check_same(CHILD_OP_OPEN_SOURCE, (int)host, &m->source_is);
 		(void)r_close((int)host);
@@ -221,15 +221,15 @@ static long open_screened(const struct child_mount *m)
 /* -1: it is optional and not there. */
 static int bound(const struct child_mount *m)
 {
-	long screened = m->screen ? open_screened(m) : -1;
+	long screened = m->screen.at ? open_screened(m) : -1;
 	/* Somebody made or replaced the directory after the screen around it was made, another first run for instance, and the
 	 * kernel's overlay does not show that: it gets a screen of its own. */
-	if (m->screen && (screened == -ENOENT || screened == -ESTALE))
-		screened = mounts_screen(base + m->source);
+	if (m->screen.at && (screened == -ENOENT || screened == -ESTALE))
+		screened = mounts_screen(base + m->source.at);
 	if (screened >= 0)
 		return (int)screened;
-	if (m->screen)
-		mounts_note_exposed(base + m->source, screened);
+	if (m->screen.at)
+		mounts_note_exposed(base + m->source.at, screened);
 	if (m->optional == CHILD_SHOWN_ABOVE)
 		return -1;
 	long tree = open_source(m);
@@ -245,8 +245,8 @@ static int bound(const struct child_mount *m)
 
 static int layered(const struct child_mount *m)
 {
-	int lower = mounts_open_directory(CHILD_OP_OPEN_LOWER, base + m->source);
-	int mount = mounts_overlay(lower, base + m->upper, base + m->work);
+	int lower = mounts_open_directory(CHILD_OP_OPEN_LOWER, base + m->source.at);
+	int mount = mounts_overlay(lower, base + m->upper.at, base + m->work.at);
 	(void)r_close(lower);
 	return mount;
 }
@@ -282,7 +282,7 @@ static void add_dev(const struct child_mount *m)
 		     {"fd", "/proc/self/fd"},	   {"core", "/proc/kcore"},	  {"ptmx", "pts/ptmx"}};
 	static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
 					      "/dev/random", "/dev/urandom", "/dev/tty"};
-	char *target = base + m->target;
+	char *target = base + m->target.at;
 	put(mounts_tmpfs(CHILD_SMALL_TMPFS, 0755), target, &m->place_is);
 	int dev = (int)mounts_check(CHILD_OP_DEVICE, find(target, O_DIRECTORY));
 	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
@@ -315,7 +315,7 @@ static void guard_proc(int proc)
 
 static void add_proc(const struct child_mount *m, uint32_t flags)
 {
-	char *target = base + m->target;
+	char *target = base + m->target.at;
 	unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 	long mount;
 	if (flags & CHILD_PLAN_OLD_PROC) {
@@ -352,7 +352,7 @@ static void seal(const char *path)
 
 static void carry_out(const struct child_mount *m, uint32_t flags)
 {
-	char *target = base + m->target;
+	char *target = base + m->target.at;
 	int mount;
 	switch ((enum child_mount_kind)m->kind) {
 	case CHILD_MOUNT_READ:
@@ -374,7 +374,7 @@ static void carry_out(const struct child_mount *m, uint32_t flags)
 		add_proc(m, flags);
 		break;
 	case CHILD_MOUNT_SYMLINK:
-		add_symlink(base + m->source, target);
+		add_symlink(base + m->source.at, target);
 		break;
 	case CHILD_MOUNT_DIR:
 		(void)r_close(make_directory(target));
@@ -390,7 +390,7 @@ static void carry_out(const struct child_mount *m, uint32_t flags)
 /* The plan's first mount may be the root itself; otherwise it starts out empty. Returns how many mounts that took. */
 static uint32_t make_root(const struct child_mount *first, uint32_t n)
 {
-	uint32_t taken = n > 0 && base[first->target + 1] == '\0' && first->kind <= CHILD_MOUNT_TMPFS;
+	uint32_t taken = n > 0 && base[first->target.at + 1] == '\0' && first->kind <= CHILD_MOUNT_TMPFS;
 	if (!taken)
 		root_fd = mounts_tmpfs(CHILD_SMALL_TMPFS, 0755);
 	else if (first->kind == CHILD_MOUNT_LAYER)
@@ -460,7 +460,7 @@ static const struct child_mount *map_plan(int fd, struct child_plan **ret)
 {
 	*ret = mounts_map_file(fd);
 	base = (char *)*ret;
-	return (const void *)(base + (*ret)->mounts);
+	return (const void *)(base + (*ret)->mounts.at);
 }
 
 /* A mount made above may be gone again: whoever removes the file on the host that it is mounted over takes it away. From
@@ -470,7 +470,7 @@ static void check_mounted(const struct child_mount *m)
 	struct statx st;
 	if (m->place_is.inode == 0)
 		return;
-	int fd = (int)mounts_check(CHILD_OP_PLACE, find(base + m->target, 0));
+	int fd = (int)mounts_check(CHILD_OP_PLACE, find(base + m->target.at, 0));
 	mounts_check(CHILD_OP_PLACE, raw_call5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st));
 	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
 		mounts_check(CHILD_OP_PLACE, -ESTALE);
@@ -481,13 +481,13 @@ static void check_mounted(const struct child_mount *m)
  * its place now, while what is around it can still be written. */
 static void make_mounts(const struct child_plan *plan, enum child_when from, enum child_when until)
 {
-	const struct child_mount *mounts = (const void *)(base + plan->mounts);
+	const struct child_mount *mounts = (const void *)(base + plan->mounts.at);
 	uint32_t *i = &mounts_progress.subject;
 	for (; *i < plan->n_mounts; ++*i)
 		if (mounts[*i].late >= from && mounts[*i].late <= until)
 			carry_out(&mounts[*i], plan->flags);
 		else if (mounts[*i].late > until && mounts[*i].kind == CHILD_MOUNT_LAYER)
-			(void)r_close(make_directory(base + mounts[*i].target));
+			(void)r_close(make_directory(base + mounts[*i].target.at));
 }
 
 static struct child_plan *exchange(struct child_plan *old, int plan_fd)
@@ -529,7 +529,7 @@ static struct child_plan *wait_for_plan(struct child_plan *plan)
 
 static struct child_plan *hold(struct child_plan *plan)
 {
-	const struct child_mount *mounts = (const void *)(base + plan->mounts);
+	const struct child_mount *mounts = (const void *)(base + plan->mounts.at);
 	uint32_t *i = &mounts_progress.subject;
 	int table = hold_watch();
 	for (*i = 0; *i < plan->n_mounts; ++*i)

@@ -55,7 +55,7 @@ struct denial_verdict {
 struct denial_verdict denial_decide(const struct denial_scene *scene, const struct denial_try *t);
 
 /* Where to look, for the job. The array is the caller's, its strings are the plan's. */
-int denial_regions(const struct denial_scene *scene, struct child_region_spec **ret, size_t *ret_n);
+int denial_regions(const struct denial_scene *scene, struct child_region **ret, size_t *ret_n);
 
 struct denials {
 	struct airlock_denial *v; /* the list owns all strings in them but names of origins, which are the plan's */

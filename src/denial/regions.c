@@ -41,25 +41,25 @@ static uint32_t refused_in_place(enum plan_mount_kind kind)
 	}
 }
 
-int denial_regions(const struct denial_scene *scene, struct child_region_spec **ret, size_t *ret_n)
+int denial_regions(const struct denial_scene *scene, struct child_region **ret, size_t *ret_n)
 {
 	const struct plan *plan = scene->plan;
-	struct child_region_spec *v = calloc(plan->n_mounts + plan->n_left_out + DENIAL_DEVICES + 1, sizeof *v);
+	struct child_region *v = calloc(plan->n_mounts + plan->n_left_out + DENIAL_DEVICES + 1, sizeof *v);
 	size_t n = 0;
 	if (!v)
 		return -ENOMEM;
-	v[n++] = (struct child_region_spec){"/", scene->in_place ? ALL : CHILD_REFUSES_WRITE | CHILD_REFUSES_MISSING};
+	v[n++] = (struct child_region){{"/"}, scene->in_place ? ALL : CHILD_REFUSES_WRITE | CHILD_REFUSES_MISSING};
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		const struct plan_mount *m = &plan->mounts[i];
 		if (mount_decides(m))
-			v[n++] = (struct child_region_spec){mount_place(scene, m), scene->in_place
-											   ? refused_in_place(m->kind)
-											   : refused_by_mount(m->kind)};
+			v[n++] = (struct child_region){{mount_place(scene, m)},
+						       scene->in_place ? refused_in_place(m->kind)
+								       : refused_by_mount(m->kind)};
 	}
 	for (size_t i = 0; i < plan->n_left_out; i++)
-		v[n++] = (struct child_region_spec){plan->left_out[i].path, ALL};
+		v[n++] = (struct child_region){{plan->left_out[i].path}, ALL};
 	for (size_t i = 0; scene->in_place && i < DENIAL_DEVICES; i++)
-		v[n++] = (struct child_region_spec){denial_devices[i], 0};
+		v[n++] = (struct child_region){{denial_devices[i]}, 0};
 	for (size_t i = 0; scene->workspace && i < n; i++)
 		v[i].refuses &= ~(uint32_t)CHILD_REFUSES_MISSING;
 	*ret = v;

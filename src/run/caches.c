@@ -385,7 +385,7 @@ static int take_lock(struct run_caches *c, const struct plan_mount *m, struct ai
 	return 0;
 }
 
-int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_dir, const struct backend_layer *layers,
+int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_dir, const struct child_layer *layers,
 		 size_t n_layers, struct airlock_error *err)
 {
 	const struct plan *plan = job->plan;
@@ -411,7 +411,7 @@ int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_
 	}
 	for (size_t i = n_layers; rc == 0 && i < c->n_layers; i++) {
 		at = (i - n_layers) * 3;
-		c->layers[i] = (struct backend_layer){c->paths.v[at], c->paths.v[at + 1], c->paths.v[at + 2]};
+		c->layers[i] = (struct child_layer){{c->paths.v[at]}, {c->paths.v[at + 1]}, {c->paths.v[at + 2]}};
 	}
 	return rc;
 }

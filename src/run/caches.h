@@ -20,7 +20,7 @@
 #include "run/job.h"
 
 struct run_caches {
-	struct backend_layer *layers; /* those of the project first, then those of the caches */
+	struct child_layer *layers; /* those of the project first, then those of the caches */
 	size_t n_layers;
 	struct strs paths; /* behind layers */
 	int dir_fd;	   /* of the project's caches; -EBADF: no layers */
@@ -47,7 +47,7 @@ void cache_list_done(struct cache_list *l);
  * first mount, also before that of a sandbox made in advance. Not done when the plan is made: whoever only looks at a plan
  * (`airlock explain`) leaves nothing behind. Does nothing when *lock_fd is open already, or the plan has no caches. */
 int caches_make(const struct airlock_job *job, int *lock_fd, struct airlock_error *err);
-int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_dir, const struct backend_layer *layers,
+int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_dir, const struct child_layer *layers,
 		 size_t n_layers, struct airlock_error *err);
 /* While there is nothing to do but to wait: removes what earlier runs have left. */
 void caches_clean(const struct run_caches *c);

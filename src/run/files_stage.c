@@ -222,7 +222,7 @@ static int carry_out(struct airlock_run *run, struct staging *s, const struct fi
 	if (rc == 0)
 		rc = look_first(s, p, err);
 	if (rc == 0)
-		rc = put_into_layer(s, run->layers.layers[s->at.mount->root].upper, err);
+		rc = put_into_layer(s, run->layers.layers[s->at.mount->root].upper.text, err);
 	if (rc < 0)
 		return rc;
 	layers_end(&run->layers, run->job, run->dir, &ended, -1);

@@ -219,7 +219,7 @@ static int fill_mirrors(struct run_layers *c, const struct config *config, struc
 			return rc;
 		}
 		r->mirror = true;
-		c->layers[i].work = "";
+		c->layers[i].work.text = "";
 	}
 	note_unread(c);
 	c->set->mirrored_ns = wait_for_tick(c);
@@ -278,7 +278,8 @@ int layers_begin(struct run_layers *c, const struct airlock_job *job, const char
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		rc = make_layer(c, ordered_root(job, i), run_dir, i + 1, err);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
-		c->layers[i] = (struct backend_layer){c->paths.v[i * 3], c->paths.v[i * 3 + 1], c->paths.v[i * 3 + 2]};
+		c->layers[i] =
+			(struct child_layer){{c->paths.v[i * 3]}, {c->paths.v[i * 3 + 1]}, {c->paths.v[i * 3 + 2]}};
 	c->n_layers = roots->n;
 	if (rc == 0 && c->mirrored) {
 		rc = fill_mirrors(c, job->config, err);

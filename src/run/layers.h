@@ -16,7 +16,7 @@ struct run_layers {
 	struct lock lock;	/* by copy: one run at a time in a root */
 	struct change_set *set; /* NULL when not enabled, or when the scan failed */
 	struct strs paths;	/* behind layers: root, upper, work of each */
-	struct backend_layer *layers;
+	struct child_layer *layers;
 	size_t n_layers;
 	struct strs notes;	    /* paths that could not be looked at, hard links split… */
 	struct airlock_error error; /* scanning or applying failed; the changes are held */

@@ -366,7 +366,7 @@ static struct monitor *monitor_of(struct airlock_run *run)
 		return run->monitor;
 	_cleanup_free_ const char **uppers = calloc(run->layers.n_layers, sizeof *uppers);
 	for (size_t i = 0; uppers && i < run->layers.n_layers; i++)
-		uppers[i] = run->layers.layers[i].upper;
+		uppers[i] = run->layers.layers[i].upper.text;
 	if (uppers)
 		(void)monitor_open(uppers, run->layers.n_layers, &run->monitor);
 	return run->monitor;

@@ -87,7 +87,7 @@ static struct filter_id_sets known_ids(const struct plan *plan)
 }
 
 /* A backend that says calls are filtered is one whose first process gets the filter. */
-static void fill_filter(const struct supervise *s, struct child_job_spec *job, struct sock_filter **ret_code)
+static void fill_filter(const struct supervise *s, struct child_job *job, struct sock_filter **ret_code)
 {
 	const struct plan *plan = s->spec.plan;
 	if (s->iso.syscalls == AIRLOCK_GRADE_NONE)
@@ -97,8 +97,8 @@ static void fill_filter(const struct supervise *s, struct child_job_spec *job, s
 			 (s->iso.no_internet_sockets ? FILTER_NO_INET : 0) | (s->iso.no_ipc ? FILTER_NO_IPC : 0) |
 			 (s->iso.no_truncate ? FILTER_NO_TRUNCATE : 0);
 	struct filter_program p = filter_program(FILTER_ARCH_OWN, flags);
-	job->filter = p.code;
-	job->head.filter_len = p.len;
+	job->filter.v = p.code;
+	job->filter_len = p.len;
 	if (plan->nested || !s->iso.own_user_namespace)
 		return;
 	struct sock_filter *code = reallocarray(NULL, FILTER_IDS_MAX + p.len, sizeof *code);
@@ -107,12 +107,12 @@ static void fill_filter(const struct supervise *s, struct child_job_spec *job, s
 	struct filter_id_sets known = known_ids(plan);
 	unsigned short n = filter_ids(FILTER_ARCH_OWN, &known, code);
 	memcpy(code + n, p.code, p.len * sizeof *code);
-	job->filter = *ret_code = code;
-	job->head.filter_len = (uint32_t)(n + p.len);
+	job->filter.v = *ret_code = code;
+	job->filter_len = (uint32_t)(n + p.len);
 }
 
 /* Only where /proc shows the command's processes by the numbers that the first process knows them by. */
-static void fill_observer(struct supervise *s, struct child_job_spec *job, struct child_region_spec **ret_regions)
+static void fill_observer(struct supervise *s, struct child_job *job, struct child_region **ret_regions)
 {
 	size_t n = 0;
 	if (!s->spec.observe)
@@ -120,9 +120,9 @@ static void fill_observer(struct supervise *s, struct child_job_spec *job, struc
 	s->result.observe_errnum = s->iso.foreign_proc ? EOPNOTSUPP : 0;
 	if (s->iso.foreign_proc || denial_regions(s->spec.observe, ret_regions, &n) < 0)
 		return;
-	job->regions = *ret_regions;
-	job->head.n_regions = (uint32_t)n;
-	job->head.flags |= CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE);
+	job->regions.v = *ret_regions;
+	job->n_regions = (uint32_t)n;
+	job->flags |= CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE);
 }
 
 /* What the command may fill up. Backends that mount nothing show the host's own /tmp. */
@@ -146,24 +146,25 @@ static bool shares_network(const struct supervise *s)
 static int make_job(struct supervise *s, struct child_ends *e, struct airlock_error *err)
 {
 	const struct plan *plan = s->spec.plan;
-	struct child_job_spec job = {
-		.cwd = plan->cwd, .argv = (const char *const *)plan->argv.v, .envp = (const char *const *)plan->envp.v};
-	job.head.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
-			 (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
-			 (s->iso.syscalls != AIRLOCK_GRADE_NONE ? CHILD_REFUSED : 0) |
-			 (plan->nested ? CHILD_NESTED : 0) | (s->iso.ruleset ? CHILD_RULESET : 0) |
-			 (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) | (shares_network(s) ? CHILD_SCOPED : 0);
-	limits_fill_job(&s->limits, &job.head);
+	struct child_job job = {.cwd = {plan->cwd},
+				.argv = {(const char *const *)plan->argv.v},
+				.envp = {(const char *const *)plan->envp.v}};
+	job.flags = (s->spec.pty ? CHILD_PTY : 0) | (plan->new_session ? CHILD_NEW_SESSION : 0) |
+		    (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
+		    (s->iso.syscalls != AIRLOCK_GRADE_NONE ? CHILD_REFUSED : 0) | (plan->nested ? CHILD_NESTED : 0) |
+		    (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) |
+		    (shares_network(s) ? CHILD_SCOPED : 0);
+	limits_fill_job(&s->limits, &job);
 	_cleanup_free_ struct sock_filter *code = NULL; /* the job's, until it is written */
 	fill_filter(s, &job, &code);
-	_cleanup_free_ struct child_region_spec *regions = NULL; /* the job's, until it is written */
+	_cleanup_free_ struct child_region *regions = NULL; /* the job's, until it is written */
 	fill_observer(s, &job, &regions);
 	const char *tmpfs[CHILD_MAX_TMPFS];
 	find_tmpfs(s, tmpfs);
-	job.tmpfs = tmpfs;
-	job.head.n_tmpfs = (uint32_t)s->n_tmpfs;
+	job.tmpfs.v = tmpfs;
+	job.n_tmpfs = (uint32_t)s->n_tmpfs;
 	if (s->spec.pty)
-		fill_terminal(&s->spec, &job.head);
+		fill_terminal(&s->spec, &job);
 	e->job = child_job_fd(&job);
 	return e->job < 0 ? base_errno(err, AIRLOCK_ERR_INIT_FAILED, e->job, "memfd_create", "job") : 0;
 }

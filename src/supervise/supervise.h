@@ -21,7 +21,7 @@ struct supervise_spec {
 	const struct plan *plan;
 	const char *run_id, *run_dir; /* run_dir is made when the first output comes */
 	int64_t max_output;
-	const struct backend_layer *layers; /* borrowed until the run is over */
+	const struct child_layer *layers; /* borrowed until the run is over */
 	size_t n_layers;
 	int user_ns_fd; /* as backend_fds has it; borrowed until the run is over */
 	bool pty;

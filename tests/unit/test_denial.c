@@ -458,7 +458,7 @@ static void regions_leave_nothing_refused_out(void **state)
 		"/",	       "/etc/hosts",	   "/etc/shadow", "/home/u/.ssh/x", "/home/u/new",
 		"/home/u/p/x", "/run/docker.sock", "/usr/lib/x",  "/home/other/x",  "/dev/sda"};
 	for (int in_place = 0; in_place < 2; in_place++) {
-		struct child_region_spec *r = NULL;
+		struct child_region *r = NULL;
 		size_t n = 0;
 		st->scene.in_place = in_place;
 		assert_int_equal(denial_regions(&st->scene, &r, &n), 0);
@@ -466,8 +466,8 @@ static void regions_leave_nothing_refused_out(void **state)
 			uint32_t refuses = 0;
 			size_t longest = 0;
 			for (size_t k = 0; k < n; k++)
-				if (path_is_beneath(paths[i], r[k].path) && strlen(r[k].path) >= longest) {
-					longest = strlen(r[k].path);
+				if (path_is_beneath(paths[i], r[k].path.text) && strlen(r[k].path.text) >= longest) {
+					longest = strlen(r[k].path.text);
 					refuses = r[k].refuses;
 				}
 			struct denial_try write = {.op = CHILD_SEEN_WRITE, .path = paths[i]};
@@ -488,14 +488,14 @@ static void regions_leave_nothing_refused_out(void **state)
 static void the_regions_of_a_plan(void **state)
 {
 	struct stage *st = begin(&moderate);
-	struct child_region_spec *r = NULL;
+	struct child_region *r = NULL;
 	struct buf out = BUF_INIT;
 	size_t n = 0;
 	assert_int_equal(denial_regions(&st->scene, &r, &n), 0);
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&out, "%c%c%c %s\n", r[i].refuses & CHILD_REFUSES_READ ? 'r' : '-',
 			   r[i].refuses & CHILD_REFUSES_WRITE ? 'w' : '-',
-			   r[i].refuses & CHILD_REFUSES_MISSING ? 'm' : '-', r[i].path);
+			   r[i].refuses & CHILD_REFUSES_MISSING ? 'm' : '-', r[i].path.text);
 	compare_with_golden("regions-moderate", buf_str(&out));
 	buf_done(&out);
 	free(r);
