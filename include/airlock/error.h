@@ -19,22 +19,23 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+/* All below -4095, where the kernel's numbers end: a code cannot be taken for a negative errno. */
 enum airlock_code {
 	AIRLOCK_OK = 0,
-	AIRLOCK_ERR_USAGE = -1,	      /* the caller's words are wrong: an unknown option, a missing argument */
-	AIRLOCK_ERR_INVALID = -2,     /* a value, file or path that cannot be used as it is */
-	AIRLOCK_ERR_NOT_FOUND = -3,   /* a named thing does not exist */
-	AIRLOCK_ERR_UNAVAILABLE = -4, /* this machine cannot give the isolation that was asked for */
-	AIRLOCK_ERR_INIT_FAILED = -5, /* setting the sandbox up failed */
-	AIRLOCK_ERR_BLOCKED = -6,     /* the policy forbids it: op is the action, subject the resource */
-	AIRLOCK_ERR_DENIED = -7,      /* a person, or nobody there to ask, said no */
-	AIRLOCK_ERR_TIMEOUT = -8,     /* the time limit ran out */
-	AIRLOCK_ERR_CONFLICT = -9,    /* somebody else changed the same path */
-	AIRLOCK_ERR_BUSY = -10,	      /* another airlock holds the lock */
-	AIRLOCK_ERR_LIMIT = -11,      /* too large, too many, or a limit that cannot be enforced */
-	AIRLOCK_ERR_CORRUPT = -12,    /* a file of our own is damaged */
-	AIRLOCK_ERR_IO = -13,	      /* the system refused a call */
-	AIRLOCK_ERR_INTERNAL = -14,   /* a bug, or out of memory */
+	AIRLOCK_ERR_USAGE = -5001,	 /* the caller's words are wrong: an unknown option, a missing argument */
+	AIRLOCK_ERR_INVALID = -5002,	 /* a value, file or path that cannot be used as it is */
+	AIRLOCK_ERR_NOT_FOUND = -5003,	 /* a named thing does not exist */
+	AIRLOCK_ERR_UNAVAILABLE = -5004, /* this machine cannot give the isolation that was asked for */
+	AIRLOCK_ERR_INIT_FAILED = -5005, /* setting the sandbox up failed */
+	AIRLOCK_ERR_BLOCKED = -5006,	 /* the policy forbids it: op is the action, subject the resource */
+	AIRLOCK_ERR_DENIED = -5007,	 /* a person, or nobody there to ask, said no */
+	AIRLOCK_ERR_TIMEOUT = -5008,	 /* the time limit ran out */
+	AIRLOCK_ERR_CONFLICT = -5009,	 /* somebody else changed the same path */
+	AIRLOCK_ERR_BUSY = -5010,	 /* another airlock holds the lock */
+	AIRLOCK_ERR_LIMIT = -5011,	 /* too large, too many, or a limit that cannot be enforced */
+	AIRLOCK_ERR_CORRUPT = -5012,	 /* a file of our own is damaged */
+	AIRLOCK_ERR_IO = -5013,		 /* the system refused a call */
+	AIRLOCK_ERR_INTERNAL = -5014,	 /* a bug, or out of memory */
 };
 
 struct airlock_error {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,6 +85,7 @@ static void copy_fitting(char *dst, size_t size, const char *src)
 
 int base_error(struct airlock_error *err, int code, const char *op, const char *subject, const char *fmt, ...)
 {
+	assert(base_is_code(code)); /* one error domain: errno goes through base_errno */
 	if (!err || err->code != 0)
 		return code;
 	err->code = code;
@@ -98,6 +100,7 @@ int base_error(struct airlock_error *err, int code, const char *op, const char *
 
 int base_errno(struct airlock_error *err, int code, int errnum, const char *op, const char *subject)
 {
+	assert(base_is_code(code) && !base_is_code(errnum)); /* one error domain: a code is passed on as it is */
 	if (!err || err->code != 0)
 		return code;
 	if (errnum < 0)

@@ -6,6 +6,9 @@
  *   return base_hint(err, "run `airlock doctor`"), rc;
  *
  * The first error wins: a filled struct is never overwritten on the way up.
+ *
+ * A function has one kind of failure, and its parameters show which: with `err` it returns an airlock code, without it -errno.
+ * The two never meet, because the ranges do not; who mixes them up is stopped by the assertions here.
  */
 #pragma once
 
@@ -13,6 +16,21 @@
 #include "base/macros.h"
 
 #include <stdbool.h>
+
+/* The largest errno that Linux has room for. */
+#define BASE_ERRNO_MAX 4095
+
+static inline bool base_is_errno(int rc)
+{
+	return rc < 0 && rc >= -BASE_ERRNO_MAX;
+}
+
+static inline bool base_is_code(int rc)
+{
+	return rc <= AIRLOCK_ERR_USAGE && rc >= AIRLOCK_ERR_INTERNAL;
+}
+_Static_assert(AIRLOCK_ERR_USAGE < -BASE_ERRNO_MAX && AIRLOCK_ERR_INTERNAL < AIRLOCK_ERR_USAGE,
+	       "no code is a negative errno");
 
 /* Fills err (when not NULL and still empty) and returns code. op and subject may be NULL. */
 int base_error(struct airlock_error *err, int code, const char *op, const char *subject, const char *fmt, ...)
