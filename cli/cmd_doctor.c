@@ -11,14 +11,14 @@
 #include "wrap.h"
 
 struct mark {
-	const char *status, *sign, *colour;
+	const char *sign, *colour;
 };
 
 /* Signs are for eyes; whoever reads through a pipe gets the words of the JSON. */
 static const struct mark marks[] = {
-	{"ok", "✓", "\033[32m"},
-	{"degraded", "!", "\033[33m"},
-	{"failed", "✗", "\033[31m"},
+	[AIRLOCK_CHECK_OK] = {"✓", "\033[32m"},
+	[AIRLOCK_CHECK_DEGRADED] = {"!", "\033[33m"},
+	[AIRLOCK_CHECK_FAILED] = {"✗", "\033[31m"},
 };
 
 struct look {
@@ -31,14 +31,11 @@ static bool can_show_signs(void)
 	return isatty(STDOUT_FILENO) && setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-static void print_mark(const struct look *look, const char *status)
+static void print_mark(const struct look *look, enum airlock_check_status status)
 {
-	const struct mark *m = &marks[2];
-	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-		if (strcmp(marks[i].status, status) == 0)
-			m = &marks[i];
+	const struct mark *m = &marks[status];
 	if (!look->signs)
-		(void)printf("%-8s  ", status);
+		(void)printf("%-8s  ", airlock_check_status_name(status));
 	else
 		(void)printf("%s%s%s ", look->colour ? m->colour : "", m->sign, look->colour ? "\033[0m" : "");
 }

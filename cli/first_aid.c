@@ -8,7 +8,7 @@
 
 static bool is_failed(const struct airlock_check *c)
 {
-	return strcmp(c->status, "failed") == 0;
+	return c->status == AIRLOCK_CHECK_FAILED;
 }
 
 /* One fix often helps against several things. */

@@ -187,7 +187,7 @@ static void check_mounts(const struct plan *plan, const struct plan_inputs *in)
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		const struct plan_mount *m = &plan->mounts[i];
 		demand(m->target[0] == '/' && path_is_normal(m->target));
-		demand(plan_mount_name(m->kind) != NULL);
+		demand(airlock_mount_kind_name((enum airlock_mount_kind)m->kind) != NULL);
 		bool bound = m->kind == PLAN_READ || m->kind == PLAN_WRITE || m->kind == PLAN_LAYER;
 		demand(!bound || (m->source && m->source[0] == '/'));
 		if (m->kind == PLAN_WRITE || m->kind == PLAN_LAYER)

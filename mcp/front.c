@@ -3,6 +3,7 @@
 
 #include <airlock/files.h>
 #include <airlock/history.h>
+#include <airlock/job.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,30 +38,30 @@ int front_settings(const struct mcp_request *r, struct airlock_settings **ret, s
 	return rc < 0 ? rc : airlock_settings_set_session(*ret, f->session, err);
 }
 
-static int explain_base(struct airlock_settings *s, json_t **ret, struct airlock_error *err)
+static int prepare_plain(struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err)
 {
-	struct airlock_job *job = NULL;
 	int rc = airlock_settings_set_command(s, "true", err);
-	if (rc >= 0)
-		rc = airlock_job_prepare(s, &job, err);
-	if (rc >= 0)
-		*ret = json_loads(airlock_job_explain_json(job), 0, NULL);
-	airlock_job_free(job);
-	return rc < 0 ? rc : *ret ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "cannot read the plan");
+	return rc < 0 ? rc : airlock_job_prepare(s, ret, err);
 }
 
-int front_base(const struct mcp_request *r, json_t **ret, struct airlock_error *err)
+int front_timeout(const struct mcp_request *r, int64_t *ret_ms, struct airlock_error *err)
 {
 	struct front *f = front_of(r);
 	struct airlock_settings *s = NULL;
+	struct airlock_job *job = NULL;
 	int rc = 0;
-	if (!f->base) {
+	if (!f->timeout_ms) {
 		rc = front_settings(r, &s, err);
 		if (rc >= 0)
-			rc = explain_base(s, &f->base, err);
+			rc = prepare_plain(s, &job, err);
+		const struct airlock_plan *plan = rc >= 0 ? airlock_job_plan(job) : NULL;
+		if (rc >= 0 && !plan)
+			rc = front_error(err, AIRLOCK_ERR_INTERNAL, "out of memory");
+		f->timeout_ms = plan ? plan->timeout_ms : 0;
+		airlock_job_free(job);
 		airlock_settings_free(s);
 	}
-	*ret = f->base;
+	*ret_ms = f->timeout_ms;
 	return rc;
 }
 

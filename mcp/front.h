@@ -15,7 +15,7 @@ struct front {
 	char session[48];		   /* what "for this session" means in an answer: this server */
 	char own_runs[FRONT_OWN_RUNS][48]; /* the latest runs of this server, a ring */
 	size_t n_own_runs;		   /* how many there were */
-	json_t *base;			   /* the plan of a call that asks for nothing; NULL until needed */
+	int64_t timeout_ms;		   /* of a call that asks for nothing; -1: no limit, 0: not known yet */
 	char *project;			   /* the directory the server is for; NULL until needed */
 	struct airlock_warm *warm;	   /* the sandbox of the next call; NULL: there is no memory for it */
 };
@@ -23,8 +23,8 @@ struct front {
 struct front *front_of(const struct mcp_request *r);
 /* Settings for one call; the caller frees them. */
 int front_settings(const struct mcp_request *r, struct airlock_settings **ret, struct airlock_error *err);
-/* The plan of a call that asks for nothing, as explain gives it. Borrowed. */
-int front_base(const struct mcp_request *r, json_t **ret, struct airlock_error *err);
+/* How long a call may run that asks for nothing; -1: no limit. */
+int front_timeout(const struct mcp_request *r, int64_t *ret_ms, struct airlock_error *err);
 
 /* Is this run one of the server's project? "last" is this server's own latest run when it has one. ret_id: its full id.
  * A client must not look at what was done in other projects. */

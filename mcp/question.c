@@ -57,8 +57,9 @@ static void name_reasons(const struct airlock_question *q, char *out, size_t siz
 {
 	size_t len = 0;
 	out[0] = '\0';
-	for (const char *const *reason = q->reasons; *reason && len < size; reason++)
-		len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "", *reason);
+	for (size_t i = 0; i < q->n_reasons && len < size; i++)
+		len += (size_t)snprintf(out + len, size - len, "%s%s", i ? ", " : "",
+					airlock_question_reason_name(q->reasons[i]));
 }
 
 void front_deny(struct mcp_request *r, const struct airlock_question *q, bool asked)

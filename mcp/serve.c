@@ -37,7 +37,6 @@ int mcp_airlock(const struct mcp_options *options, int in_fd, int out_fd, struct
 	f.warm = airlock_warm_new();
 	int rc = mcp_serve(&spec, in_fd, out_fd);
 	airlock_warm_free(f.warm);
-	json_decref(f.base);
 	free(f.project);
 	return rc < 0 ? front_error(err, AIRLOCK_ERR_IO, "the server ended: %s", strerror(-rc)) : 0;
 }

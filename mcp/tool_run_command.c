@@ -204,17 +204,17 @@ static int set_paths(struct airlock_settings *s, json_t *arguments, struct airlo
 static int set_timeout(const struct mcp_request *r, struct airlock_settings *s, json_t *arguments,
 		       struct airlock_error *err)
 {
-	json_t *asked = json_object_get(arguments, "timeout"), *base = NULL;
+	json_t *asked = json_object_get(arguments, "timeout");
+	int64_t most = -1;
 	char text[32];
 	if (!asked)
 		return 0;
-	int rc = front_base(r, &base, err);
+	int rc = front_timeout(r, &most, err);
 	if (rc < 0)
 		return rc;
-	json_t *most = json_object_get(json_object_get(base, "limits"), "timeout_ms");
 	double ms = json_number_value(asked) * 1000;
-	if (json_is_number(most) && ms > json_number_value(most))
-		ms = json_number_value(most);
+	if (most >= 0 && ms > (double)most)
+		ms = (double)most;
 	(void)snprintf(text, sizeof text, "%.0fms", ms < 1 ? 1 : ms);
 	return airlock_settings_set(s, "timeout", text, "timeout", err);
 }

@@ -195,6 +195,12 @@ namespace Airlock {
 		public static int parse (string name, out Answer answer);
 	}
 
+	[CCode (cname = "enum airlock_question_reason", cprefix = "AIRLOCK_ASK_", has_type_id = false)]
+	public enum QuestionReason { UNSANDBOXED, ALLOW_WRITE, LINK, NETWORK, SENSITIVE_CHANGES, HELD_CHANGES;
+		[CCode (cname = "airlock_question_reason_name")]
+		public unowned string name ();
+	}
+
 	[Compact]
 	[CCode (cname = "struct airlock_question", free_function = "")]
 	public class Question {
@@ -202,8 +208,8 @@ namespace Airlock {
 		public unowned string command;
 		public unowned string working_dir;
 		public unowned string project;
-		[CCode (array_length = false, array_null_terminated = true)]
-		public unowned string[] reasons;
+		[CCode (array_length_cname = "n_reasons", array_length_type = "size_t")]
+		public unowned QuestionReason[] reasons;
 		[CCode (array_length = false, array_null_terminated = true)]
 		public unowned string[] paths;
 		public int one_time_only;
@@ -225,10 +231,10 @@ namespace Airlock {
 	public class Job {
 		[CCode (cname = "airlock_job_prepare")]
 		public static int prepare (Settings settings, out Job? job, out Error err);
-		[CCode (cname = "airlock_job_explain")]
-		public unowned string explain ();
-		[CCode (cname = "airlock_job_explain_json")]
-		public unowned string explain_json ();
+		[CCode (cname = "airlock_job_plan", cheader_filename = "airlock/job.h")]
+		public unowned Plan? plan ();
+		[CCode (cname = "airlock_job_json", cheader_filename = "airlock/job.h")]
+		public unowned string json ();
 		public size_t warning_count { [CCode (cname = "airlock_job_warning_count")] get; }
 		public size_t links_unanswered { [CCode (cname = "airlock_job_links_unanswered")] get; }
 		[CCode (cname = "airlock_job_warning")]
@@ -258,6 +264,85 @@ namespace Airlock {
 		public int fd ();
 		[CCode (cname = "airlock_warm_dispatch")]
 		public int dispatch ();
+	}
+
+	/* What a job would do: airlock/job.h. */
+
+	[CCode (cname = "enum airlock_mount_kind", cprefix = "AIRLOCK_MOUNT_", cheader_filename = "airlock/job.h", has_type_id = false)]
+	public enum MountKind { READ, WRITE, LAYER, TMPFS, REBUILD, HIDE_DIR, HIDE_FILE, DEV, PROC, SYMLINK, DIR, SEAL, LEFT_OUT;
+		[CCode (cname = "airlock_mount_kind_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "struct airlock_mount", cheader_filename = "airlock/job.h", has_type_id = false, destroy_function = "", has_copy_function = false)]
+	public struct Mount {
+		public MountKind kind;
+		public unowned string? source;
+		public unowned string target;
+		public Origin because;
+		public int64 size;
+		public bool files_only;
+	}
+
+	[CCode (cname = "enum airlock_link_access", cprefix = "AIRLOCK_LINK_", cheader_filename = "airlock/job.h", has_type_id = false)]
+	public enum LinkAccess { WRITABLE, READ_ONLY, HIDDEN }
+
+	[CCode (cname = "struct airlock_job_link", cheader_filename = "airlock/job.h", has_type_id = false, destroy_function = "", has_copy_function = false)]
+	public struct JobLink {
+		public unowned string path;
+		public unowned string target;
+		public LinkState state;
+		public LinkAccess access;
+		public bool is_granted;
+		public unowned string because;
+	}
+
+	[Flags]
+	[CCode (cname = "unsigned", cprefix = "AIRLOCK_NAMESPACE_", cheader_filename = "airlock/job.h", has_type_id = false)]
+	public enum Namespaces { USER, MOUNT, PID, NET, IPC, UTS, CGROUP;
+		[CCode (cname = "airlock_namespace_name")]
+		public unowned string? name ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_plan", cheader_filename = "airlock/job.h", free_function = "")]
+	public class Plan {
+		public unowned string command;
+		public unowned string backend;
+		public unowned string profile;
+		public Origin backend_origin;
+		public bool is_sandboxed;
+		public bool is_in_place;
+		public Capture capture;
+		public unowned string? capture_because;
+		public unowned string working_dir;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] roots;
+		[CCode (array_length_cname = "n_mounts", array_length_type = "size_t")]
+		public unowned Mount[] mounts;
+		[CCode (array_length_cname = "n_links", array_length_type = "size_t")]
+		public unowned JobLink[] links;
+		public bool network;
+		public bool nested;
+		public bool unix_sockets;
+		public Namespaces namespaces;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] env_kept;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] env_removed;
+		public int64 timeout_ms;
+		public int64 memory;
+		public int64 pids;
+		public int64 file_size;
+		public bool explains_denials;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] notes;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] argv;
+		public unowned string? sandbox_profile;
+		public unowned Question? question;
+		public int64 remembered_id;
+		public Answer remembered;
 	}
 
 	/* ── Runs ── */
@@ -528,11 +613,17 @@ namespace Airlock {
 
 	/* ── The machine ── */
 
+	[CCode (cname = "enum airlock_check_status", cprefix = "AIRLOCK_CHECK_", has_type_id = false)]
+	public enum CheckStatus { OK, DEGRADED, FAILED;
+		[CCode (cname = "airlock_check_status_name")]
+		public unowned string name ();
+	}
+
 	[Compact]
 	[CCode (cname = "struct airlock_check", free_function = "")]
 	public class Check {
 		public unowned string name;
-		public unowned string status;
+		public CheckStatus status;
 		public unowned string detail;
 		public unowned string consequence;
 		public unowned string fix;

@@ -102,10 +102,7 @@ struct airlock_job;
 int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err);
 void airlock_job_free(struct airlock_job *job);
 
-/* The plan for people, or as the JSON of `airlock explain --json`. Ends with a newline; "" when memory is short. */
-const char *airlock_job_explain(struct airlock_job *job);
-const char *airlock_job_explain_json(struct airlock_job *job);
-
+/* What it would do is in airlock_job_plan (job.h). */
 /* Sentences the person should see before the run (untrusted project settings left out, links that changed…). NULL beyond
  * the last. */
 size_t airlock_job_warning_count(const struct airlock_job *job);
@@ -129,17 +126,28 @@ const char *airlock_answer_name(enum airlock_answer answer); /* "allow_once", "d
 /* The answer of that name. AIRLOCK_ERR_INVALID: there is none. */
 int airlock_answer_parse(const char *name, enum airlock_answer *ret);
 
+/* What a yes would open. */
+enum airlock_question_reason {
+	AIRLOCK_ASK_UNSANDBOXED, /* the command has no sandbox */
+	AIRLOCK_ASK_ALLOW_WRITE, /* it may write to more directories */
+	AIRLOCK_ASK_LINK,	 /* a symlink of the project makes another directory writable */
+	AIRLOCK_ASK_NETWORK,
+	AIRLOCK_ASK_SENSITIVE_CHANGES, /* changes are applied that make other programs do things */
+	AIRLOCK_ASK_HELD_CHANGES,      /* changes are applied that the mode held */
+};
+const char *airlock_question_reason_name(enum airlock_question_reason reason); /* "allow-write", "network", … */
+
 /* Everything about it was checked before: a yes is enough. All reasons are in one question. */
 struct airlock_question {
 	const char *text;    /* inert: safe to print; may have several lines, the last is the question itself */
 	const char *command; /* the exact bytes that will run, as one shell line */
 	const char *working_dir, *project;
-	/* "unsandboxed", "allow-write", "link", "network", "sensitive-changes", "held-changes"; NULL-terminated */
-	const char *const *reasons;
-	const char *const
-		*paths;	   /* of "allow-write", and where the links of "link" lead; real paths, NULL-terminated */
+	const enum airlock_question_reason *reasons;
+	size_t n_reasons;
+	const char *const *
+		paths; /* of AIRLOCK_ASK_ALLOW_WRITE, and where the links of AIRLOCK_ASK_LINK lead; real paths, NULL-terminated */
 	int one_time_only; /* only Allow and Deny may be offered */
-	/* The run goes on after a no, or when there is nobody to ask. Only "link" alone is such a reason: what is not allowed
+	/* The run goes on after a no, or when there is nobody to ask. Only AIRLOCK_ASK_LINK alone is such a reason: what is not allowed
 	 * stays read-only. AIRLOCK_ALLOW_ALWAYS and AIRLOCK_DENY_ALWAYS are remembered with the project. */
 	int is_optional;
 	const enum airlock_answer *choices; /* what may be answered; anything else counts as AIRLOCK_DENY */
@@ -309,9 +317,11 @@ int airlock_caches_clear(const struct airlock_settings *s, const char *dir, uint
 
 /* Real probes of this machine. ok: the default profile can be had. */
 struct airlock_doctor;
+enum airlock_check_status { AIRLOCK_CHECK_OK, AIRLOCK_CHECK_DEGRADED, AIRLOCK_CHECK_FAILED };
+const char *airlock_check_status_name(enum airlock_check_status status); /* "ok", "degraded", "failed" */
 struct airlock_check {
-	const char *name;	 /* "user namespaces" */
-	const char *status;	 /* "ok", "degraded", "failed" */
+	const char *name; /* "user namespaces" */
+	enum airlock_check_status status;
 	const char *detail;	 /* what was tried and what came of it */
 	const char *consequence; /* what does not work because of it, or "" */
 	const char *fix;	 /* what to do about it, or "" */

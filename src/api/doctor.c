@@ -26,7 +26,12 @@
 #define MAX_ROWS 16
 #define LITTLE_SPACE (INT64_C(256) << 20)
 
-enum grade { GRADE_OK, GRADE_DEGRADED, GRADE_FAILED };
+const char *airlock_check_status_name(enum airlock_check_status status)
+{
+	static const char *const names[] = {
+		[AIRLOCK_CHECK_OK] = "ok", [AIRLOCK_CHECK_DEGRADED] = "degraded", [AIRLOCK_CHECK_FAILED] = "failed"};
+	return names[status];
+}
 
 struct airlock_doctor {
 	struct airlock_check rows[MAX_ROWS];
@@ -54,18 +59,17 @@ static const char *keep(struct airlock_doctor *d, const char *text)
 }
 
 /* Copies its texts. Consequence and fix are for rows that are not ok. */
-static void add_row(struct exam *x, const char *name, enum grade grade, const char *detail, const char *consequence,
-		    const char *fix)
+static void add_row(struct exam *x, const char *name, enum airlock_check_status status, const char *detail,
+		    const char *consequence, const char *fix)
 {
-	static const char *const words[] = {"ok", "degraded", "failed"};
 	struct airlock_doctor *d = x->d;
 	if (d->n == MAX_ROWS)
 		return;
-	bool ok = grade == GRADE_OK;
-	d->failed |= grade == GRADE_FAILED;
+	bool ok = status == AIRLOCK_CHECK_OK;
+	d->failed |= status == AIRLOCK_CHECK_FAILED;
 	d->rows[d->n++] = (struct airlock_check){
 		.name = name,
-		.status = words[grade],
+		.status = status,
 		.detail = keep(d, detail),
 		.consequence = keep(d, ok ? "" : consequence),
 		.fix = keep(d, ok ? "" : fix),
@@ -73,9 +77,11 @@ static void add_row(struct exam *x, const char *name, enum grade grade, const ch
 }
 
 /* Things a sandbox needs: where one can be made nevertheless, only something of it is lost. */
-static enum grade grade_of_need(const struct exam *x, bool works)
+static enum airlock_check_status grade_of_need(const struct exam *x, bool works)
 {
-	return works ? GRADE_OK : x->bwrap.works || x->native.works ? GRADE_DEGRADED : GRADE_FAILED;
+	return works				   ? AIRLOCK_CHECK_OK
+	       : x->bwrap.works || x->native.works ? AIRLOCK_CHECK_DEGRADED
+						   : AIRLOCK_CHECK_FAILED;
 }
 
 static void add_userns(struct exam *x)
@@ -122,7 +128,7 @@ static void add_overlay(struct exam *x)
 	sys_probe_overlay(x->in->state_dir, x->in->project, &p);
 	(void)snprintf(detail, sizeof detail, "upper directory on %s: %s",
 		       *x->state_fs.type ? x->state_fs.type : "the state directory", p.detail);
-	add_row(x, "overlay", p.works ? GRADE_OK : GRADE_DEGRADED, detail,
+	add_row(x, "overlay", p.works ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_DEGRADED, detail,
 		"changes are found by comparing with a copy of the project: starting takes longer, and large projects "
 		"are "
 		"refused ([capture] in airlock.toml)",
@@ -147,7 +153,7 @@ static void add_native(struct exam *x)
 {
 	const struct native_info *n = &x->native;
 	if (n->works && !n->own_proc)
-		add_row(x, "native", GRADE_DEGRADED, "made a sandbox, but without a fresh /proc",
+		add_row(x, "native", AIRLOCK_CHECK_DEGRADED, "made a sandbox, but without a fresh /proc",
 			"a command sees the names of other processes, directories that were there cannot be renamed as "
 			"a "
 			"whole, and memory is not watched; results say \"partial\"",
@@ -172,7 +178,7 @@ static void add_landlock(struct exam *x)
 		       : p.works && abi < LANDLOCK_VERSION_TRUNCATE
 			       ? "; the landlock backend refuses truncate(2) everywhere"
 			       : "");
-	add_row(x, "Landlock", p.works && !too_old ? GRADE_OK : GRADE_DEGRADED, detail,
+	add_row(x, "Landlock", p.works && !too_old ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_DEGRADED, detail,
 		"one layer less inside the sandbox, and nothing to fall back on where namespaces are forbidden",
 		p.errnum == EOPNOTSUPP ? "add landlock to the lsm= list of the kernel's command line"
 				       : "use Linux 5.19 or newer, built with CONFIG_SECURITY_LANDLOCK");
@@ -182,15 +188,15 @@ static void add_seccomp(struct exam *x)
 {
 	struct sys_probe p;
 	sys_probe_seccomp(&p);
-	add_row(x, "seccomp", p.works ? GRADE_OK : GRADE_FAILED, p.detail, "system calls cannot be filtered",
-		"use a kernel built with CONFIG_SECCOMP_FILTER");
+	add_row(x, "seccomp", p.works ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_FAILED, p.detail,
+		"system calls cannot be filtered", "use a kernel built with CONFIG_SECCOMP_FILTER");
 }
 
 static void add_listener(struct exam *x)
 {
 	struct sys_probe p;
 	sys_probe_listener(&p);
-	add_row(x, "explained denials", p.works ? GRADE_OK : GRADE_DEGRADED, p.detail,
+	add_row(x, "explained denials", p.works ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_DEGRADED, p.detail,
 		"results cannot say what the sandbox refused, and a directory that was there before a run cannot be "
 		"renamed by it with rename(2)",
 		p.errnum == EBUSY ? "run airlock outside of the sandbox that listens to its calls"
@@ -233,7 +239,8 @@ static void add_cgroups(struct exam *x)
 				  ? "give the container a writable /sys/fs/cgroup"
 				  : "with systemd, run it where groups are delegated: `systemd-run --user --scope -p "
 				    "Delegate=yes airlock ...`";
-	add_row(x, "control groups", c.memory && (c.pids || by_rlimit) ? GRADE_OK : GRADE_DEGRADED, detail, lost, fix);
+	add_row(x, "control groups", c.memory && (c.pids || by_rlimit) ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_DEGRADED,
+		detail, lost, fix);
 }
 
 /* Without user namespaces none of these can be had: then the other row has the cause and the fix. */
@@ -274,7 +281,7 @@ static void add_kernel(struct exam *x)
 		all &= p[i].works;
 		buf_printf(&detail, "; %s", p[i].detail);
 	}
-	add_row(x, "kernel", all ? GRADE_OK : GRADE_FAILED, buf_str(&detail),
+	add_row(x, "kernel", all ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_FAILED, buf_str(&detail),
 		"commands cannot be started and watched safely",
 		p[3].works ? "use Linux 5.9 or newer" : "as root: `sysctl -w vm.memfd_noexec=0`");
 }
@@ -285,11 +292,11 @@ static void add_environment(struct exam *x)
 	sys_environment_describe(&x->place, where, sizeof where);
 	(void)snprintf(detail, sizeof detail, "inside %s", where);
 	if (x->place.flatpak)
-		add_row(x, "environment", GRADE_FAILED, detail,
+		add_row(x, "environment", AIRLOCK_CHECK_FAILED, detail,
 			"no sandbox can be made inside a Flatpak; every command is asked about and runs NOT IN SANDBOX",
 			bwrap_cause_words(BWRAP_FLATPAK)->fix);
 	else
-		add_row(x, "environment", *where ? GRADE_DEGRADED : GRADE_OK,
+		add_row(x, "environment", *where ? AIRLOCK_CHECK_DEGRADED : AIRLOCK_CHECK_OK,
 			*where ? detail : "no container, Flatpak, WSL or other sandbox around us",
 			"a sandbox here is never stronger than what is around it; the other rows say what can be had",
 			"");
@@ -360,9 +367,9 @@ static void add_state_dir(struct exam *x)
 	const char *worry =
 		good ? worry_about_state(&x->state_fs) : "nothing can be run, because nothing can be recorded";
 	add_row(x, "state directory",
-		!good	 ? GRADE_FAILED
-		: *worry ? GRADE_DEGRADED
-			 : GRADE_OK,
+		!good	 ? AIRLOCK_CHECK_FAILED
+		: *worry ? AIRLOCK_CHECK_DEGRADED
+			 : AIRLOCK_CHECK_OK,
 		buf_str(&detail), worry, buf_str(&fix));
 }
 
@@ -405,7 +412,7 @@ static void write_json(struct airlock_doctor *d)
 	for (size_t i = 0; i < d->n; i++) {
 		json_open_object(&j, NULL);
 		json_string(&j, "name", d->rows[i].name);
-		json_string(&j, "status", d->rows[i].status);
+		json_string(&j, "status", airlock_check_status_name(d->rows[i].status));
 		json_string(&j, "detail", d->rows[i].detail);
 		json_string(&j, "consequence", d->rows[i].consequence);
 		json_string(&j, "fix", d->rows[i].fix);

@@ -20,7 +20,7 @@ static void describe(const struct airlock_doctor *d, struct buf *out)
 {
 	for (size_t i = 0; i < airlock_doctor_count(d); i++) {
 		const struct airlock_check *c = airlock_doctor_check(d, i);
-		if (strcmp(c->status, "failed") == 0)
+		if (c->status == AIRLOCK_CHECK_FAILED)
 			buf_printf(out, "%s\n%s\n%s\n", c->name, c->detail, c->fix);
 	}
 }

@@ -57,16 +57,26 @@ static void add_inert(struct buf *out, const char *s)
 	}
 }
 
-static void add_reason(struct permission_question *q, const char *reason)
+const char *airlock_question_reason_name(enum airlock_question_reason reason)
+{
+	static const char *const names[] = {[AIRLOCK_ASK_UNSANDBOXED] = "unsandboxed",
+					    [AIRLOCK_ASK_ALLOW_WRITE] = "allow-write",
+					    [AIRLOCK_ASK_LINK] = "link",
+					    [AIRLOCK_ASK_NETWORK] = "network",
+					    [AIRLOCK_ASK_SENSITIVE_CHANGES] = "sensitive-changes",
+					    [AIRLOCK_ASK_HELD_CHANGES] = "held-changes"};
+	return names[reason];
+}
+
+static void add_reason(struct permission_question *q, enum airlock_question_reason reason)
 {
 	q->reasons[q->n_reasons++] = reason;
-	q->reasons[q->n_reasons] = NULL;
 }
 
 static void describe_links(const struct permission_inputs *in, struct permission_question *q, struct buf *text)
 {
 	if (in->n_links)
-		add_reason(q, "link");
+		add_reason(q, AIRLOCK_ASK_LINK);
 	for (size_t i = 0; i < in->n_links; i++) {
 		strs_add(&q->paths, in->links[i].target);
 		buf_adds(text, "The symlink ");
@@ -88,14 +98,14 @@ static void describe(const struct permission_inputs *in, struct permission_quest
 	add_inert(text, in->working_dir);
 	buf_adds(text, "\n");
 	if (in->unsandboxed) {
-		add_reason(q, "unsandboxed");
+		add_reason(q, AIRLOCK_ASK_UNSANDBOXED);
 		buf_adds(text, "NOT IN SANDBOX: it can read and change everything you can (");
 		add_inert(text, in->unsandboxed_because);
 		buf_adds(text, ")\n");
 	}
 	for (const char *const *p = in->extra_writable; p && *p; p++) {
 		if (p == in->extra_writable)
-			add_reason(q, "allow-write");
+			add_reason(q, AIRLOCK_ASK_ALLOW_WRITE);
 		strs_add(&q->paths, *p);
 		buf_adds(text, "It may also write to ");
 		add_inert(text, *p);
@@ -103,7 +113,7 @@ static void describe(const struct permission_inputs *in, struct permission_quest
 	}
 	describe_links(in, q, text);
 	if (in->network)
-		add_reason(q, "network");
+		add_reason(q, AIRLOCK_ASK_NETWORK);
 	if (in->network && !in->unsandboxed)
 		buf_printf(text, "It can reach other machines and every service of this one (localhost)%s\n",
 			   in->abstract_sockets ? ", and sockets with abstract names (a session bus, X11)" : "");
@@ -209,7 +219,7 @@ static char *make_key(const struct permission_inputs *in, const struct permissio
 	_cleanup_buf_ struct buf b = BUF_INIT;
 	char hex[65];
 	for (size_t i = 0; i < q->n_reasons; i++)
-		add_part(&b, q->reasons[i]);
+		add_part(&b, airlock_question_reason_name(q->reasons[i]));
 	add_part(&b, "");
 	if (q->one_time_only)
 		add_part(&b, in->nonce);
@@ -228,7 +238,7 @@ static char *make_key(const struct permission_inputs *in, const struct permissio
 
 static bool is_rememberable(const struct permission_question *q)
 {
-	return q->n_reasons == 1 && strcmp(q->reasons[0], "unsandboxed") == 0 && q->shape == COMMAND_SIMPLE;
+	return q->n_reasons == 1 && q->reasons[0] == AIRLOCK_ASK_UNSANDBOXED && q->shape == COMMAND_SIMPLE;
 }
 
 int permission_collect(const struct permission_inputs *in, struct permission_question *ret, struct airlock_error *err)
@@ -295,12 +305,12 @@ int permission_about_apply(const struct permission_apply *in, struct permission_
 	struct buf text = BUF_INIT;
 	struct buf key = BUF_INIT;
 	if (*in->held) {
-		add_reason(&q, "held-changes");
+		add_reason(&q, AIRLOCK_ASK_HELD_CHANGES);
 		buf_adds(&text, "An agent wants to apply these changes, which wait for a person:\n");
 		add_lines(&text, in->held);
 	}
 	if (*in->sensitive) {
-		add_reason(&q, "sensitive-changes");
+		add_reason(&q, AIRLOCK_ASK_SENSITIVE_CHANGES);
 		buf_adds(&text, "Sensitive, because they can make other programs do things:\n");
 		add_lines(&text, in->sensitive);
 	}
@@ -338,6 +348,7 @@ struct airlock_question permission_show(const struct permission_question *q)
 		.working_dir = q->working_dir ? q->working_dir : "",
 		.project = q->project ? q->project : "",
 		.reasons = q->reasons,
+		.n_reasons = q->n_reasons,
 		.paths = q->paths.n ? (const char *const *)q->paths.v : none,
 		.one_time_only = q->one_time_only,
 		.is_optional = q->is_optional,
@@ -384,7 +395,7 @@ int permission_denied(const struct permission_question *q, enum permission_refus
 	};
 	struct buf what = BUF_INIT;
 	for (size_t i = 0; i < q->n_reasons; i++)
-		buf_printf(&what, "%s%s", i ? ", " : "", q->reasons[i]);
+		buf_printf(&what, "%s%s", i ? ", " : "", airlock_question_reason_name(q->reasons[i]));
 	base_error(err, AIRLOCK_ERR_DENIED, "ask", buf_str(&what), "permission %s (%s)%s", words[why].before,
 		   buf_str(&what), words[why].after);
 	buf_done(&what);

@@ -45,7 +45,7 @@ struct permission_inputs {
 };
 
 struct permission_question {
-	const char *reasons[PERMISSION_MAX_REASONS + 1]; /* see struct airlock_question; NULL-terminated */
+	enum airlock_question_reason reasons[PERMISSION_MAX_REASONS];
 	size_t n_reasons;
 	char *text; /* inert; the last line is the question */
 	char *command, *working_dir, *project, *profile;

@@ -3,7 +3,7 @@
  *
  *   struct plan *plan = NULL;
  *   if (plan_build(&inputs, &plan, err) < 0) return ...;
- *   plan_print_text(plan, &buf) …; backend: carry plan->mounts out in order
+ *   plan_print_json(plan, &json) …; backend: carry plan->mounts out in order
  *   plan_free(plan);
  *
  * The plan asks the machine only through struct plan_world, so the same policy over the same world gives the same plan
@@ -172,10 +172,6 @@ void plan_free(struct plan *p);
  * 0: to a directory made for the sandbox; -ENOENT: to nothing; -ENOMEM. */
 int plan_locate(const struct plan *p, const char *path, char **ret_host);
 
-const char *plan_mount_name(enum plan_mount_kind kind); /* "read", "write", "tmpfs", … */
-const char *plan_namespace_name(unsigned bit);		/* "user", … */
-
-/* For people, and the members of explain's JSON object that a plan knows (into an open object). */
+/* The members of explain's JSON object that a plan knows (into an open object). */
 struct json;
-void plan_print_text(const struct plan *p, struct buf *out);
 void plan_print_json(const struct plan *p, struct json *j);

@@ -1,119 +1,185 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The plan of a job, for people and as JSON. */
-#include "run/job.h"
+/* The plan of a job, as values and as JSON. */
+#include "run/explain.h"
 
 #include "base/json.h"
-#include "base/text.h"
-#include "run/copies.h"
+#include "run/layers.h"
 #include "run/links.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-static void add_escaped(struct buf *out, const char *s)
+_Static_assert((int)PLAN_READ == AIRLOCK_MOUNT_READ && (int)PLAN_TMPFS == AIRLOCK_MOUNT_TMPFS &&
+		       (int)PLAN_SYMLINK == AIRLOCK_MOUNT_SYMLINK && (int)PLAN_SEAL == AIRLOCK_MOUNT_SEAL,
+	       "the same values under other names");
+_Static_assert((int)PLAN_NS_USER == AIRLOCK_NAMESPACE_USER && (int)PLAN_NS_CGROUP == AIRLOCK_NAMESPACE_CGROUP,
+	       "the same values under other names");
+
+struct explained {
+	struct airlock_plan plan;
+	struct airlock_mount *mounts;
+	struct airlock_job_link *links;
+	struct strs argv, because; /* because: one for each link */
+	struct buf profile;
+	struct airlock_question question;
+	char *json;
+};
+
+void explained_free(struct explained *e)
 {
-	text_add_escaped(out, s, strlen(s));
+	if (!e)
+		return;
+	free(e->mounts);
+	free(e->links);
+	strs_done(&e->argv);
+	strs_done(&e->because);
+	buf_done(&e->profile);
+	free(e->json);
+	free(e);
 }
 
-static void add_argv(const struct strs *argv, struct buf *out)
+static const char *const *list_of(const struct strs *l)
 {
-	for (size_t i = 0; i < argv->n; i++) {
-		_cleanup_buf_ struct buf word = BUF_INIT;
-		text_add_shell_word(&word, argv->v[i]);
-		/* One option a line, its values beside it. */
-		bool starts_line = i == 0 || strncmp(argv->v[i], "--", 2) == 0;
-		buf_adds(out, i == 0 ? "  " : starts_line ? " \\\n    " : " ");
-		add_escaped(out, buf_str(&word));
+	static const char *const none[] = {NULL};
+	return l->n ? (const char *const *)l->v : none;
+}
+
+static int64_t limit_of(struct policy_limit limit)
+{
+	return limit.value == TEXT_NONE ? -1 : limit.value;
+}
+
+static bool fill_mounts(struct explained *e, const struct plan *p)
+{
+	size_t n = 0;
+	e->mounts = calloc(p->n_mounts + p->n_left_out + 1, sizeof *e->mounts);
+	for (size_t i = 0; e->mounts && i < p->n_mounts; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+		e->mounts[n++] = (struct airlock_mount){.kind = (enum airlock_mount_kind)m->kind,
+							.source = m->source,
+							.target = m->target,
+							.because = m->because,
+							.size = m->size,
+							.files_only = m->screen != NULL};
 	}
-	buf_addc(out, '\n');
+	for (size_t i = 0; e->mounts && i < p->n_left_out; i++)
+		e->mounts[n++] = (struct airlock_mount){.kind = AIRLOCK_MOUNT_LEFT_OUT,
+							.target = p->left_out[i].path,
+							.because = p->left_out[i].because};
+	e->plan.mounts = e->mounts;
+	e->plan.n_mounts = n;
+	return e->mounts;
 }
 
-static void add_question(struct airlock_job *job, struct buf *out)
+static bool fill_links(struct explained *e, const struct airlock_job *job)
 {
+	const struct project *p = job->project;
+	e->links = calloc(p->n_links + 1, sizeof *e->links);
+	for (size_t i = 0; e->links && i < p->n_links; i++) {
+		_cleanup_buf_ struct buf because = BUF_INIT;
+		links_add_because(&p->links[i], &because);
+		strs_add(&e->because, buf_str(&because));
+		e->links[i] = links_show(job, &p->links[i]);
+	}
+	for (size_t i = 0; e->links && !e->because.failed && i < p->n_links; i++)
+		e->links[i].because = e->because.v[i];
+	e->plan.links = e->links;
+	e->plan.n_links = p->n_links;
+	return e->links && !e->because.failed;
+}
+
+static void fill(struct explained *e, struct airlock_job *job)
+{
+	const struct plan *p = job->plan;
+	struct airlock_plan *out = &e->plan;
+	*out = (struct airlock_plan){
+		.command = job->command_line,
+		.backend = job->backend->name,
+		.profile = p->profile,
+		.backend_origin = job->config->backend_origin,
+		.is_sandboxed = !job->backend->unsandboxed,
+		.is_in_place = job->backend->in_place,
+		.capture = layers_capture(job),
+		.capture_because = job->capture_because,
+		.working_dir = p->cwd,
+		.roots = list_of(&p->roots),
+		.network = p->network,
+		.nested = p->nested,
+		.unix_sockets = p->unix_sockets,
+		.namespaces = p->namespaces,
+		.env_kept = list_of(&p->env_kept),
+		.env_removed = list_of(&p->env_removed),
+		.env_removed_for = {[AIRLOCK_REMOVED_INSIDE] = list_of(&p->env_removed_for[POLICY_ENV_INSIDE]),
+				    [AIRLOCK_REMOVED_NAME] = list_of(&p->env_removed_for[POLICY_ENV_NAME]),
+				    [AIRLOCK_REMOVED_VALUE] = list_of(&p->env_removed_for[POLICY_ENV_VALUE]),
+				    [AIRLOCK_REMOVED_NOT_LISTED] = list_of(&p->env_removed_for[POLICY_ENV_NOT_LISTED])},
+		.timeout_ms = limit_of(p->timeout_ms),
+		.memory = limit_of(p->memory),
+		.pids = limit_of(p->pids),
+		.file_size = limit_of(p->file_size),
+		.explains_denials = job->explain,
+		.notes = list_of(&p->notes),
+		.argv = list_of(&e->argv),
+		.sandbox_profile = job->backend->profile ? buf_str(&e->profile) : NULL,
+	};
 	if (job->question.n_reasons == 0)
 		return;
 	if (!airlock_job_question(job) && job->was_answered) {
-		buf_printf(
-			out,
-			"would not ask: %s without a sandbox, as you said before (airlock permissions revoke %lld)\n",
-			permission_allows(job->earlier_answer) ? "allowed" : "denied", (long long)job->earlier_id);
-		return;
+		out->remembered_id = job->earlier_id;
+		out->remembered = job->earlier_answer;
 	}
-	buf_adds(out, "would ask first: ");
-	for (const char *p = job->question.text; *p; p++) {
-		if (*p == '\n')
-			buf_adds(out, "\n  ");
-		else
-			buf_addc(out, *p);
-	}
-	buf_addc(out, '\n');
+	e->question = permission_show(&job->question);
+	out->question = &e->question;
 }
 
-const char *airlock_job_explain(struct airlock_job *job)
+const struct airlock_plan *airlock_job_plan(struct airlock_job *job)
 {
-	_cleanup_strs_ struct strs argv = STRS_INIT;
-	struct buf out = BUF_INIT;
-	free(job->explain_text);
-	buf_adds(&out, "command: ");
-	add_escaped(&out, job->command_line);
-	_cleanup_free_ char *who = airlock_origin_text(&job->config->backend_origin);
-	buf_printf(&out, "\nbackend: %s (%s)\n", job->backend->name, who ? who : "");
-	add_question(job, &out);
-	links_explain(job, &out);
-	if (job->backend->unsandboxed)
-		buf_adds(&out, "NOT IN SANDBOX: nothing below is enforced but the environment and the timeout\n");
-	else if (job->backend->in_place)
-		buf_adds(&out, "nothing is mounted: what is listed below as mounts is granted, or not, where it is\n");
-	if (job->mirrors)
-		buf_printf(&out, "%s\nthe copy is mounted over the project\n", job->capture_because);
-	if (copies_wanted(job))
-		buf_adds(&out,
-			 "changes are found by comparing with a copy: the command writes to the project itself\n");
-	plan_print_text(job->plan, &out);
-	if (job->explain)
-		buf_adds(&out, "what is refused is explained in the result\n");
-	if (job->backend->profile) {
-		buf_adds(&out, "sandbox profile, airlock.sb:\n");
-		job->backend->profile(job->plan, &out);
+	if (job->explained)
+		return &job->explained->plan;
+	struct explained *e = calloc(1, sizeof *e);
+	if (!e)
+		return NULL;
+	if (job->backend->describe(&job->ctx, job->plan, &e->argv, NULL) < 0)
+		strs_done(&e->argv);
+	if (job->backend->profile)
+		job->backend->profile(job->plan, &e->profile);
+	fill(e, job);
+	if (!fill_mounts(e, job->plan) || !fill_links(e, job) || e->argv.failed || e->profile.failed) {
+		explained_free(e);
+		return NULL;
 	}
-	if (job->backend->describe(&job->ctx, job->plan, &argv, NULL) == 0) {
-		buf_adds(&out, "command line:\n");
-		add_argv(&argv, &out);
-	}
-	job->explain_text = buf_take(&out);
-	return job->explain_text ? job->explain_text : "";
+	job->explained = e;
+	return &e->plan;
 }
 
-const char *airlock_job_explain_json(struct airlock_job *job)
+const char *airlock_job_json(struct airlock_job *job)
 {
-	_cleanup_strs_ struct strs argv = STRS_INIT;
+	const struct airlock_plan *plan = airlock_job_plan(job);
 	struct buf out = BUF_INIT;
 	struct json j = json_begin(&out, true);
-	free(job->explain_json);
-	(void)job->backend->describe(&job->ctx, job->plan, &argv, NULL);
+	if (!plan)
+		return "";
 	json_open_object(&j, NULL);
-	json_string(&j, "backend", job->backend->name);
-	json_string(&j, "capture", airlock_capture_name(layers_capture(job)));
-	if (job->capture_because)
-		json_string(&j, "capture_because", job->capture_because);
+	json_string(&j, "backend", plan->backend);
+	json_string(&j, "capture", airlock_capture_name(plan->capture));
+	if (plan->capture_because)
+		json_string(&j, "capture_because", plan->capture_because);
 	plan_print_json(job->plan, &j);
 	links_json(job->project, &j);
 	json_open_array(&j, "argv");
-	for (size_t i = 0; i < argv.n; i++)
-		json_string(&j, NULL, argv.v[i]);
+	for (const char *const *word = plan->argv; *word; word++)
+		json_string(&j, NULL, *word);
 	json_close(&j);
-	if (job->backend->profile) {
-		_cleanup_buf_ struct buf text = BUF_INIT;
-		job->backend->profile(job->plan, &text);
-		json_string(&j, "sandbox_profile", buf_str(&text));
-	}
-	json_string(&j, "command", job->command_line);
-	json_bool(&j, "explain_denials", job->explain);
+	if (plan->sandbox_profile)
+		json_string(&j, "sandbox_profile", plan->sandbox_profile);
+	json_string(&j, "command", plan->command);
+	json_bool(&j, "explain_denials", plan->explains_denials);
 	json_open_array(&j, "asks");
-	for (size_t i = 0; i < job->question.n_reasons; i++)
-		json_string(&j, NULL, job->question.reasons[i]);
+	for (size_t i = 0; plan->question && i < plan->question->n_reasons; i++)
+		json_string(&j, NULL, airlock_question_reason_name(plan->question->reasons[i]));
 	json_close(&j);
 	json_close(&j);
 	buf_addc(&out, '\n');
-	job->explain_json = buf_take(&out);
-	return job->explain_json ? job->explain_json : "";
+	free(job->explained->json);
+	job->explained->json = buf_take(&out);
+	return job->explained->json ? job->explained->json : "";
 }

@@ -12,6 +12,7 @@
 #include "run/host_sockets.h"
 #include "run/copies.h"
 #include "run/denials.h"
+#include "run/explain.h"
 #include "run/ids.h"
 #include "run/layers.h"
 #include "run/links.h"
@@ -48,8 +49,7 @@ void airlock_job_free(struct airlock_job *job)
 	free(job->session);
 	free(job->command_line);
 	origin_done(&job->origin);
-	free(job->explain_text);
-	free(job->explain_json);
+	explained_free(job->explained);
 	free(job);
 }
 
@@ -481,6 +481,7 @@ int job_grant_links(struct airlock_job *job, const struct project_link *links, s
 	rc = project_open(&q, &wider, err);
 	if (rc < 0)
 		return rc;
+	explained_free(TAKE_PTR(job->explained));
 	project_free(job->project);
 	job->project = wider;
 	use_roots(job);

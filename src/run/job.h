@@ -55,8 +55,8 @@ struct airlock_job {
 	struct origin origin;	   /* who wants it: a person or an agent */
 	struct airlock_warm *warm; /* borrowed; NULL: a new sandbox for this run */
 	bool started;
-	int runs; /* that keep it, whether the caller frees it before them or not; atomic */
-	char *explain_text, *explain_json;
+	int runs;		     /* that keep it, whether the caller frees it before them or not; atomic */
+	struct explained *explained; /* NULL until somebody asks (explain.h) */
 };
 
 /* An empty job, for airlock_job_free. NULL: out of memory. */

@@ -83,10 +83,10 @@ int links_take_answer(struct airlock_job *job, enum airlock_answer answer, struc
 
 /* ── What is said ── */
 
-static const char *fate(const struct airlock_job *job, const char *target)
+static bool is_readable(const struct airlock_job *job, const char *target)
 {
 	_cleanup_free_ char *host = NULL;
-	return plan_locate(job->plan, target, &host) == 1 ? "read-only" : "hidden";
+	return plan_locate(job->plan, target, &host) == 1;
 }
 
 void links_note(const struct airlock_job *job, struct strs *notes)
@@ -97,7 +97,8 @@ void links_note(const struct airlock_job *job, struct strs *notes)
 		const struct project_link *l = &job->project->links[i];
 		if (!is_left_out(job, l) || n++ >= NOTE_LINKS)
 			continue;
-		buf_printf(&b, "%s%s leads to %s (%s)", n > 1 ? ", " : "", l->path, l->target, fate(job, l->target));
+		buf_printf(&b, "%s%s leads to %s (%s)", n > 1 ? ", " : "", l->path, l->target,
+			   is_readable(job, l->target) ? "read-only" : "hidden");
 	}
 	if (n > NOTE_LINKS)
 		buf_printf(&b, " and %zu more", n - NOTE_LINKS);
@@ -122,31 +123,15 @@ void links_add_because(const struct project_link *l, struct buf *out)
 		text_add_escaped(out, l->secret, strlen(l->secret));
 }
 
-static void explain_one(const struct airlock_job *job, const struct project_link *l, struct buf *out)
+struct airlock_job_link links_show(const struct airlock_job *job, const struct project_link *l)
 {
-	buf_adds(out, "link: ");
-	text_add_escaped(out, l->path, strlen(l->path));
-	buf_adds(out, " leads to ");
-	text_add_escaped(out, l->target, strlen(l->target));
-	if (l->state == AIRLOCK_LINK_ALLOWED || l->granted) {
-		buf_printf(out, ": writable, because %s\n",
-			   l->granted ? "it is allowed for this run" : "a person allowed it (airlock project unlink)");
-	} else if (l->state == AIRLOCK_LINK_REFUSED) {
-		buf_adds(out, ": never made writable, because ");
-		links_add_because(l, out);
-		buf_addc(out, '\n');
-	} else if (is_left_out(job, l)) {
-		buf_printf(out, ": %s, because %s (airlock project link)\n", fate(job, l->target),
-			   l->state == AIRLOCK_LINK_DENIED ? "a person denied it" : "no person has allowed it");
-	} else {
-		buf_adds(out, ": writable, because it lies in another root\n");
-	}
-}
-
-void links_explain(const struct airlock_job *job, struct buf *out)
-{
-	for (size_t i = 0; !job->backend->unsandboxed && i < job->project->n_links; i++)
-		explain_one(job, &job->project->links[i], out);
+	enum airlock_link_access outside = is_readable(job, l->target) ? AIRLOCK_LINK_READ_ONLY : AIRLOCK_LINK_HIDDEN;
+	bool writable = l->state != AIRLOCK_LINK_REFUSED && !is_left_out(job, l);
+	return (struct airlock_job_link){.path = l->path,
+					 .target = l->target,
+					 .state = l->state,
+					 .access = writable ? AIRLOCK_LINK_WRITABLE : outside,
+					 .is_granted = l->granted};
 }
 
 void links_json(const struct project *project, struct json *j)

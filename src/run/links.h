@@ -4,6 +4,8 @@
 
 #include "run/job.h"
 
+#include <airlock/job.h>
+
 struct json;
 
 /* Fills ret with the links to ask about, at most max; borrowed from the job. The others wait for the next run. */
@@ -17,8 +19,8 @@ int links_take_answer(struct airlock_job *job, enum airlock_answer answer, struc
  * read it. */
 void links_note(const struct airlock_job *job, struct strs *notes);
 
-/* The lines of `airlock explain`, and the member "links" of its JSON. */
-void links_explain(const struct airlock_job *job, struct buf *out);
+/* What is behind a link for this run, all but `because`; and the member "links" of explain's JSON. */
+struct airlock_job_link links_show(const struct airlock_job *job, const struct project_link *l);
 void links_json(const struct project *project, struct json *j);
 
 /* The reason of a refused link in words: "it is outside the home directory". */

@@ -42,7 +42,7 @@ static void add_questions(struct json *j, const struct airlock_job *job, bool re
 		json_string(j, "question", q->text);
 		json_open_array(j, "reasons");
 		for (size_t i = 0; i < q->n_reasons; i++)
-			json_string(j, NULL, q->reasons[i]);
+			json_string(j, NULL, airlock_question_reason_name(q->reasons[i]));
 		json_close(j);
 		json_string(j, "answer", refused ? "deny" : job->yes ? "yes" : airlock_answer_name(job->answer));
 		if (refused) /* the agent was not told; here the person finds it */

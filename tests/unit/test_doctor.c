@@ -24,10 +24,10 @@ static const struct airlock_check *row(const char *name)
 	return NULL;
 }
 
-static bool is(const char *name, const char *status)
+static bool is(const char *name, enum airlock_check_status status)
 {
 	const struct airlock_check *c = row(name);
-	return c && strcmp(c->status, status) == 0;
+	return c && c->status == status;
 }
 
 /* What holds for every examination: words where they belong, and ok exactly when nothing failed. */
@@ -38,13 +38,12 @@ static const char *check_form(void)
 	EXPECT(airlock_doctor_check(doctor, airlock_doctor_count(doctor)) == NULL);
 	for (size_t i = 0; i < airlock_doctor_count(doctor); i++) {
 		const struct airlock_check *c = airlock_doctor_check(doctor, i);
-		bool ok = strcmp(c->status, "ok") == 0;
-		failed |= strcmp(c->status, "failed") == 0;
-		EXPECT(ok || strcmp(c->status, "degraded") == 0 || strcmp(c->status, "failed") == 0);
+		bool ok = c->status == AIRLOCK_CHECK_OK;
+		failed |= c->status == AIRLOCK_CHECK_FAILED;
 		EXPECT(*c->name && *c->detail);
 		EXPECT(ok == (*c->consequence == '\0'));
 		EXPECT(!ok || *c->fix == '\0');
-		EXPECT(strcmp(c->status, "failed") != 0 || *c->fix);
+		EXPECT(c->status != AIRLOCK_CHECK_FAILED || *c->fix);
 	}
 	EXPECT(airlock_doctor_ok(doctor) == !failed);
 	const char *json = airlock_doctor_json(doctor);
@@ -60,11 +59,11 @@ static const char *examine_here(const char *dir)
 	EXPECT(examine_as(in_dir(dir, "a/state"), NULL) == 0);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		EXPECT(row(names[i]));
-	EXPECT(is("seccomp", "ok"));
+	EXPECT(is("seccomp", AIRLOCK_CHECK_OK));
 	EXPECT(row("explained denials"));
 	EXPECT(strstr(row("state directory")->detail, in_dir(dir, "a/state")));
-	EXPECT(!is("state directory", "failed"));
-	EXPECT(!is("bubblewrap", "degraded"));
+	EXPECT(!is("state directory", AIRLOCK_CHECK_FAILED));
+	EXPECT(!is("bubblewrap", AIRLOCK_CHECK_DEGRADED));
 	return check_form();
 }
 
@@ -77,13 +76,14 @@ static const char *break_state_dir(const char *dir)
 {
 	EXPECT(put_file(in_dir(dir, "file"), "", 0600) == 0);
 	EXPECT(examine_as(in_dir(dir, "file/state"), NULL) == 0);
-	EXPECT(is("state directory", "failed") && is("overlay", "degraded") && !airlock_doctor_ok(doctor));
+	EXPECT(is("state directory", AIRLOCK_CHECK_FAILED) && is("overlay", AIRLOCK_CHECK_DEGRADED) &&
+	       !airlock_doctor_ok(doctor));
 	EXPECT(strstr(row("state directory")->fix, "XDG_STATE_HOME"));
 	EXPECT(check_form() == NULL);
 	/* Others may write to it. */
 	EXPECT(mkdir(in_dir(dir, "open"), 0700) == 0 && chmod(in_dir(dir, "open"), 0777) == 0);
 	EXPECT(examine_as(in_dir(dir, "open"), NULL) == 0);
-	EXPECT(is("state directory", "failed"));
+	EXPECT(is("state directory", AIRLOCK_CHECK_FAILED));
 	return check_form();
 }
 
@@ -95,7 +95,7 @@ static void a_state_directory_that_cannot_be_used_fails(void **state)
 static const char *in_flatpak(const char *dir)
 {
 	EXPECT(examine_as(dir, "org.example.App") == 0);
-	EXPECT(is("environment", "failed") && !airlock_doctor_ok(doctor));
+	EXPECT(is("environment", AIRLOCK_CHECK_FAILED) && !airlock_doctor_ok(doctor));
 	EXPECT(strstr(row("environment")->consequence, "NOT IN SANDBOX"));
 	return check_form();
 }
@@ -109,11 +109,11 @@ static const char *without_namespaces(const char *dir)
 {
 	EXPECT(forbid_user_namespaces() == 0);
 	EXPECT(examine_as(dir, NULL) == 0);
-	EXPECT(is("user namespaces", "failed") && is("bubblewrap", "failed") && is("native", "failed") &&
-	       is("pid namespace", "failed"));
-	EXPECT(is("network namespace", "failed") && is("Landlock", "ok"));
+	EXPECT(is("user namespaces", AIRLOCK_CHECK_FAILED) && is("bubblewrap", AIRLOCK_CHECK_FAILED) &&
+	       is("native", AIRLOCK_CHECK_FAILED) && is("pid namespace", AIRLOCK_CHECK_FAILED));
+	EXPECT(is("network namespace", AIRLOCK_CHECK_FAILED) && is("Landlock", AIRLOCK_CHECK_OK));
 	/* Root mounts layers with the privileges it has. */
-	EXPECT(is("overlay", geteuid() == 0 ? "ok" : "degraded"));
+	EXPECT(is("overlay", geteuid() == 0 ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_DEGRADED));
 	EXPECT(strstr(row("environment")->detail, "a seccomp filter"));
 	EXPECT(!airlock_doctor_ok(doctor));
 	return check_form();
@@ -150,7 +150,7 @@ static void the_public_entry_uses_the_given_environment(void **state)
 	struct airlock_settings *s = airlock_settings_new();
 	assert_int_equal(airlock_settings_set_environ(s, env, &err), 0);
 	assert_int_equal(airlock_doctor_examine(s, &doctor, &err), 0);
-	assert_true(is("environment", "failed"));
+	assert_true(is("environment", AIRLOCK_CHECK_FAILED));
 	assert_non_null(strstr(row("state directory")->detail, in_dir(dir, "airlock")));
 	airlock_doctor_free(doctor);
 	doctor = NULL;

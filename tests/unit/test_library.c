@@ -155,7 +155,7 @@ static void errors_are_told_in_the_callers_struct(void **state)
 static enum airlock_answer refuse(const struct airlock_question *q, void *data)
 {
 	*(int *)data += 1;
-	assert_string_equal(q->reasons[0], "network");
+	assert_int_equal(q->reasons[0], AIRLOCK_ASK_NETWORK);
 	assert_non_null(strstr(q->text, "Run command with network access: true?"));
 	return AIRLOCK_DENY;
 }

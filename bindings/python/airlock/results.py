@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 
@@ -69,6 +69,10 @@ class ExecuteResult:
     changes: Changes
     error: dict[str, Any] | None
     denials: list[dict[str, Any]] | None = None  # with the option explain_denials: what the sandbox refused, and why
+    denials_note: str | None = None  # why there are none, where they were wanted
+    notes: list[str] = field(default_factory=list)  # sentences for a person
+    stdout_bytes: int = 0  # all that was written, also what is not in stdout
+    stderr_bytes: int = 0
 
     @property
     def output(self) -> str:
@@ -82,22 +86,10 @@ class ExecuteResult:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "ExecuteResult":
-        return cls(
-            run=value["run"],
-            status=value["status"],
-            exit_code=value["exit_code"],
-            signal=value["signal"],
-            stdout=value["stdout"],
-            stderr=value["stderr"],
-            truncated=value["truncated"],
-            duration_ms=value["duration_ms"],
-            working_dir=path_of(value, "working_dir"),
-            isolation=value["isolation"],
-            usage=value["usage"],
-            changes=Changes.from_json(value["changes"], value["run"]),
-            error=value["error"],
-            denials=value.get("denials"),
-        )
+        known = {f.name: value[f.name] for f in fields(cls) if f.name in value}
+        known["working_dir"] = path_of(value, "working_dir")
+        known["changes"] = Changes.from_json(value["changes"], value["run"])
+        return cls(**known)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 extern string[] environ;
 
 Airlock.Answer ask (Airlock.Question question) {
-	stdout.printf ("asked about %s, %d answers\n", question.reasons[0], question.choices.length);
+	stdout.printf ("asked about %s, %d answers\n", question.reasons[0].name (), question.choices.length);
 	return Airlock.Answer.ALLOW_ONCE;
 }
 
@@ -30,6 +30,8 @@ int main (string[] args) {
 	    || Airlock.Job.prepare (settings, out job, out err) < 0
 	    || Airlock.Run.start (job, io, out run, out err) < 0)
 		return complain (err);
+	unowned Airlock.Plan plan = job.plan ();
+	stdout.printf ("%s %s of %s\n", plan.mounts[0].kind.name (), plan.mounts[0].target, plan.profile);
 	while (run.dispatch (-1) > 0) {
 	}
 	unowned Airlock.Isolation isolation = run.isolation;
