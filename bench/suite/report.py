@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The results as tables: for the terminal here, for the README below."""
+"""The results as text: tables for the terminal first, then the parts of README.md and bench/README.md."""
 import textwrap
 
 # What the one table shows: heading, section, column, field, and whether it is a ratio.
@@ -108,18 +108,18 @@ def print_summary(results):
         print("a quick run: the numbers are not worth much")
 
 
-# ---- README
+# ---- README.md and bench/README.md
 
 README_WIDTH = 120
-README_PEERS = ("floor", "bwrap", "bwrap-mounts", "airlock-warm", "airlock-direct", "airlock", "airlock-bwrap", "crun", "firejail",
-                "codex", "runsc", "srt")
-README_COLUMNS = (("start-up", "start-up", "", "ratio", " ×"), ("build", "build", "", "ratio", " ×"),
-                  ("grep", "grep", "", "ratio", " ×"), ("memory", "memory", "", "median", " MB"),
-                  ("sandboxes/s, 8 workers", "rate", "8", "median", ""))
+TABLE_PEERS = ("floor", "bwrap", "bwrap-mounts", "airlock-warm", "airlock-direct", "airlock", "airlock-bwrap", "crun", "firejail",
+               "codex", "runsc", "srt")
+TABLE_COLUMNS = (("start-up", "start-up", "", "ratio", " ×"), ("build", "build", "", "ratio", " ×"),
+                 ("grep", "grep", "", "ratio", " ×"), ("memory", "memory", "", "median", " MB"),
+                 ("sandboxes/s, 8 workers", "rate", "8", "median", ""))
 
 
 def cell(results, key, section, column, field, unit):
-    """Empty where it was not tried, and said where it failed."""
+    """The number, "fails" if the contender failed in this section, or nothing if it was not measured."""
     value = results.value(section, column, key, field)
     if value is not None:
         return number(value, field) + unit
@@ -131,20 +131,20 @@ def does_not(results, key):
     return "; ".join(entry["does_not"]) if entry else ""
 
 
-def readme_table(results):
-    yield "| | " + " | ".join(heading for heading, *_ in README_COLUMNS) + " | does not, as called |"
-    yield "|---" * (len(README_COLUMNS) + 2) + "|"
-    keys = [key for key in in_order(results) if key in README_PEERS]
+def peers_table(results):
+    yield "| | " + " | ".join(heading for heading, *_ in TABLE_COLUMNS) + " | does not |"
+    yield "|---" * (len(TABLE_COLUMNS) + 2) + "|"
+    keys = [key for key in in_order(results) if key in TABLE_PEERS]
     for key in keys:
         entry = results.data["contenders"].get(key, {})
         name = EXTRA.get(key) or " ".join(filter(None, (entry["name"], "" if entry["is_ours"] else entry["version"])))
-        cells = [cell(results, key, *column) for _, *column in README_COLUMNS]
+        cells = [cell(results, key, *column) for _, *column in TABLE_COLUMNS]
         if any(cells):
             yield f"| {name} | " + " | ".join(cells) + f" | {does_not(results, key)} |"
 
 
-def readme_targets(results):
-    yield "| wanted | | measured | |"
+def targets_table(results):
+    yield "| target | limit | measured | |"
     yield "|---|---|---|---|"
     for target in results.data["targets"]:
         sign = "≥" if target["is_least"] else "≤"
@@ -153,7 +153,7 @@ def readme_targets(results):
 
 
 def first_of(results, keys, contender, field):
-    """Of the first of these columns that was measured: its name and value."""
+    """The name and value of the first of these columns that was measured."""
     for column in keys:
         value = results.value("cycle", column, contender, field)
         if value:
@@ -161,22 +161,22 @@ def first_of(results, keys, contender, field):
     return None, None
 
 
-def readme_cycle(results):
-    """In words, what was measured of the cycle."""
+def cycle_sentences(results):
+    """The results of the section `cycle` as sentences."""
     scale = results.value("scale", "100000/10", "airlock")
     if scale:
-        yield f"Ten changes in a project of 100,000 files cost {number(scale)} × what they cost in one of 100."
+        yield f"Ten changes in a project of 100,000 files take {number(scale)} × as long as in a project of 100 files."
     column, many = first_of(results, ("100000/1000", "10000/1000"), "airlock", "ratio")
     if many:
         emptied = results.value("cycle", "10000/1000 truncate", "airlock")
-        yield f"A command that writes into 1,000 of {int(column.split('/')[0]):,} files takes {number(many)} × its time with all " \
-              "of it captured, checked, journalled and applied" + \
-              (f"; {number(emptied)} × when it empties the files first, as most programs do." if emptied else ".")
+        yield f"A command that writes into 1,000 of {int(column.split('/')[0]):,} files takes {number(many)} × its own time when " \
+              "airlock captures, checks, journals and applies its changes" + \
+              (f"; {number(emptied)} × if it empties the files first, as most programs do." if emptied else ".")
     column, git = first_of(results, ("100000/10", "10000/10"), "git status", "median")
     ours = results.value("cycle", column, "airlock", "median") if git else None
     if ours:
-        yield f"`git status` after ten changes in {int(column.split('/')[0]):,} files, which only names them, takes " \
-              f"{number(git / ours)} × as long as that whole cycle."
+        yield f"`git status` after ten changes in {int(column.split('/')[0]):,} files only lists their names, and takes " \
+              f"{number(git / ours)} × as long as the whole cycle of airlock."
 
 
 def paragraph(*sentences):
@@ -184,26 +184,38 @@ def paragraph(*sentences):
 
 
 def readme_parts(results):
+    told = results.value("start-up", "", "airlock")
+    yield paragraph(
+        f"airlock starts a sandbox in {number(told)} × the time of `bwrap` with the same namespaces, and captures, checks and records "
+        "the changes within that." if told else "",
+        "[bench/README.md](bench/README.md) has the tables, the method and the targets we missed; `make bench` measures your machine.")
+    yield "![Start-up, sandboxes per second and the cost of knowing what changed: airlock beside other sandboxes](docs/bench.svg)"
+
+
+def bench_parts(results):
     data = results.data
     about = data["machine"]
     kernel = ".".join(about["kernel"].split(".")[:2])
     rounds = max((m["rounds"] for m in data["measures"] if m["section"] == "start-up"), default=0)
     yield paragraph(
-        "A quick run, good for nothing but the order of magnitude:" if data["quick"] else "",
-        f"Linux {kernel}, {about['cpus']} cores, {about['file_system']}, {about['identity']}, {day(data['date'])}, medians of up to "
-        f"{rounds} rounds in which everybody took turns. Start-up is told in units of `bwrap` with the same namespaces, build and "
-        "grep in units of the same without a sandbox; memory is that of all processes around the command. What each does not do "
-        "was looked at from inside, called as it was: some can hide what you name.")
-    yield "![start-up, sandboxes per second and the cost of knowing what changed, airlock beside other sandboxes](docs/bench.svg)"
-    yield "\n".join(readme_table(results))
-    yield paragraph(*readme_cycle(results))
+        "This was a quick run; only the order of magnitude is worth anything." if data["quick"] else "",
+        f"Measured on Linux {kernel}, {about['cpus']} cores, {about['file_system']}, as {about['identity']}, on {day(data['date'])}. "
+        f"Numbers are medians of up to {rounds} interleaved rounds. Start-up is a multiple of `bwrap` with the same namespaces; build "
+        "and grep are multiples of the same command without a sandbox. Memory is that of all processes around the command. The last "
+        "column was tested from inside, with the command line that was measured; some of these programs can do more with other options.")
+    yield "\n".join(peers_table(results))
+    yield paragraph(*cycle_sentences(results))
     if data["absent"]:
-        yield paragraph("Not available here, so not measured:", ", ".join(f"{name} ({why})" for name, why in data["absent"].items()) + ".")
-    yield "<details><summary>What we want it to be, and what was measured</summary>"
-    yield "\n".join(readme_targets(results))
-    yield "</details>"
+        yield paragraph("Not measured, because not available here:", ", ".join(f"{name} ({why})" for name, why in data["absent"].items()) + ".")
+    yield "### Targets"
+    yield "\n".join(targets_table(results))
 
 
 def readme_text(results):
     """The part of README.md between the marks."""
     return "\n\n".join(filter(None, readme_parts(results)))
+
+
+def bench_text(results):
+    """The part of bench/README.md between the marks."""
+    return "\n\n".join(filter(None, bench_parts(results)))
