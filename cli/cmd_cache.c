@@ -29,7 +29,7 @@ int cmd_cache_clear(const struct invocation *inv, struct airlock_error *err)
 	int rc = arguments_flag(&inv->args, "all", &all, err);
 	if (rc >= 0 && all && inv->operand)
 		rc = output_fail(err, AIRLOCK_ERR_USAGE, "cache",
-				 "--all clears the caches of every project: name none");
+				 "--all clears the caches of every project; do not name one as well");
 	if (rc >= 0 && !all)
 		rc = airlock_project_find(inv->settings, inv->operand ? inv->operand : ".", &dir, err);
 	if (rc >= 0)

@@ -18,6 +18,7 @@ int cmd_completion(const struct invocation *inv, struct airlock_error *err)
 			shells[i].print();
 			return 0;
 		}
-	(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->operand, "no completion for '%s'", inv->operand);
-	return output_hint(err, "there is one for bash, zsh and fish");
+	(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->operand, "unknown shell '%s'; expected one of: bash, zsh, fish",
+			  inv->operand);
+	return output_hint(err, "see airlock completion --help");
 }

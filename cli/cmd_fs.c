@@ -63,12 +63,12 @@ static void say_there_is_more(const struct airlock_files *r)
 {
 	const struct airlock_files_content *c = airlock_files_content(r);
 	if (c && c->cut)
-		output_say("line %lld is longer than what is shown of it", (long long)c->end_line);
+		output_say("line %lld is too long and was cut", (long long)c->end_line);
 	if (c && c->next_offset >= 0)
 		output_say("%lld of %lld lines; go on with --offset %lld", (long long)(c->end_line - c->start_line + 1),
 			   (long long)c->total_lines, (long long)c->next_offset);
 	else if (airlock_files_truncated(r))
-		output_say("there is more; --max says how much is shown");
+		output_say("there is more; --max raises the limit");
 }
 
 /* Takes both. rc: what the call returned. */

@@ -96,8 +96,8 @@ int cmd_hook(const struct invocation *inv, struct airlock_error *err)
 {
 	const struct agent *a = agent_find(inv->operand);
 	if (!a) {
-		(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->operand, "airlock knows no agent '%s'", inv->operand);
-		return output_hint(err, "it knows: " AGENT_NAMES);
+		(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->operand, "unknown agent '%s'", inv->operand);
+		return output_hint(err, "expected one of: " AGENT_NAMES);
 	}
 	(void)alarm(PATIENCE_SECONDS);
 	if (answer(inv, a, err) == 0)

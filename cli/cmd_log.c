@@ -31,7 +31,7 @@ static int verify(const struct invocation *inv, struct airlock_error *err)
 	if (rc < 0)
 		return rc;
 	if (rc > 0) {
-		output_say("the audit file is not as it was written");
+		output_say("the audit file was changed after airlock wrote it");
 		(void)fputs(text, stderr);
 	} else if (inv->json) {
 		(void)puts("{\n  \"ok\": true\n}");
@@ -39,7 +39,7 @@ static int verify(const struct invocation *inv, struct airlock_error *err)
 		(void)fputs(text, stdout);
 	}
 	airlock_free(text);
-	return rc > 0 ? output_fail(err, AIRLOCK_ERR_CORRUPT, "audit", "%d place%s of the audit file were changed", rc,
+	return rc > 0 ? output_fail(err, AIRLOCK_ERR_CORRUPT, "audit", "%d change%s found in the audit file", rc,
 				    rc == 1 ? "" : "s")
 		      : 0;
 }

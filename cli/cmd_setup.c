@@ -43,14 +43,15 @@ static int read_text(struct target *t, int fd, struct airlock_error *err)
 	if (fstat(fd, &st) < 0)
 		return io_error(err, "read", t->path);
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
-		return output_fail(err, AIRLOCK_ERR_INVALID, t->path, "%s is no file that could be edited", t->path);
+		return output_fail(err, AIRLOCK_ERR_INVALID, t->path, "%s is not a file that airlock can edit",
+				   t->path);
 	t->mode = st.st_mode & 0777;
 	t->text = calloc(1, (size_t)st.st_size + 1);
 	ssize_t n = t->text ? read(fd, t->text, (size_t)st.st_size) : -1;
 	if (n != st.st_size)
 		return io_error(err, "read", t->path);
 	if (strlen(t->text) != (size_t)n)
-		return output_fail(err, AIRLOCK_ERR_INVALID, t->path, "%s is no text", t->path);
+		return output_fail(err, AIRLOCK_ERR_INVALID, t->path, "%s is not a text file", t->path);
 	return 0;
 }
 
@@ -141,7 +142,7 @@ static int print(const struct agent *a, const char *command, const struct target
 	char *edited = NULL;
 	int rc = setup_edit(a, command, t->text, SETUP_ADD, &edited, &why);
 	if (rc < 0) {
-		output_say("%s; to be put into %s by hand:", why.message, t->path);
+		output_say("%s; add this to %s by hand:", why.message, t->path);
 		rc = setup_edit(a, command, NULL, SETUP_ADD, &edited, err);
 	}
 	if (rc >= 0)
@@ -155,13 +156,12 @@ static int tell(const struct agent *a, const struct target *t, bool undo, bool c
 	char *path = airlock_text_inert(t->path, strlen(t->path));
 	const char *shown = path ? path : a->file, *words = NULL;
 	if (undo)
-		words = changed ? "airlock is no longer in" : "airlock is not in";
+		words = changed ? "the hook was removed from" : "there is no hook in";
 	else
-		words = changed ? "the hook is now in" : "the hook is already in";
+		words = changed ? "the hook was added to" : "the hook is already in";
 	(void)printf("%s: %s %s\n", a->title, words, shown);
 	if (!undo)
-		(void)printf("%s: %s\n", a->title,
-			     a->until_active ? a->until_active : "sessions that start from now on use it");
+		(void)printf("%s: %s\n", a->title, a->until_active ? a->until_active : "new sessions will use it");
 	airlock_free(path);
 	return undo && !changed ? 1 : 0;
 }
@@ -195,7 +195,7 @@ static int set_up(const struct agent *a, const struct invocation *inv, struct ai
 	if (rc == 0)
 		rc = arguments_flag(&inv->args, "undo", &undo, err);
 	if (rc == 0 && only_print && undo)
-		rc = output_fail(err, AIRLOCK_ERR_USAGE, "--print", "--print and --undo cannot be had together");
+		rc = output_fail(err, AIRLOCK_ERR_USAGE, "--print", "--print and --undo cannot be combined");
 	if (rc < 0)
 		return rc;
 	struct target t;
@@ -216,6 +216,6 @@ int cmd_setup(const struct invocation *inv, struct airlock_error *err)
 	const struct agent *a = agent_find(inv->operand);
 	if (a)
 		return set_up(a, inv, err);
-	(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->operand, "airlock knows no agent '%s'", inv->operand);
-	return output_hint(err, "it knows: " AGENT_NAMES);
+	(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->operand, "unknown agent '%s'", inv->operand);
+	return output_hint(err, "expected one of: " AGENT_NAMES);
 }

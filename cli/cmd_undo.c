@@ -55,9 +55,8 @@ int cmd_undo(const struct invocation *inv, struct airlock_error *err)
 	waiting_end();
 	if (rc == AIRLOCK_ERR_NOT_FOUND && r.run && strcmp(err->op, "run") == 0) {
 		err->hint[0] = '\0'; /* here it may have been meant as something else */
-		rc = output_hint(err,
-				 "airlock log lists the runs there are; a path that looks like one comes after --: "
-				 "airlock undo -- PATH");
+		rc = output_hint(err, "airlock log lists the runs; put a path that looks like a run id after --: "
+				      "airlock undo -- PATH");
 	}
 	if (rc >= 0)
 		rc = decide_tell(inv, changes, err);

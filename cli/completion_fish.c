@@ -116,9 +116,9 @@ void completion_fish(void)
 {
 	(void)printf("# fish completion for airlock, made by: airlock completion fish\n\ncomplete -c airlock -f\n");
 	(void)printf("complete -c airlock -n __fish_use_subcommand -l version");
-	print_description("tell the version");
+	print_description("print the version");
 	(void)printf("complete -c airlock -s h -l help");
-	print_description("tell about airlock or the command");
+	print_description("describe airlock or the command");
 	for (const struct command *c = commands; c->name; c++)
 		print_command(c);
 	for (const struct airlock_option *o = command_options(); o->name; o++)

@@ -61,7 +61,7 @@ static void print_options(const struct command *c, const struct verb *v)
 	for (const struct airlock_option *o = command_options(); o->name; o++)
 		if (v ? command_list_has(v->options, o->name) : command_takes(c, o))
 			print_option(o);
-	(void)printf(" \\\n\t\t'(- *)'{-h,--help}'[tell about the command]'");
+	(void)printf(" \\\n\t\t'(- *)'{-h,--help}'[describe the command]'");
 }
 
 static void print_operand(const char *operand, const char *words, const char *completes)
@@ -93,11 +93,9 @@ static void print_verbs(const struct command *c)
 		print_text(v->summary);
 		(void)printf("'\n");
 	}
-	(void)printf("\t)\n\t_arguments -C '(- *)'{-h,--help}'[tell about the command]' '1:what:->verb' "
-		     "'*::argument:->rest'\n"
-		     "\tcase $state in\n\tverb) _describe what verbs ;;\n\trest) (( $+functions[_airlock_%s_$words[1]] "
-		     ")) && "
-		     "_airlock_%s_$words[1] ;;\n\tesac\n}\n\n",
+	(void)printf("\t)\n\t_arguments -C '(- *)'{-h,--help}'[describe the command]' '1:what:->verb' "
+		     "'*::argument:->rest'\n\tcase $state in\n\tverb) _describe what verbs ;;\n\trest) (( "
+		     "$+functions[_airlock_%s_$words[1]] )) && _airlock_%s_$words[1] ;;\n\tesac\n}\n\n",
 		     c->name, c->name);
 	for (const struct verb *v = c->verbs; v->name; v++) {
 		(void)printf("_airlock_%s_%s() {\n\t_arguments -s -S", c->name, v->name);
@@ -139,10 +137,9 @@ void completion_zsh(void)
 	print_commands();
 	for (const struct command *c = commands; c->name; c++)
 		print_command(c);
-	(void)printf(
-		"_airlock() {\n\tlocal curcontext=$curcontext state\n\tlocal -a line\n"
-		"\t_arguments -C '(- *)'{-h,--help}'[list the commands]' '(- *)--version[tell the version]' \\\n"
-		"\t\t'1:command:_airlock_commands' '*::argument:->rest'\n"
-		"\t[[ $state == rest ]] && (( $+functions[_airlock_$words[1]] )) && _airlock_$words[1]\n}\n\n"
-		"if [[ $funcstack[1] == _airlock ]]; then\n\t_airlock \"$@\"\nelse\n\tcompdef _airlock airlock\nfi\n");
+	(void)printf("_airlock() {\n\tlocal curcontext=$curcontext state\n\tlocal -a line\n\t_arguments -C '(- "
+		     "*)'{-h,--help}'[list the commands]' '(- *)--version[print the version]' "
+		     "\\\n\t\t'1:command:_airlock_commands' '*::argument:->rest'\n\t[[ $state == rest ]] && (( "
+		     "$+functions[_airlock_$words[1]] )) && _airlock_$words[1]\n}\n\nif [[ $funcstack[1] == _airlock "
+		     "]]; then\n\t_airlock \"$@\"\nelse\n\tcompdef _airlock airlock\nfi\n");
 }

@@ -81,13 +81,13 @@ static int ask_about(const struct airlock_settings *s, const char *run, const ch
 	if (rc != 0)
 		return rc;
 	(void)output_fail(err, AIRLOCK_ERR_DENIED, "apply", "nothing is applied: you said no");
-	return output_hint(err, "name the paths that you want");
+	return output_hint(err, "name the paths you want to apply");
 }
 
 /* On stderr. */
 static void list_sensitive(const struct airlock_changes *changes)
 {
-	output_say("sensitive, because they can make other programs do things:");
+	output_say("sensitive, because other programs would run or obey them:");
 	for (size_t i = 0; i < airlock_changes_count(changes); i++) {
 		const struct airlock_change *c = airlock_changes_at(changes, i);
 		output_say("  %s    %s", c->path, c->reason ? c->reason : "");

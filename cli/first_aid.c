@@ -24,7 +24,7 @@ static bool was_said(const struct airlock_doctor *d, size_t before, const char *
 
 static void tell(const struct airlock_doctor *d)
 {
-	output_say("airlock doctor has looked at this machine:");
+	output_say("airlock doctor tested this machine:");
 	for (size_t i = 0; i < airlock_doctor_count(d); i++) {
 		const struct airlock_check *c = airlock_doctor_check(d, i);
 		if (!is_failed(c))

@@ -13,7 +13,7 @@ static void paragraph(size_t indent, const char *text)
 	wrap_end(&w);
 }
 
-/* A term and what it means, side by side; below each other when the term is too wide. */
+/* Prints a term and its meaning side by side, or below each other if the term is too wide. */
 static void entry(const char *term, size_t term_width, const char *text)
 {
 	struct wrap w = wrap_begin(stdout, term_width + 4);
@@ -72,14 +72,13 @@ static void about_option(const struct airlock_option *o)
 	const char letter[] = {'-', o->letter, ',', ' ', '\0'};
 	(void)snprintf(term, sizeof term, "%s--%s%s%s", o->letter ? letter : "    ", o->name, o->value_name ? " " : "",
 		       o->value_name ? o->value_name : "");
-	int n = snprintf(text, sizeof text, "%s%s", o->help,
-			 o->kind == AIRLOCK_OPTION_LIST ? "; can be given several times" : "");
+	int n = snprintf(text, sizeof text, "%s%s", o->help, o->kind == AIRLOCK_OPTION_LIST ? "; repeatable" : "");
 	if (!command_option_is_ours(o->name))
 		(void)snprintf(text + n, sizeof text - (size_t)n, " [%s]", option_twin(o->name).name);
 	entry(term, 26, text);
 }
 
-/* A verb that takes everything a run takes is not worth a page of its own. */
+/* Options that a verb shares with airlock run ("*") are not listed again. */
 static bool lists_option(const struct command *c, const struct airlock_option *o)
 {
 	for (const struct verb *v = c->verbs; v && v->name; v++)
@@ -91,10 +90,10 @@ static bool lists_option(const struct command *c, const struct airlock_option *o
 static void about_variables(void)
 {
 	(void)putchar('\n');
-	paragraph(0,
-		  "Each option can also be given by the variable in brackets; the option overrules it. Variables of "
-		  "options that can be given several times separate their items with ':' (AIRLOCK_ENV: with newlines). "
-		  "A flag can be taken back: --network=no.");
+	paragraph(0, "The variable in brackets sets the same thing as the option; the option overrides it. In the "
+		     "variable of a "
+		     "repeatable option, separate items with ':' (in AIRLOCK_ENV, with newlines). "
+		     "--network=no and the like turn a flag off.");
 }
 
 static void about_options(const struct command *c)
@@ -105,7 +104,7 @@ static void about_options(const struct command *c)
 	for (const struct airlock_option *o = command_options(); o->name; o++)
 		if (lists_option(c, o))
 			about_option(o);
-	entry("-h, --help", 26, "this text");
+	entry("-h, --help", 26, "print this text");
 	for (const struct verb *v = c->verbs; v && v->name; v++)
 		if (v->options && strcmp(v->options, "*") == 0)
 			(void)printf("\n'airlock %s %s' also takes the options of airlock run.\n", c->name, v->name);
@@ -117,10 +116,10 @@ static void about_exit(const struct command *c)
 {
 	(void)printf("\nExit status:\n");
 	if (c->is_run) {
-		entry("N", 5, "the command's own");
+		entry("N", 5, "the exit status of the command");
 		entry("128+N", 5, "the command was killed by signal N");
-		entry("124", 5, "it was stopped because its time was up");
-		entry("125", 5, "airlock could not do it: set-up failed, refused, denied, bad configuration");
+		entry("124", 5, "the command timed out");
+		entry("125", 5, "airlock failed or refused: setup failed, permission denied, bad configuration");
 		entry("126", 5, "the program was found but cannot be executed");
 		entry("127", 5, "the program was not found");
 		entry("2", 5, "wrong usage");
@@ -128,14 +127,15 @@ static void about_exit(const struct command *c)
 	}
 	entry("0", 5, "done");
 	entry("1", 5,
-	      strcmp(c->name, "doctor") == 0 ? "the default profile cannot be had" : "nothing to do, or not found");
+	      strcmp(c->name, "doctor") == 0 ? "the default profile does not work here"
+					     : "nothing to do, or not found");
 	entry("2", 5, "wrong usage");
 	if (command_list_has(c->options, "force"))
-		entry("3", 5, "a conflict: somebody else has changed the same file");
+		entry("3", 5, "conflict: someone else changed the same file");
 	entry("125", 5, "failed");
 }
 
-/* "command line<tab>what it does", one a line. */
+/* Each line is "command line<tab>what it does". */
 static void about_examples(const struct command *c)
 {
 	(void)printf("\nExamples:\n");
@@ -186,21 +186,21 @@ static void overview_group(const char *group)
 void help_overview(void)
 {
 	(void)printf("usage: airlock COMMAND [OPTION...] [ARG...]\n\n");
-	paragraph(0, "Runs commands where they cannot hurt you, and tells you exactly what happened.");
+	paragraph(0, "Runs commands where they cannot hurt you, and tells you exactly what they changed.");
 	for (const struct command *c = commands; c->name; c++)
 		if (is_first_of_group(c))
 			overview_group(c->group);
 	(void)putchar('\n');
-	paragraph(0, "'airlock help COMMAND' tells everything about one of them, 'airlock --version' the version.");
+	paragraph(0, "'airlock help COMMAND' describes one command, 'airlock --version' prints the version.");
 }
 
 void help_welcome(void)
 {
 	(void)printf("airlock %s: runs commands where they cannot hurt you\n\n", airlock_version());
-	(void)printf("What you would do next:\n");
-	entry("airlock doctor", 32, "see what this machine can do");
+	(void)printf("Next steps:\n");
+	entry("airlock doctor", 32, "test what this machine supports");
 	entry("airlock run -- make test", 32, "run a program; it can change only this project");
 	entry("airlock undo", 32, "take back what the last run changed");
-	entry("airlock run --hold -- ./script", 32, "look first: airlock review shows what it would change");
-	entry("airlock help", 32, "everything else");
+	entry("airlock run --hold -- ./script", 32, "look before anything changes: airlock review shows it");
+	entry("airlock help", 32, "all commands");
 }

@@ -21,7 +21,7 @@ struct hook_call {
 
 static int bad_input(struct airlock_error *err, const char *what)
 {
-	return output_fail(err, AIRLOCK_ERR_INVALID, "standard input", "this is no tool call airlock understands: %s",
+	return output_fail(err, AIRLOCK_ERR_INVALID, "standard input", "airlock does not understand this tool call: %s",
 			   what);
 }
 
@@ -264,7 +264,7 @@ int hook_read(const struct agent *a, const char *input, size_t len, struct hook_
 	c->root = json_loadb(input, len, JSON_REJECT_DUPLICATES, &why);
 	int rc = !c->root		   ? bad_input(err, why.text)
 		 : json_is_object(c->root) ? read_call(c, err)
-					   : bad_input(err, "it is no object");
+					   : bad_input(err, "it is not an object");
 	if (rc < 0) {
 		hook_free(c);
 		return rc;

@@ -37,8 +37,8 @@ static int choose_verb(struct invocation *inv, struct airlock_error *err)
 		(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->command->name, "%s needs one of: %s", inv->command->name,
 				  list);
 	else
-		(void)output_fail(err, AIRLOCK_ERR_USAGE, word, "%s knows no '%s', only: %s", inv->command->name, word,
-				  list);
+		(void)output_fail(err, AIRLOCK_ERR_USAGE, word, "unknown %s command '%s'; expected one of: %s",
+				  inv->command->name, word, list);
 	return output_hint(err, "see airlock %s --help", inv->command->name);
 }
 
@@ -75,7 +75,7 @@ static int check_operand(struct invocation *inv, struct airlock_error *err)
 	size_t taken = count_operands(operand);
 	if (given > taken && !command_takes_many(operand)) {
 		const char *extra = inv->args.words[before + taken];
-		(void)output_fail(err, AIRLOCK_ERR_USAGE, extra, "too many words: '%s'", extra);
+		(void)output_fail(err, AIRLOCK_ERR_USAGE, extra, "unexpected argument: '%s'", extra);
 	} else if (operand && operand[0] != '[' && !given) {
 		(void)output_fail(err, AIRLOCK_ERR_USAGE, operand, "%.*s is missing", (int)strcspn(operand, " "),
 				  operand);
@@ -92,8 +92,8 @@ static int check_program(const struct invocation *inv, struct airlock_error *err
 {
 	const struct arguments *a = &inv->args;
 	if (a->command_line && a->n_words) {
-		(void)output_fail(err, AIRLOCK_ERR_USAGE, a->words[0],
-				  "-c takes one string, and nothing after it: '%s'", a->words[0]);
+		(void)output_fail(err, AIRLOCK_ERR_USAGE, a->words[0], "-c takes one string; unexpected argument: '%s'",
+				  a->words[0]);
 		return output_hint(err, "put the whole command line in quotes: -c 'ls -l'");
 	}
 	if (inv->command->needs_program && !a->command_line && !a->n_words) {

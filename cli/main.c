@@ -50,7 +50,7 @@ static int unknown_command(const char *word, bool json)
 	const char *near = command_nearest(word);
 	if (word[0] == '-') {
 		(void)output_fail(&err, AIRLOCK_ERR_USAGE, word, "unknown option %s", word);
-		(void)output_hint(&err, "a command comes first: airlock run [OPTION...] -- PROGRAM [ARG...]");
+		(void)output_hint(&err, "the command comes first: airlock run [OPTION...] -- PROGRAM [ARG...]");
 	} else {
 		(void)output_fail(&err, AIRLOCK_ERR_USAGE, word, "unknown command '%s'", word);
 	}

@@ -105,7 +105,7 @@ static int parse_bool(const char *s, bool *ret)
 
 static int bad_bool(struct airlock_error *err, const char *origin, const char *value)
 {
-	(void)output_fail(err, AIRLOCK_ERR_USAGE, origin, "%s is neither true nor false: '%s'", origin, value);
+	(void)output_fail(err, AIRLOCK_ERR_USAGE, origin, "%s must be true or false, not '%s'", origin, value);
 	(void)output_hint(err, "write true, yes, on or 1, or false, no, off or 0");
 	return AIRLOCK_ERR_USAGE;
 }

@@ -166,7 +166,7 @@ static void draw_question(const struct drawing *d)
 	else if (row->is_conflict)
 		(void)snprintf(text, sizeof text, "Apply it, over what is there now?");
 	else
-		(void)snprintf(text, sizeof text, "Apply it%s%s%s?", row->reason ? " all the same (" : "",
+		(void)snprintf(text, sizeof text, "Apply it%s%s%s?", row->reason ? " anyway (" : "",
 			       row->reason ? row->reason : "", row->reason ? ")" : "");
 	style(&l, BOLD);
 	put(&l, text);
@@ -184,7 +184,7 @@ static void draw_detail(const struct drawing *d)
 	} else if (row->reason) {
 		put(&l, "! ");
 		put(&l, row->reason);
-		put(&l, row->is_conflict ? "; the key ! applies it all the same" : "");
+		put(&l, row->is_conflict ? "; the key ! applies it anyway" : "");
 	}
 	end(&l);
 }

@@ -106,10 +106,10 @@ static int put_in(const struct agent *a, json_t *root, const char *command, stru
 		return out_of_memory(err);
 	json_t *hooks = member(root, "hooks", json_object);
 	if (hooks && !json_is_object(hooks))
-		return wrong_shape(a, "\"hooks\" is no object", err);
+		return wrong_shape(a, "\"hooks\" is not an object", err);
 	json_t *entries = hooks ? member(hooks, a->event, json_array) : NULL;
 	if (entries && !json_is_array(entries))
-		return wrong_shape(a, "the hooks of an event are no list", err);
+		return wrong_shape(a, "the hooks of an event are not a list", err);
 	(void)remove_entries(a, entries); /* of an airlock that was somewhere else */
 	json_t *entry = entries ? make_entry(a, command) : NULL;
 	return entry && json_array_append_new(entries, entry) == 0 ? 1 : out_of_memory(err);
@@ -151,7 +151,7 @@ static int parse(const struct agent *a, const char *text, json_t **ret, struct a
 	}
 	if (!*ret)
 		return out_of_memory(err);
-	return json_is_object(*ret) ? 0 : wrong_shape(a, "it is no object", err);
+	return json_is_object(*ret) ? 0 : wrong_shape(a, "it is not an object", err);
 }
 
 int setup_edit(const struct agent *a, const char *command, const char *text, enum setup_direction direction,

@@ -178,7 +178,7 @@ static bool enter_legacy(struct mcp_request *r, const char *method)
 	if (r->server->legacy_revision || strcmp(method, "initialize") == 0 || strcmp(method, "ping") == 0)
 		return true;
 	mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		 "Invalid params: begin with initialize, or say the protocol version in _meta (2026-07-28)");
+		 "Invalid params: call initialize first, or give the protocol version in _meta (2026-07-28)");
 	return false;
 }
 

@@ -73,7 +73,7 @@ static bool check_string(const json_t *schema, const json_t *value, struct place
 	if (least && json_string_length(value) < (size_t)json_integer_value(least))
 		return wrong(at, "must not be empty");
 	json_array_foreach(words, i, word) if (json_equal(word, value)) return true;
-	return words ? wrong(at, "is none of the words it may be") : true;
+	return words ? wrong(at, "is not one of the allowed values") : true;
 }
 
 static bool check_items(const json_t *schema, const json_t *value, struct place *at)

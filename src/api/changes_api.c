@@ -112,8 +112,7 @@ static int mark_undone(struct past_run *e, const bool *selected, size_t n, bool 
 	struct airlock_error why = {0};
 	int rc = lock_record(e, &lock, &why);
 	if (rc < 0 && e->set) { /* it is undone all the same */
-		strs_addf(notes, "that it was %s could not be written down: %s", undone ? "undone" : "done again",
-			  why.message);
+		strs_addf(notes, "cannot record that it was %s: %s", undone ? "undone" : "done again", why.message);
 		return 0;
 	}
 	if (rc < 0)

@@ -107,12 +107,10 @@ static const char *fix_of_overlay(const struct exam *x, const struct sys_probe *
 	if (p->errnum == ENODEV)
 		return "as root: `modprobe overlay`";
 	if (x->state_fs.overlay || x->state_fs.network || x->state_fs.fuse)
-		return "let XDG_STATE_HOME name a directory on a local file system (ext4, btrfs, xfs), in a container "
-		       "a "
+		return "set XDG_STATE_HOME to a directory on a local file system (ext4, btrfs, xfs), in a container a "
 		       "volume";
 	if (p->errnum == EIO)
-		return "let XDG_STATE_HOME name a directory on a file system with user extended attributes (ext4, "
-		       "btrfs, "
+		return "set XDG_STATE_HOME to a directory on a file system with user extended attributes (ext4, btrfs, "
 		       "xfs; tmpfs from Linux 6.6 on)";
 	if (p->errnum == EPERM || p->errnum == EINVAL)
 		return "use Linux 5.11 or newer, and a local file system with user extended attributes";
@@ -144,7 +142,7 @@ static void add_bwrap(struct exam *x)
 	if (b->is_setuid)
 		buf_adds(&detail, "; it is setuid");
 	add_row(x, "bubblewrap", grade_of_need(x, b->works), b->works ? buf_str(&detail) : b->why.message,
-		x->native.works ? "--backend bubblewrap is not to be had; the native backend is"
+		x->native.works ? "--backend bubblewrap does not work; the native backend does"
 				: "no command can be run in a sandbox",
 		b->why.hint);
 }
@@ -298,8 +296,7 @@ static void add_environment(struct exam *x)
 	else
 		add_row(x, "environment", *where ? AIRLOCK_CHECK_DEGRADED : AIRLOCK_CHECK_OK,
 			*where ? detail : "no container, Flatpak, WSL or other sandbox around us",
-			"a sandbox here is never stronger than what is around it; the other rows say what can be had",
-			"");
+			"a sandbox here is never stronger than the one around it; the other rows say what works", "");
 }
 
 /* "" when it is good; what is lost otherwise. */
@@ -347,12 +344,12 @@ static void describe_state_fix(const struct exam *x, bool is_writable, struct bu
 	bool is_root = false;
 	_cleanup_free_ char *foreign = find_foreign(x, &is_root);
 	if (is_writable)
-		buf_adds(ret, "as its owner: `chmod 700` on it, or let XDG_STATE_HOME name a directory of your own");
+		buf_adds(ret, "as its owner: `chmod 700` on it, or set XDG_STATE_HOME to a directory of your own");
 	else if (foreign)
 		buf_printf(ret, "%s belongs to %s (airlock was run with sudo?); as root: `chown -R %u %s`", foreign,
 			   is_root ? "root" : "somebody else", (unsigned)geteuid(), foreign);
 	else
-		buf_adds(ret, "let XDG_STATE_HOME name a directory you can write, on a local file system");
+		buf_adds(ret, "set XDG_STATE_HOME to a directory you can write, on a local file system");
 }
 
 static void add_state_dir(struct exam *x)

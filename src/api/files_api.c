@@ -146,7 +146,7 @@ int airlock_place_open(const struct airlock_settings *s, const char *run, struct
 		rc = base_oom(err);
 	else if (run && workspace)
 		rc = base_error(err, AIRLOCK_ERR_USAGE, "open", run,
-				"a workspace and a run cannot be looked at together: give one of them");
+				"a workspace and a run cannot be combined: name one of them");
 	else if (run)
 		rc = open_run(place, s, &v, run, err);
 	else

@@ -50,7 +50,7 @@ static int choose(struct restore *r, const char *path, const char *date)
 	if (!r->v.id) {
 		base_error(r->err, AIRLOCK_ERR_NOT_FOUND, "restore", path, "there is no backup of %s", path);
 		return base_hint(r->err,
-				 "backups begin with airlock project add; airlock undo takes back a run without one");
+				 "airlock makes backups after `airlock project add`; `airlock undo` works without one");
 	}
 	r->recorded = files_record_path(&r->v, path);
 	if (!r->recorded)
@@ -63,7 +63,7 @@ static int choose(struct restore *r, const char *path, const char *date)
 		return rc;
 	base_error(r->err, AIRLOCK_ERR_NOT_FOUND, "restore", path, "there is no backup of %s%s%s", path,
 		   date ? " of " : "", date ? date : "");
-	return base_hint(r->err, "airlock backups lists those there are");
+	return base_hint(r->err, "airlock backups lists the backups");
 }
 
 static int split(struct restore *r)
@@ -77,7 +77,8 @@ static int split(struct restore *r)
 	_cleanup_free_ char *real = NULL;
 	if (!elsewhere || fs_real_path(r->root, &real, NULL) < 0 || strcmp(real, r->root) == 0)
 		return 0;
-	return base_error(r->err, AIRLOCK_ERR_CONFLICT, "restore", r->root, "%s leads elsewhere than it did", r->root);
+	return base_error(r->err, AIRLOCK_ERR_CONFLICT, "restore", r->root, "%s leads to another place than before",
+			  r->root);
 }
 
 /* ── The run ── */

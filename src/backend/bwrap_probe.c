@@ -61,7 +61,8 @@ static enum bwrap_cause try_sandbox(const char *path, struct bwrap_verdict *v)
 	if (*x.err)
 		keep_words(x.err, v->detail, sizeof v->detail);
 	else
-		(void)snprintf(v->detail, sizeof v->detail, "it ended with status %d and said nothing", x.exit_code);
+		(void)snprintf(v->detail, sizeof v->detail, "it exited with status %d and printed nothing",
+			       x.exit_code);
 	return bwrap_diagnose(x.err);
 }
 

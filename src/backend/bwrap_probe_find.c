@@ -58,8 +58,8 @@ static const char *fault_of_directory(const char *file)
 	if (!dir || stat(dir, &st) < 0)
 		return "its directory cannot be examined";
 	if (!has_good_owner(dir, &st))
-		return "its directory belongs to somebody else";
-	return others_may_write(&st) && !(st.st_mode & S_ISVTX) ? "its directory can be written by others" : NULL;
+		return "its directory belongs to another user";
+	return others_may_write(&st) && !(st.st_mode & S_ISVTX) ? "other users can write to its directory" : NULL;
 }
 
 static const char *fault_of_file(const char *path, const struct stat *st)
@@ -67,8 +67,8 @@ static const char *fault_of_file(const char *path, const struct stat *st)
 	if (!S_ISREG(st->st_mode) || !(st->st_mode & 0111))
 		return "it is not a program";
 	if (!has_good_owner(path, st))
-		return "it belongs to somebody else";
-	return others_may_write(st) ? "it can be written by others" : NULL;
+		return "it belongs to another user";
+	return others_may_write(st) ? "other users can write to it" : NULL;
 }
 
 /* Where the descriptor's file really is, whatever symlinks led to it. */
@@ -91,7 +91,7 @@ static const char *fault_of(const char *path, int fd, const char *const *untrust
 	if (!real_path(fd, real))
 		return "it cannot be examined because /proc is not mounted";
 	if (is_untrusted(path, untrusted) || is_untrusted(real, untrusted))
-		return "it lies in the project or another directory that commands may write";
+		return "it is in the project or another directory that commands may write to";
 	const char *fault = fault_of_file(real, &st);
 	if (!fault)
 		fault = fault_of_directory(real);

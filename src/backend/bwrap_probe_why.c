@@ -14,38 +14,38 @@ static const struct bwrap_words words[BWRAP_CAUSES] = {
 			     "install it for the whole system: `apt install bubblewrap`"},
 	[BWRAP_NOT_RUNNABLE] = {"the program cannot be executed",
 				"install it again: `apt install --reinstall bubblewrap`"},
-	[BWRAP_NOT_BWRAP] = {"the program does not tell a version as bubblewrap does",
+	[BWRAP_NOT_BWRAP] = {"the program does not print a version as bubblewrap does",
 			     "install it again: `apt install --reinstall bubblewrap`"},
 	[BWRAP_TOO_OLD] = {"it is older than version 0.5", "install bubblewrap 0.5 or newer"},
 	[BWRAP_SLOW] = {"it did not finish within 5 seconds", "look for a hanging mount (`df`), then try again"},
 	[BWRAP_SETUID] = {"the program has privileges it does not expect (setuid or file capabilities)",
 			  "install it again, or as root: `chmod u-s` and `setcap -r` on the program"},
-	[BWRAP_FLATPAK] = {"inside a Flatpak no further sandbox can be made", "run airlock outside of the Flatpak"},
+	[BWRAP_FLATPAK] = {"a Flatpak application cannot make another sandbox", "run airlock outside of the Flatpak"},
 	[BWRAP_APPARMOR] =
-		{"AppArmor forbids user namespaces to programs without a profile of their own "
+		{"AppArmor forbids user namespaces for programs without their own profile "
 		 "(kernel.apparmor_restrict_unprivileged_userns=1, as on Ubuntu)",
 		 "give bwrap a profile, as root: `printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap "
 		 "/usr/bin/bwrap flags=(unconfined) { userns, }\\n' >/etc/apparmor.d/bwrap && apparmor_parser -r "
 		 "/etc/apparmor.d/bwrap`; or, for every program: `sysctl -w "
 		 "kernel.apparmor_restrict_unprivileged_userns=0`"},
-	[BWRAP_CLONE_SYSCTL] = {"the kernel is set to refuse user namespaces to ordinary users "
+	[BWRAP_CLONE_SYSCTL] = {"the kernel is configured to refuse user namespaces to ordinary users "
 				"(kernel.unprivileged_userns_clone=0)",
 				"as root: `sysctl -w kernel.unprivileged_userns_clone=1`, and the same line in "
 				"/etc/sysctl.d/ to keep it"},
-	[BWRAP_MAX_ZERO] = {"the kernel is set to allow no user namespaces (user.max_user_namespaces=0)",
+	[BWRAP_MAX_ZERO] = {"the kernel is configured to allow no user namespaces (user.max_user_namespaces=0)",
 			    "as root: `sysctl -w user.max_user_namespaces=15000`, and the same line in /etc/sysctl.d/ "
 			    "to keep it"},
-	[BWRAP_MAX_REACHED] = {"as many user namespaces as allowed are in use, or they are nested too deep "
-			       "(user.max_user_namespaces)",
-			       "end what uses them, or as root raise `sysctl user.max_user_namespaces`; inside another "
-			       "sandbox, run airlock outside of it"},
+	[BWRAP_MAX_REACHED] =
+		{"the limit of user namespaces is reached, or they are nested too deep (user.max_user_namespaces)",
+		 "stop the programs that use them, or as root raise `sysctl user.max_user_namespaces`; if this is "
+		 "another sandbox, run airlock outside of it"},
 	[BWRAP_NOT_IN_KERNEL] = {"the kernel has no user namespaces", "use a kernel built with CONFIG_USER_NS"},
 	[BWRAP_CHROOT] = {"the kernel refuses user namespaces inside a chroot",
 			  "enter the directory with a container tool instead of chroot, for example `systemd-nspawn "
 			  "-D DIR`"},
 	[BWRAP_CONTAINER] =
 		{"the container forbids namespaces (its seccomp filter, or no CAP_SYS_ADMIN)",
-		 "start it with less in the way: `docker run --security-opt seccomp=unconfined "
+		 "start the container with fewer restrictions: `docker run --security-opt seccomp=unconfined "
 		 "--security-opt apparmor=unconfined --security-opt systempaths=unconfined`, or `podman run "
 		 "--security-opt seccomp=unconfined --security-opt unmask=ALL`"},
 	[BWRAP_SECCOMP] = {"a system call filter on this process forbids namespaces",
@@ -54,11 +54,9 @@ static const struct bwrap_words words[BWRAP_CAUSES] = {
 	[BWRAP_PROC] = {"a fresh /proc cannot be mounted, because the container's own is partly covered",
 			"start the container with `--security-opt systempaths=unconfined` (docker) or `--security-opt "
 			"unmask=ALL` (podman); in Kubernetes set procMount: Unmasked"},
-	[BWRAP_LOOPBACK] =
-		{"the loopback of a new network namespace cannot be set up",
-		 "in a container allow it the capability NET_ADMIN in its namespaces, or run airlock outside "
-		 "of it"},
-	[BWRAP_OTHER] = {"a sandbox could not be made with it", "run `airlock doctor` to see what this machine allows"},
+	[BWRAP_LOOPBACK] = {"the loopback of a new network namespace cannot be set up",
+			    "give the container the capability NET_ADMIN, or run airlock outside of it"},
+	[BWRAP_OTHER] = {"it could not make a sandbox", "run `airlock doctor` to see what this machine allows"},
 };
 
 const struct bwrap_words *bwrap_cause_words(enum bwrap_cause cause)

@@ -72,7 +72,7 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	if (rc == 0)
 		return 0;
 	rc = base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, failed_call, "native");
-	(void)base_hint(err, "`airlock doctor` looks for the cause; --backend bubblewrap may work");
+	(void)base_hint(err, "run `airlock doctor` to find the cause, or try --backend bubblewrap");
 	return rc;
 }
 

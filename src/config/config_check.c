@@ -237,7 +237,7 @@ static int check_extends(const struct config_file *f, const struct toml_entry *p
 	if (!e || !policy_is_builtin(profile->key))
 		return 0;
 	return config_file_fault(f, e->line, e->column, err,
-				 "the built-in profile \"%s\" cannot extend another; give yours a name of its own",
+				 "the built-in profile \"%s\" cannot extend another; choose another name",
 				 profile->key);
 }
 
@@ -246,7 +246,7 @@ static int check_profile(const struct config_file *f, const struct toml_entry *e
 	if (strlen(e->key) != e->key_len || !schema_is_profile_name(e->key)) {
 		_cleanup_free_ char *name = inert(e->key, e->key_len);
 		return config_file_fault(f, e->line, e->column, err,
-					 "\"%s\" is no name for a profile; use letters, digits, - and _",
+					 "\"%s\" is not a valid profile name; use letters, digits, - and _",
 					 name ? name : "");
 	}
 	if (e->value->type != TOML_TABLE)
@@ -350,7 +350,7 @@ static const char *cache_fault_text(enum policy_cache_fault fault)
 	case POLICY_CACHE_FINE:
 		break;
 	case POLICY_CACHE_OUTSIDE:
-		return "a cache is a directory below your home";
+		return "a cache must be a directory below your home";
 	case POLICY_CACHE_PROGRAMS:
 		return "programs are started from there, so it cannot be a cache";
 	}

@@ -31,7 +31,7 @@ static int open_error(const char *path, int errnum, struct airlock_error *err)
 	case ENOTDIR:
 		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "open", path, "%s does not exist", path);
 	case ELOOP:
-		return refuse(err, path, "is a symbolic link; the settings of a project must be a file of their own");
+		return refuse(err, path, "is a symbolic link; a project's settings must be a regular file");
 	case ENXIO:
 		return refuse(err, path, "is not a regular file");
 	default:
@@ -47,8 +47,8 @@ static int check_owner(const struct stat *st, const char *path, struct airlock_e
 		rc = refuse(err, path, "belongs to another user, who could loosen your sandbox");
 		base_hint(err, "change its owner, or name another file with --config");
 	} else if (st->st_mode & S_IWOTH) {
-		rc = refuse(err, path, "can be written by everybody, who could loosen your sandbox");
-		base_hint(err, "take that right away: chmod o-w FILE");
+		rc = refuse(err, path, "is writable by everybody, so anybody could loosen your sandbox");
+		base_hint(err, "remove that permission: chmod o-w FILE");
 	}
 	return rc;
 }
@@ -70,7 +70,7 @@ static int read_all(int fd, const char *path, struct buf *out, struct airlock_er
 	int rc = fs_read_all(fd, CONFIG_FILE_MAX, out);
 	if (rc == -EFBIG)
 		return base_error(err, AIRLOCK_ERR_LIMIT, "read", path,
-				  "%s is larger than 1 MiB, more than any configuration needs", path);
+				  "%s is larger than 1 MiB, the limit for a configuration file", path);
 	if (rc < 0)
 		return rc == -ENOMEM ? base_oom(err) : base_errno(err, AIRLOCK_ERR_IO, rc, "read", path);
 	return 0;

@@ -73,7 +73,7 @@ static bool is_number_start(const struct toml_word *w)
 static int refuse_word(struct toml_parser *ps, const char *what)
 {
 	int rc = toml_expected(ps, "%s", what);
-	(void)base_hint(ps->err, "text is written in quotes, truth as true or false");
+	(void)base_hint(ps->err, "put text in quotes; write booleans as true or false");
 	return rc;
 }
 
@@ -132,7 +132,7 @@ static int refuse_in_braces(struct toml_parser *ps, const struct toml_table *t)
 	int rc = toml_expected(ps, "',' or '}' in the inline table that begins at %d:%d", t->value.line,
 			       t->value.column);
 	if (toml_at_newline(ps) || toml_peek(ps) == '#')
-		(void)base_hint(ps->err, "an inline table stands on one line; use a [table] for more");
+		(void)base_hint(ps->err, "an inline table must be on one line; use a [table] instead");
 	return rc;
 }
 

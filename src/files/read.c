@@ -186,7 +186,7 @@ int files_read(const struct files_place *p, const char *path, int64_t offset, in
 	if (fd < 0)
 		return files_open_error(path, fd, err);
 	if (at.st.st_size > FILE_MAX) {
-		rc = base_error(err, AIRLOCK_ERR_INVALID, "read", path, "%s has more than 1 GiB", path);
+		rc = base_error(err, AIRLOCK_ERR_INVALID, "read", path, "%s is larger than 1 GiB", path);
 		base_hint(err, "read a part of it with a command, such as head or sed");
 		return rc;
 	}

@@ -49,7 +49,7 @@ void files_at_done(struct files_at *at)
 
 static int blocked(const char *shown, const char *how, struct airlock_error *err)
 {
-	base_error(err, AIRLOCK_ERR_BLOCKED, "open", shown, "%s leads out of the place: %s", shown, how);
+	base_error(err, AIRLOCK_ERR_BLOCKED, "open", shown, "%s leads out of the project or workspace: %s", shown, how);
 	return AIRLOCK_ERR_BLOCKED;
 }
 
@@ -319,7 +319,7 @@ static int finish(struct walk *w, const char *name, const char *rest, struct fil
 static int finish_here(struct walk *w, struct files_at *ret)
 {
 	if (!top(w)->mount)
-		return blocked(w->shown, "only what is in the project or the workspace can be seen", w->err);
+		return blocked(w->shown, "only files in the project or workspace can be used", w->err);
 	int rc = finish(w, ".", "", ret);
 	if (rc < 0)
 		return rc;
@@ -337,7 +337,7 @@ static int enter_void(struct walk *w, const char *name)
 		return base_oom(w->err);
 	const struct files_mount *m = files_place_at(w->place, w->inside.data);
 	if (!m && !files_place_leads_to(w->place, w->inside.data))
-		return blocked(w->shown, "it is not part of it", w->err);
+		return blocked(w->shown, "it is not inside", w->err);
 	return push_mount(w, m);
 }
 
@@ -464,7 +464,7 @@ int files_find(const struct files_place *p, const char *path, int flags, struct 
 	int rc = files_resolve(p, path, flags, ret, err);
 	if (rc < 0 || ret->found)
 		return rc;
-	rc = ret->detour ? blocked(path, "a symbolic link on the way names something outside", err)
+	rc = ret->detour ? blocked(path, "a symbolic link on the way leads outside", err)
 			 : base_error(err, AIRLOCK_ERR_NOT_FOUND, "open", path, "%s does not exist", path);
 	files_at_done(ret);
 	return rc;

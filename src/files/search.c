@@ -42,7 +42,7 @@ static int parse_pattern(struct search *s, const char *text)
 		return base_error(s->err, AIRLOCK_ERR_LIMIT, "glob", text, "the pattern is too large");
 	if (rc < 0)
 		return base_error(s->err, AIRLOCK_ERR_INVALID, "glob", text,
-				  *text ? "the braces of the pattern %s do not close" : "the pattern is empty%s", text);
+				  *text ? "the pattern %s has an unclosed brace" : "the pattern is empty%s", text);
 	return 0;
 }
 
@@ -257,12 +257,12 @@ static int search_all(struct grep *g)
 static int check_needle(const char *text, struct airlock_error *err)
 {
 	if (!*text)
-		return base_error(err, AIRLOCK_ERR_INVALID, "grep", "", "the text to look for is empty");
+		return base_error(err, AIRLOCK_ERR_INVALID, "grep", "", "the search text is empty");
 	if (strchr(text, '\n'))
 		return base_error(err, AIRLOCK_ERR_INVALID, "grep", text,
-				  "the text to look for has a line break in it; lines are searched one at a time");
+				  "the search text contains a line break; lines are searched one by one");
 	if (strlen(text) > NEEDLE_MAX)
-		return base_error(err, AIRLOCK_ERR_LIMIT, "grep", "", "the text to look for is longer than %d bytes",
+		return base_error(err, AIRLOCK_ERR_LIMIT, "grep", "", "the search text is longer than %d bytes",
 				  NEEDLE_MAX);
 	return 0;
 }

@@ -22,7 +22,7 @@ static int check_mount(const struct files_place *p, const struct files_at *at, c
 {
 	if (p->set)
 		return base_error(err, AIRLOCK_ERR_INVALID, "write", path,
-				  "what a run holds can be looked at, not changed: %s", path);
+				  "the held changes of a run are read-only: %s", path);
 	_cleanup_free_ char *whole = path_join(at->inside, at->name);
 	if (!whole)
 		return base_oom(err);
@@ -34,7 +34,7 @@ static int check_mount(const struct files_place *p, const struct files_at *at, c
 static int led_away(const char *path, struct airlock_error *err)
 {
 	return base_error(err, AIRLOCK_ERR_BLOCKED, "write", path,
-			  "%s leads out of the place: a symbolic link on the way names something outside", path);
+			  "%s leads out of the project or workspace: a symbolic link on the way leads outside", path);
 }
 
 static int is_empty(const char *op, struct airlock_error *err)
@@ -65,7 +65,8 @@ int files_resolve_removal(const struct files_place *p, const char *path, struct 
 		rc = check_mount(p, at, path, err);
 	if (rc < 0 || strcmp(at->name, ".") != 0)
 		return rc;
-	return base_error(err, AIRLOCK_ERR_BLOCKED, "delete", path, "%s is the place itself; it is not deleted", path);
+	return base_error(err, AIRLOCK_ERR_BLOCKED, "delete", path,
+			  "%s is the project or workspace itself and cannot be deleted", path);
 }
 
 /* ── A new file in the place of an old one ── */
@@ -186,7 +187,7 @@ static int cannot_write(const char *path, int rc, struct airlock_error *err)
 		return base_oom(err);
 	if (rc == -ESTALE)
 		return base_error(err, AIRLOCK_ERR_CONFLICT, "write", path,
-				  "%s was changed by somebody else at the same moment", path);
+				  "%s was changed by someone else at the same moment", path);
 	bool odd = rc == -ENAMETOOLONG || rc == -EISDIR || rc == -ENOTDIR || rc == -ELOOP;
 	int code = rc == -ENOENT ? AIRLOCK_ERR_NOT_FOUND : odd ? AIRLOCK_ERR_INVALID : AIRLOCK_ERR_IO;
 	return base_errno(err, code, rc, "write", path);
@@ -305,7 +306,7 @@ int64_t files_replace(struct buf *content, const char *shown, const char *old_te
 	if (n > 1 && !all) {
 		base_error(err, AIRLOCK_ERR_INVALID, "edit", shown, "the text to replace is in %s %lld times", shown,
 			   (long long)n);
-		return base_hint(err, "give more of what is around it, or replace all of them (--all)");
+		return base_hint(err, "include more of the surrounding text, or replace every occurrence (--all)");
 	}
 	replace_all(content, old_text, new_text);
 	return content->failed ? base_oom(err) : n;

@@ -225,8 +225,7 @@ int fs_check_private(const char *path, struct airlock_error *err)
 	if (lstat(path, &st) < 0)
 		return lookup_error(err, errno, "lstat", path);
 	if (S_ISLNK(st.st_mode))
-		return base_error(err, AIRLOCK_ERR_INVALID, "check", path, "%s is a symlink; it must be the real thing",
-				  path);
+		return base_error(err, AIRLOCK_ERR_INVALID, "check", path, "%s is a symlink; it must not be one", path);
 	/* What root owns is no weaker than what we own. */
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return base_error(err, AIRLOCK_ERR_INVALID, "check", path, "%s belongs to another user (uid %u)", path,
@@ -234,7 +233,7 @@ int fs_check_private(const char *path, struct airlock_error *err)
 	if (others_may_write(&st)) {
 		(void)base_error(err, AIRLOCK_ERR_INVALID, "check", path,
 				 "%s can be written by other users (mode %04o)", path, (unsigned)(st.st_mode & 07777));
-		(void)base_hint(err, "take that away: chmod go-w");
+		(void)base_hint(err, "remove that permission: chmod go-w");
 		return AIRLOCK_ERR_INVALID;
 	}
 	return 0;

@@ -72,9 +72,8 @@ static void backups_done(struct backups *b)
 
 static int cannot(struct backups *b, const struct airlock_error *why)
 {
-	int rc = base_error(b->err, why->code, why->op, why->subject, "the daily backup cannot be made: %s",
-			    why->message);
-	base_hint(b->err, "%s", why->hint[0] ? why->hint : "nothing was changed; repair this and apply the run then");
+	int rc = base_error(b->err, why->code, why->op, why->subject, "cannot make the daily backup: %s", why->message);
+	base_hint(b->err, "%s", why->hint[0] ? why->hint : "nothing was changed; fix this, then apply the run");
 	return rc;
 }
 

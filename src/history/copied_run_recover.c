@@ -104,7 +104,8 @@ static int recover_one(const struct host *host, const char *run, struct strs *no
 	if (rc == 0 && unlink(marker) < 0 && errno != ENOENT)
 		rc = base_errno(err, AIRLOCK_ERR_IO, errno, "unlink", marker);
 	if (rc == 0)
-		strs_addf(notes, "what the interrupted run %s had changed was put back and is held", run);
+		strs_addf(notes, "the changes of the interrupted run %s were taken out of the project and are held",
+			  run);
 	return rc < 0 ? rc : 1;
 }
 
@@ -120,7 +121,8 @@ int copied_run_recover(const struct host *host, size_t *count, struct strs *note
 		rc = recover_one(host, runs.v[i], notes, &why);
 		*count += rc > 0;
 		if (rc < 0)
-			strs_addf(notes, "what the interrupted run %s has changed cannot be put back now: %s",
+			strs_addf(notes,
+				  "the changes of the interrupted run %s cannot be taken out of the project now: %s",
 				  runs.v[i], why.message);
 	}
 	return notes->failed ? base_oom(err) : 0;

@@ -60,10 +60,9 @@ static int find_by_prefix(const struct strs *runs, const char *name, const char 
 		return 0;
 	if (n > 1)
 		return base_error(err, AIRLOCK_ERR_USAGE, "run", name,
-				  "\"%s\" is the beginning of %zu runs; give more of it; airlock log lists them", name,
-				  n);
+				  "\"%s\" matches %zu runs; type more of the id; airlock log lists them", name, n);
 	base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", name, "there is no run \"%s\"", name);
-	return base_hint(err, "airlock log lists the runs there are");
+	return base_hint(err, "airlock log lists the runs");
 }
 
 /* Why a run has no record of its changes. */

@@ -128,7 +128,7 @@ static void add_sentence(const struct permission_inputs *in, struct buf *text)
 	else if (in->extra_writable && *in->extra_writable)
 		buf_adds(text, "Run command with these extra writable paths: ");
 	else
-		buf_adds(text, "It runs either way. May it write there, too: ");
+		buf_adds(text, "It runs either way. May it also write there: ");
 	add_inert(text, in->command);
 	buf_addc(text, '?');
 }

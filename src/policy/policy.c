@@ -58,7 +58,7 @@ int policy_expand_path(const char *text, const char *home, char **ret, struct ai
 	bool in_home = text[0] == '~' && (text[1] == '/' || text[1] == '\0');
 	if (text[0] == '~' && !in_home)
 		return base_error(err, AIRLOCK_ERR_INVALID, "path", text,
-				  "%s: the home of another user cannot be named; write the path in full", text);
+				  "%s: ~USER is not supported; write the path in full", text);
 	if (in_home && !home)
 		return base_error(err, AIRLOCK_ERR_INVALID, "path", text, "%s: there is no home directory", text);
 	if (!in_home && text[0] != '/')

@@ -37,7 +37,8 @@ static int real_directory(const char *path, char **ret, struct airlock_error *er
 static int detect_wanted(const char *wanted, const char *cwd, char **ret, struct airlock_error *err)
 {
 	if (wanted[0] == '\0') /* an unset variable in a script must not mean the current directory */
-		return base_error(err, AIRLOCK_ERR_INVALID, "project", wanted, "the project directory is empty");
+		return base_error(err, AIRLOCK_ERR_INVALID, "project", wanted,
+				  "the name of the project directory is empty");
 	if (wanted[0] == '/')
 		return real_directory(wanted, ret, err);
 	if (!cwd)
@@ -98,7 +99,7 @@ static int resolve_home(const char *home, char **ret, struct airlock_error *err)
 static int refuse_unclaimed(const char *dir, const char *home, struct airlock_error *err)
 {
 	(void)base_error(err, AIRLOCK_ERR_INVALID, "project", dir,
-			 "%s is %s: not taken as the project unless it is named", dir,
+			 "%s is %s: airlock uses it as the project only if you name it", dir,
 			 project_unclaimed_words(project_unclaimed(dir, home)));
 	(void)base_hint(err, "name it: airlock run -p . …");
 	return AIRLOCK_ERR_INVALID;

@@ -196,7 +196,7 @@ static int note(struct strs *notes, const char *dir, const char *why, struct air
 static const char *why_not_proved(const struct gitdir *g, const struct roots *roots, const char *project)
 {
 	if (roots_cover(roots, g->dir))
-		return "because what points to it lies where commands can write";
+		return "because the file that points to it is where commands can write";
 	if (g->is_worktree ? worktree_is_proved(g, project) : submodule_is_proved(g, project))
 		return NULL;
 	return "because it does not point back to this project; if it is yours, name it with --allow-write";

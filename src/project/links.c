@@ -239,7 +239,7 @@ static void accept(struct search *s, const char *path, const char *target)
 		return;
 	if (known == 0 && s->targets >= MAX_TARGETS) {
 		if (!s->full)
-			strs_addf(s->notes, "symlinks lead to more than %d directories: the rest is not looked at",
+			strs_addf(s->notes, "symlinks lead to more than %d directories: the rest is ignored",
 				  MAX_TARGETS);
 		s->full = true;
 		return;
@@ -383,10 +383,10 @@ static int no_such_link(const char *path, const char *name, struct airlock_error
 		return base_error(err, AIRLOCK_ERR_INVALID, "link", name, "%s is not a symlink", name);
 	if (stat(path, &st) < 0 && base_is_absent(errno)) {
 		base_error(err, AIRLOCK_ERR_NOT_FOUND, "link", name, "the symlink %s leads to nothing", name);
-		return base_hint(err, "make the directory first: an answer is about a link and what it leads to");
+		return base_hint(err, "create the directory first: you allow a link together with its target");
 	}
 	base_error(err, AIRLOCK_ERR_INVALID, "link", name, "the symlink %s does not lead to a directory", name);
-	return base_hint(err, "a file behind a link is never writable; --allow-write names one for a run");
+	return base_hint(err, "a file behind a link is never writable; --allow-write allows it for one run");
 }
 
 int links_look(const struct roots_rules *rules, const char *name, struct links *found, struct airlock_error *err)
@@ -402,8 +402,8 @@ int links_look(const struct roots_rules *rules, const char *name, struct links *
 	enum roots_verdict verdict = roots_judge(rules, target, &secret);
 	if (verdict == ROOTS_INSIDE)
 		return base_error(err, AIRLOCK_ERR_INVALID, "link", name,
-				  "the symlink %s leads to %s, inside the project: there is nothing to answer", name,
-				  target);
+				  "the symlink %s leads to %s, inside the project: there is nothing to allow or deny",
+				  name, target);
 	if (verdict == ROOTS_OK)
 		return links_add(found, name, target, AIRLOCK_LINK_UNANSWERED) ? 0 : base_oom(err);
 	roots_add_reason(&why, verdict, secret);

@@ -106,7 +106,7 @@ static int parse(const struct buf *b, const char *project, const char *file, str
 	int rc = parse_links(at, end, has_states, ret);
 	if (rc == -ENOMEM)
 		return base_oom(err);
-	return rc < 0 ? damaged(err, file, "a link in it is no link") : 0;
+	return rc < 0 ? damaged(err, file, "an entry is not a link") : 0;
 }
 
 int memory_load(const char *state_dir, const char *project, struct links *ret, struct airlock_error *err)

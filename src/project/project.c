@@ -81,7 +81,8 @@ static bool remembers(struct opening *o)
 	_cleanup_free_ char *real = resolve_longest(state);
 	if (real && !path_is_beneath(real, o->q->dir))
 		return true;
-	strs_addf(&o->notes, "%s lies in the project: its symlinks are not remembered and searched on every run",
+	strs_addf(&o->notes,
+		  "%s is in the project: airlock cannot remember the symlinks and searches for them on every run",
 		  state);
 	return false;
 }
@@ -131,7 +132,8 @@ static int search(struct opening *o, bool remember, struct airlock_error *err)
 	if (rc < 0 || !remember)
 		return rc;
 	if (save(o, &why) < 0)
-		strs_addf(&o->notes, "the project's symlinks cannot be remembered and are searched on every run: %s",
+		strs_addf(&o->notes,
+			  "airlock cannot remember the project's symlinks and searches for them on every run: %s",
 			  why.message);
 	return 0;
 }
@@ -152,7 +154,8 @@ static int recall_or_search(struct opening *o, struct airlock_error *err)
 	if (rc == 0)
 		return verify(o, &remembered, err);
 	if (rc == AIRLOCK_ERR_CORRUPT)
-		strs_addf(&o->notes, "what was known about the project's symlinks is unusable, searched again: %s",
+		strs_addf(&o->notes,
+			  "the stored list of the project's symlinks was unusable, so airlock searched again: %s",
 			  why.message);
 	else if (rc != AIRLOCK_ERR_NOT_FOUND) {
 		if (err && err->code == 0)

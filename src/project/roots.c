@@ -79,8 +79,8 @@ void roots_add_reason(struct buf *out, enum roots_verdict verdict, const char *s
 		[ROOTS_INSIDE] = "because it is inside the project",
 		[ROOTS_HOME] = "because it is the home directory or contains it",
 		[ROOTS_ABOVE_PROJECT] = "because the project lies inside it",
-		[ROOTS_SECRET] = "because what is in it is kept hidden: ",
-		[ROOTS_ABOVE_SECRET] = "because it contains what is kept hidden: ",
+		[ROOTS_SECRET] = "because its content is hidden: ",
+		[ROOTS_ABOVE_SECRET] = "because it contains a hidden path: ",
 		[ROOTS_OUTSIDE_HOME] = "because it is outside the home directory",
 		[ROOTS_NO_HOME] = "because it is outside the project and there is no home directory",
 	};

@@ -87,8 +87,8 @@ const char *project_unclaimed_words(enum airlock_unclaimed reason)
 		[AIRLOCK_UNCLAIMED_DOT_DIRECTORY] =
 			"in a dot-directory of the home directory, where programs keep settings",
 		[AIRLOCK_UNCLAIMED_AGENT_SETTINGS] = "where an agent keeps its settings",
-		[AIRLOCK_UNCLAIMED_TEMPORARY] = "a directory for temporary files of everybody",
-		[AIRLOCK_UNCLAIMED_IN_TEMPORARY] = "in a directory for temporary files of everybody",
+		[AIRLOCK_UNCLAIMED_TEMPORARY] = "a shared directory for temporary files",
+		[AIRLOCK_UNCLAIMED_IN_TEMPORARY] = "in a shared directory for temporary files",
 	};
 	return (unsigned)reason < AL_ARRAY_LEN(words) ? words[reason] : "";
 }

@@ -141,14 +141,14 @@ void capture_describe(const struct airlock_job *job, const struct capture_choice
 		buf_printf(
 			ret,
 			"changes are found by comparing with a copy of %s, which is made for each run: it belongs to "
-			"somebody else, and an overlay cannot copy their files. What the command changes becomes yours",
+			"another user, and an overlay cannot copy their files. What the command changes becomes yours",
 			choice->root);
 		return;
 	case CAPTURE_NO_OVERLAY:
 		sys_fs_examine(job->host.state_dir, &state);
 		sys_fs_examine(choice->root, &project);
 		buf_printf(ret,
-			   "changes are found by comparing with a copy of %s (%s): no layer can be had with airlock's "
+			   "changes are found by comparing with a copy of %s (%s): overlays do not work with airlock's "
 			   "state on %s (%s); `airlock doctor` says more",
 			   choice->root, project.errnum ? "?" : project.type, state.errnum ? "?" : state.type,
 			   choice->detail);

@@ -60,7 +60,8 @@ static bool is_configured(const struct config *c, const char *key)
 
 static int inside_flatpak(struct airlock_error *err)
 {
-	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "backend", "flatpak", "inside Flatpak no other sandbox can be made");
+	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "backend", "flatpak",
+		   "a Flatpak application cannot make another sandbox");
 	return base_hint(err,
 			 "run airlock outside of the Flatpak application (flatpak-spawn --host), or answer for each "
 			 "command");
@@ -98,7 +99,7 @@ static int choose_automatically(struct airlock_job *job, char **ret_because, str
 	if (!job->backend)
 		return fall_back(job, &why, ret_because, err);
 	if (job->backend->in_place)
-		strs_addf(&job->warnings, "isolation is partial, only %s can be had here: %s", job->backend->name,
+		strs_addf(&job->warnings, "isolation is partial, because only %s works here: %s", job->backend->name,
 			  why.message);
 	return 0;
 }

@@ -86,7 +86,8 @@ static int lock(struct run_layers *c, const struct host *host, struct airlock_er
 		paths[i] = c->set->roots[i].path;
 	int rc = lock_roots(&c->lock, dir, paths, c->set->n_roots, 0, err);
 	if (rc == AIRLOCK_ERR_BUSY)
-		base_hint(err, "changes are captured by comparing with a copy here, which one run can do at a time");
+		base_hint(err,
+			  "changes are found here by comparing with a copy, and only one run at a time can do that");
 	return rc;
 }
 

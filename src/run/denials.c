@@ -50,12 +50,12 @@ static const char *reason(int errnum)
 {
 	switch (errnum) {
 	case EBUSY:
-		return "somebody observes this process already: airlock runs inside another observed sandbox";
+		return "another program already observes this process: airlock runs inside an observed sandbox";
 	case ENOSYS:
 	case EINVAL:
 		return "this kernel cannot do it: Linux 5.19 or newer is needed";
 	case EOPNOTSUPP:
-		return "no /proc of its own can be had here, in which the command could be looked at";
+		return "the sandbox cannot have its own /proc here, which airlock needs to observe the command";
 	default:
 		return strerrordesc_np(errnum);
 	}

@@ -120,8 +120,8 @@ static void warn_of_home(struct airlock_job *job)
 	    !path_is_beneath(job->host.state_dir, job->host.home))
 		return;
 	strs_addf(&job->warnings,
-		  "you are root, but HOME is %s, which is somebody else's: what airlock keeps there will be root's; "
-		  "sudo -H sets root's own",
+		  "you are root, but HOME is %s, which belongs to another user: airlock's files there will belong to "
+		  "root; use sudo -H",
 		  job->host.home);
 }
 
@@ -226,7 +226,7 @@ static int check_changes(const struct airlock_job *job, struct airlock_error *er
 		return 0;
 	const char *mode = policy_changes_name(p->changes);
 	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "changes", mode,
-		   "changes cannot be captured without a sandbox, so \"%s\" is not to be had", mode);
+		   "changes cannot be captured without a sandbox, so \"%s\" is not possible", mode);
 	return base_hint(err, "use --changes direct: the command writes straight to the project");
 }
 

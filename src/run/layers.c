@@ -85,7 +85,7 @@ static int check_root(const struct airlock_job *job, const char *root, struct ai
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", job->host.state_dir);
 	const char *state_dir = state ? state : job->host.state_dir;
 	if (path_is_beneath(state_dir, root) || path_is_beneath(root, state_dir))
-		return cannot(root, "airlock's own state lies in it; point XDG_STATE_HOME somewhere else", err);
+		return cannot(root, "airlock's own state is in it; set XDG_STATE_HOME to another directory", err);
 	return 0;
 }
 
@@ -326,7 +326,7 @@ static int apply_all(struct run_layers *c, const struct airlock_job *job, const 
 		hold_all(c, CONFLICT_ELSEWHERE);
 	} else if (rc < 0) {
 		hold_all(c, "held: it could not be applied");
-		base_hint(&c->error, "its changes are held; when that is mended: airlock apply %s",
+		base_hint(&c->error, "its changes are held; once this is fixed, run: airlock apply %s",
 			  path_basename(run_dir));
 	}
 	return rc;
@@ -453,8 +453,8 @@ static void give_up_held(struct run_layers *c, const char *run_dir, const struct
 		  why->message, run_dir);
 	c->error.hint[0] = '\0';
 	base_hint(&c->error,
-		  "the changes could not be recorded: the project is without them, and they cannot be applied; "
-		  "when that is mended, run the command again%s%s%s",
+		  "the changes could not be recorded: the project does not have them, and they cannot be applied; once "
+		  "this is fixed, run the command again%s%s%s",
 		  c->notes.failed ? "; what it wrote is in " : "", c->notes.failed ? run_dir : "",
 		  c->notes.failed ? "/upper until `airlock gc`" : "");
 }

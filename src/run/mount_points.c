@@ -50,8 +50,8 @@ static bool is_marked(const struct stat *st)
 static int in_the_way(const char *dir, const char *path, struct airlock_error *err)
 {
 	base_error(err, AIRLOCK_ERR_INVALID, "workspace", path,
-		   "%s in the workspace %s is not what can be mounted on there", path, dir);
-	return base_hint(err, "the system's /%s has to lie over it; give it another name", path);
+		   "%s in the workspace %s is of the wrong type for a mount point", path, dir);
+	return base_hint(err, "airlock mounts the system's /%s there; rename yours", path);
 }
 
 /* 1: it was made now. */

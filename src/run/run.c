@@ -131,7 +131,8 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		      struct airlock_error *err)
 {
 	if (job->started)
-		return base_error(err, AIRLOCK_ERR_USAGE, "start", "", "a job is started once; prepare another");
+		return base_error(err, AIRLOCK_ERR_USAGE, "start", "",
+				  "a job can be started only once; prepare another");
 	struct airlock_run *run = run_new(job);
 	if (!run)
 		return base_oom(err);
@@ -206,10 +207,10 @@ static void note_lost_output(struct airlock_run *run)
 	const struct supervise_lost *lost = &supervise_result(run->supervise)->lost;
 	if (lost->relayed)
 		strs_addf(&run->layers.notes, "standard output could not be written: %s%s%s",
-			  strerrordesc_np(lost->relayed), lost->kept ? "" : "; what there was: airlock output ",
+			  strerrordesc_np(lost->relayed), lost->kept ? "" : "; the whole output: airlock output ",
 			  lost->kept ? "" : run->id);
 	if (lost->kept)
-		strs_addf(&run->layers.notes, "the output is not kept whole: %s", strerrordesc_np(lost->kept));
+		strs_addf(&run->layers.notes, "some of the output was not stored: %s", strerrordesc_np(lost->kept));
 }
 
 /* With the kernel's reason: there are several, and some are of this moment only. */

@@ -98,8 +98,8 @@ int workspace_open(struct workspace *w, const struct settings_view *v, const cha
 		if (strcmp(v->items[i].key, "bind-ro") != 0)
 			continue;
 		if (!dir) {
-			base_error(err, AIRLOCK_ERR_USAGE, "bind-ro", v->items[i].value,
-				   "%s goes with --workspace only", v->items[i].origin);
+			base_error(err, AIRLOCK_ERR_USAGE, "bind-ro", v->items[i].value, "%s needs --workspace",
+				   v->items[i].origin);
 			rc = base_hint(err, "in a project, --ro makes a path visible");
 		} else
 			rc = add_bind(w, v->items[i].value, cwd, err);

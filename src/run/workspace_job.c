@@ -17,7 +17,7 @@ static int check_ours(const struct airlock_job *job, const char *path, struct ai
 		return 0;
 	base_error(err, AIRLOCK_ERR_INVALID, "workspace", job->workspace.dir,
 		   "the workspace %s contains airlock's own %s", job->workspace.dir, path);
-	return base_hint(err, "choose a directory of its own, or point XDG_STATE_HOME and XDG_CONFIG_HOME elsewhere");
+	return base_hint(err, "choose another directory, or point XDG_STATE_HOME and XDG_CONFIG_HOME elsewhere");
 }
 
 /* Rules about paths of the host have no meaning where the host is not seen. */
@@ -29,7 +29,7 @@ static int check_settings(const struct settings_view *v, struct airlock_error *e
 			if (strcmp(v->items[i].key, senseless[k]) != 0)
 				continue;
 			base_error(err, AIRLOCK_ERR_USAGE, "workspace", v->items[i].origin,
-				   "%s and --workspace do not go together", v->items[i].origin);
+				   "%s cannot be combined with --workspace", v->items[i].origin);
 			return base_hint(err, "--bind-ro SRC[:DST] makes more of this machine visible in a workspace");
 		}
 	return 0;

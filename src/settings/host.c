@@ -52,7 +52,7 @@ static char *current_directory(struct airlock_error *err)
 		int errnum = cwd ? ENOENT : errno;
 		free(cwd);
 		base_errno(err, AIRLOCK_ERR_INVALID, errnum, "getcwd", "current directory");
-		base_hint(err, "it was removed or is out of reach: cd somewhere that exists");
+		base_hint(err, "it was removed or cannot be reached: cd to a directory that exists");
 		return NULL;
 	}
 	return cwd;

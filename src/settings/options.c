@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The one table of options. The command line's parser, its help and completions, the names airlock_settings_set takes
- * and the AIRLOCK_* variables are all read from here; a test holds the manual against it. */
+/* The only table of options. The parser of the command line, its help and completions, the names that
+ * airlock_settings_set accepts and the AIRLOCK_* variables all come from it; a test compares the manual with it. */
 #include <airlock/airlock.h>
 
 #define FLAG AIRLOCK_OPTION_FLAG, NULL
@@ -10,47 +10,48 @@
 #define COMPLETES(what) .completes = (what)
 #define IMPLIES(setting) .implies = (setting)
 
-/* In the order help shows them: where, what kind of sandbox, what it may touch, what becomes of changes, limits,
- * environment, and how airlock itself behaves. */
+/* Help shows them in this order: where the command runs, which sandbox, what it may touch, what happens to its
+ * changes, limits, environment, and how airlock itself behaves. */
 static const struct airlock_option options[] = {
-	{"project", 'p', VALUE, "DIR", "the project; default: found upward from here, by .git or .airlock.toml",
+	{"project", 'p', VALUE, "DIR", "the project; default: the nearest directory upward with .git or .airlock.toml",
 	 COMPLETES("dir")},
-	{"working-dir", 'C', VALUE, "DIR", "where it runs; default: the project; 'playground' is ~/playground",
-	 COMPLETES("dir")},
-	{"profile", 0, VALUE, "NAME", "strict, moderate (the default), permissive, or one from your configuration",
+	{"working-dir", 'C', VALUE, "DIR",
+	 "the directory to run in; default: the project; 'playground' means ~/playground", COMPLETES("dir")},
+	{"profile", 0, VALUE, "NAME", "strict, moderate (default), permissive, or a profile from your configuration",
 	 WORDS("strict moderate permissive")},
-	{"backend", 0, VALUE, "NAME", "what makes the sandbox; default: auto; passthrough is no sandbox",
+	{"backend", 0, VALUE, "NAME", "the kind of sandbox; default: auto; passthrough means no sandbox",
 	 WORDS("auto native bubblewrap landlock seatbelt passthrough")},
-	{"sandbox", 0, FLAG, "use a sandbox, whatever the environment or a file says"},
-	{"no-sandbox", 0, FLAG, "run without a sandbox, as with --backend passthrough; asks"},
-	{"network", 0, FLAG, "give it the network; asks every time"},
-	{"allow-write", 0, LIST, "PATH", "one more place it may write to; asks", COMPLETES("path")},
-	{"ro", 0, LIST, "PATH", "make this visible, read-only", COMPLETES("path")},
-	{"hide", 0, LIST, "PATH", "hide this", COMPLETES("path")},
-	{"workspace", 0, VALUE, "DIR", "this directory is / inside, writable; no project", COMPLETES("dir")},
-	{"bind-ro", 0, LIST, "SRC[:DST]", "with --workspace: one more path, read-only, at DST inside",
-	 COMPLETES("path")},
-	{"changes", 0, VALUE, "MODE", "what becomes of its changes: apply, ask, hold, discard or direct",
+	{"sandbox", 0, FLAG, "use a sandbox even if the environment or a file says otherwise"},
+	{"no-sandbox", 0, FLAG, "run without a sandbox (same as --backend passthrough); asks first"},
+	{"network", 0, FLAG, "allow network access; asks every time"},
+	{"allow-write", 0, LIST, "PATH", "also allow writing to this path; asks first", COMPLETES("path")},
+	{"ro", 0, LIST, "PATH", "show this path, read-only", COMPLETES("path")},
+	{"hide", 0, LIST, "PATH", "hide this path", COMPLETES("path")},
+	{"workspace", 0, VALUE, "DIR", "use this directory as the writable / of the command, instead of a project",
+	 COMPLETES("dir")},
+	{"bind-ro", 0, LIST, "SRC[:DST]", "with --workspace: also show SRC, read-only, at DST", COMPLETES("path")},
+	{"changes", 0, VALUE, "MODE", "what to do with changes: apply, ask, hold, discard or direct",
 	 WORDS("apply ask hold discard direct")},
 	{"hold", 0, FLAG, "short for --changes hold", IMPLIES("changes=hold")},
 	{"discard", 0, FLAG, "short for --changes discard", IMPLIES("changes=discard")},
-	{"explain-denials", 0, FLAG, "say what was refused, by which rule, and what would allow it"},
-	{"no-explain-denials", 0, FLAG, "do not; with airlock mcp it is the default", IMPLIES("explain-denials=false")},
-	{"yes", 'y', FLAG, "answer yes to this run's questions"},
-	{"agent", 0, VALUE, "NAME", "an agent runs this: no question is asked on a terminal"},
-	{"timeout", 0, VALUE, "DUR", "end it after this long: 90s, 5m, 1h or none"},
-	{"memory", 0, VALUE, "SIZE", "how much memory it may use: 512M, 2G or none"},
-	{"pids", 0, VALUE, "N", "how many processes it may have at once, or none"},
-	{"fsize", 0, VALUE, "SIZE", "how large a file it may write: 512M, 2G or none"},
-	{"max-output", 0, VALUE, "SIZE", "how much of each stream the JSON result keeps; default: 100K"},
-	{"env", 0, LIST, "NAME[=VALUE]", "set a variable, or keep the caller's"},
+	{"explain-denials", 0, FLAG, "report what the sandbox refused, the rule, and the option that would allow it"},
+	{"no-explain-denials", 0, FLAG, "do not report refusals (airlock mcp does by default)",
+	 IMPLIES("explain-denials=false")},
+	{"yes", 'y', FLAG, "answer yes to the questions of this run"},
+	{"agent", 0, VALUE, "NAME", "mark this run as an agent's: ask nothing on the terminal"},
+	{"timeout", 0, VALUE, "DUR", "time limit: 90s, 5m, 1h or none"},
+	{"memory", 0, VALUE, "SIZE", "memory limit: 512M, 2G or none"},
+	{"pids", 0, VALUE, "N", "maximum number of processes, or none"},
+	{"fsize", 0, VALUE, "SIZE", "maximum size of a file it writes: 512M, 2G or none"},
+	{"max-output", 0, VALUE, "SIZE", "maximum output per stream in the JSON result; default: 100K"},
+	{"env", 0, LIST, "NAME[=VALUE]", "set a variable, or pass on yours"},
 	{"clear-env", 0, FLAG, "start from an empty environment"},
-	{"shell", 0, VALUE, "SHELL", "the shell of a command line: sh (the default), bash, zsh or a path",
-	 WORDS("sh bash zsh"), COMPLETES("file")},
-	{"pty", 't', FLAG, "give it a terminal of its own; the default where stdin, stdout and stderr are terminals"},
-	{"no-pty", 0, FLAG, "give it no terminal", IMPLIES("pty=false")},
-	{"json", 0, FLAG, "print one JSON object at the end, nothing else"},
-	{"config", 0, VALUE, "FILE", "read this file instead of the user's configuration", COMPLETES("file")},
+	{"shell", 0, VALUE, "SHELL", "the shell for -c: sh (default), bash, zsh or a path", WORDS("sh bash zsh"),
+	 COMPLETES("file")},
+	{"pty", 't', FLAG, "give the command its own terminal; default if stdin, stdout and stderr are terminals"},
+	{"no-pty", 0, FLAG, "give the command no terminal", IMPLIES("pty=false")},
+	{"json", 0, FLAG, "print only one JSON object, at the end"},
+	{"config", 0, VALUE, "FILE", "read this file instead of your configuration file", COMPLETES("file")},
 	{0},
 };
 

@@ -85,7 +85,7 @@ int airlock_settings_set(struct airlock_settings *s, const char *name, const cha
 		return append(s, name, strlen(name), value, origin, err);
 	bool on = true;
 	if (text_parse_bool(value, &on) < 0)
-		return base_error(err, AIRLOCK_ERR_USAGE, "option", origin, "%s: \"%s\" is neither true nor false",
+		return base_error(err, AIRLOCK_ERR_USAGE, "option", origin, "%s must be true or false, not \"%s\"",
 				  origin, value);
 	return on ? append(s, o->implies, (size_t)(implied - o->implies), implied + 1, origin, err) : 0;
 }
@@ -197,7 +197,7 @@ static int add_twins(const struct airlock_settings *s, struct settings_view *v, 
 		int rc = add_twin(v, o, value, origin);
 		if (rc == -EINVAL)
 			return base_error(err, AIRLOCK_ERR_USAGE, "option", origin,
-					  "%s: \"%s\" is neither true nor false", origin, value);
+					  "%s must be true or false, not \"%s\"", origin, value);
 		if (rc < 0)
 			return base_oom(err);
 	}
@@ -243,6 +243,6 @@ int settings_get_flag(const struct settings_view *v, const char *key, bool *ret,
 	*ret = false;
 	if (item && text_parse_bool(item->value, ret) < 0)
 		return base_error(err, AIRLOCK_ERR_USAGE, "option", item->origin,
-				  "%s: \"%s\" is neither true nor false", item->origin, item->value);
+				  "%s must be true or false, not \"%s\"", item->origin, item->value);
 	return 0;
 }

@@ -22,7 +22,8 @@ int inbox_error(struct airlock_error *err, int errnum, const char *op, const cha
 	case ENOMEM:
 		return base_oom(err);
 	case EWOULDBLOCK:
-		base_error(err, AIRLOCK_ERR_BUSY, op, file, "%s is held by another airlock that does not finish", file);
+		base_error(err, AIRLOCK_ERR_BUSY, op, file, "%s is locked by another airlock that does not finish",
+			   file);
 		return base_hint(err, "try again"), AIRLOCK_ERR_BUSY;
 	case ELOOP:
 	case EISDIR:
@@ -151,7 +152,7 @@ static int append(int fd, const struct buf *news, off_t size)
 
 static int full(const char *file, struct airlock_error *err)
 {
-	base_error(err, AIRLOCK_ERR_LIMIT, "write", file, "%s is full, because the database does not take it over",
+	base_error(err, AIRLOCK_ERR_LIMIT, "write", file, "%s is full, because the database could not take it over",
 		   file);
 	return base_hint(err, "`airlock log` says why"), AIRLOCK_ERR_LIMIT;
 }

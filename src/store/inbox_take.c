@@ -136,7 +136,7 @@ static int take_audit_end(struct taking *t, struct fields *f, int *ret)
 
 static int newer(const struct taking *t)
 {
-	base_error(t->err, AIRLOCK_ERR_INVALID, "read", t->file, "%s is of a newer airlock", t->file);
+	base_error(t->err, AIRLOCK_ERR_INVALID, "read", t->file, "%s was written by a newer airlock", t->file);
 	(void)base_hint(t->err, "use the newer airlock, or point XDG_STATE_HOME to another directory");
 	return AIRLOCK_ERR_INVALID;
 }

@@ -133,8 +133,8 @@ static int upgrade(struct store *s, const char *dir, struct airlock_error *err)
 static int newer(struct store *s, int version, struct airlock_error *err)
 {
 	base_error(err, AIRLOCK_ERR_INVALID, "open", s->file,
-		   "the database %s is of a newer airlock (its version is %d, this one knows %d)", s->file, version,
-		   store_schema_latest());
+		   "the database %s was written by a newer airlock (its version is %d, this airlock reads up to %d)",
+		   s->file, version, store_schema_latest());
 	return base_hint(err, "use the newer airlock, or point XDG_STATE_HOME to another directory");
 }
 

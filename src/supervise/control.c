@@ -135,7 +135,7 @@ static void explain_mount(const struct supervise *s, const struct child_message 
 	}
 	base_error(err, AIRLOCK_ERR_INIT_FAILED, what, path, "the sandbox could not be set up: cannot %s%s%s: %s", what,
 		   *path ? " for " : "", path, why);
-	base_hint(err, "`airlock doctor` looks for the cause; `airlock explain` shows what was tried");
+	base_hint(err, "run `airlock doctor` to find the cause; `airlock explain` shows the plan");
 }
 
 static void on_failed(struct supervise *s, const struct child_message *m)
@@ -164,7 +164,7 @@ static void on_failed(struct supervise *s, const struct child_message *m)
 		explain_mount(s, m, &err);
 	} else if (stage == CHILD_STAGE_FILTER) {
 		base_error(&err, AIRLOCK_ERR_INIT_FAILED, "seccomp", program,
-			   "the system call filter cannot be put in force: %s", strerrordesc_np(errnum));
+			   "the system call filter cannot be installed: %s", strerrordesc_np(errnum));
 		base_hint(&err, "the kernel needs CONFIG_SECCOMP_FILTER; nothing was run");
 	} else if (stage == CHILD_STAGE_INPUT) {
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errnum, "open standard input", "/dev/null");

@@ -98,8 +98,7 @@ void ending_setup_failed(struct supervise *s)
 	if (s->result.error.code == 0 && !s->timed_out && !s->hard_killed) {
 		base_error(&s->result.error, AIRLOCK_ERR_INIT_FAILED, s->spec.backend->name, "",
 			   "the sandbox could not be set up%s%s", len ? ": " : "", len ? text : "");
-		base_hint(&s->result.error,
-			  "`airlock doctor` looks for the cause; `airlock explain` shows what was tried");
+		base_hint(&s->result.error, "run `airlock doctor` to find the cause; `airlock explain` shows the plan");
 		s->result.exit_code = 125;
 	}
 	base_closep(&s->out.fd);
@@ -129,7 +128,7 @@ static void say_timeout(struct supervise *s)
 	base_error_clear(&s->result.error);
 	base_error(&s->result.error, AIRLOCK_ERR_TIMEOUT, "timeout", buf_str(&after), "timed out after %s",
 		   buf_str(&after));
-	base_hint(&s->result.error, "give it longer with --timeout, or none");
+	base_hint(&s->result.error, "allow more time with --timeout, or --timeout none");
 }
 
 /* Nobody asked for it and no limit was hit: the kernel was out of memory, or the first process could not go on. */
@@ -139,8 +138,8 @@ static void say_lost(struct supervise *s)
 	    s->result.limit_hit)
 		return;
 	base_error(&s->result.error, AIRLOCK_ERR_INTERNAL, "supervise", "first process",
-		   "the sandbox ended before it could tell how the command did");
-	base_hint(&s->result.error, "the machine may be out of memory: `dmesg` tells");
+		   "the sandbox ended before it could report how the command ended");
+	base_hint(&s->result.error, "the machine may be out of memory: see `dmesg`");
 	if (s->result.exit_code == 0)
 		s->result.exit_code = 125;
 }

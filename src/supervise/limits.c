@@ -10,8 +10,7 @@
 
 static int refuse(const char *what, const char *option, struct airlock_error *err)
 {
-	base_error(err, AIRLOCK_ERR_LIMIT, "limit", what, "the %s limit that was asked for cannot be enforced here",
-		   what);
+	base_error(err, AIRLOCK_ERR_LIMIT, "limit", what, "the requested %s limit cannot be enforced here", what);
 	return base_hint(err, "leave %s out, or give this user a delegated cgroup (`airlock doctor` says more)",
 			 option);
 }

@@ -38,7 +38,7 @@ refuses() {
 @test "a configuration of 100 MB is over the limit, and not read" {
 	truncate -s 100M "$CONFIG"
 	refuses limit
-	assert_json "$CONFIG is larger than 1 MiB, more than any configuration needs" error message
+	assert_json "$CONFIG is larger than 1 MiB, the limit for a configuration file" error message
 }
 
 @test "a configuration that is a directory, a FIFO or a device is invalid" {
@@ -126,7 +126,7 @@ refuses() {
 	cd /
 	run_airlock run --json -- true
 	assert_refused invalid
-	assert_json '/ is the whole file system: not taken as the project unless it is named' error message
+	assert_json '/ is the whole file system: airlock uses it as the project only if you name it' error message
 	cd "$HOME"
 	run_airlock run --json -- true
 	assert_refused invalid
@@ -263,7 +263,7 @@ paths() {
 	rmdir "$PROJECT/gone"
 	run_airlock run --json -- touch "$PROJECT/started"
 	assert_refused invalid
-	assert_json 'it was removed or is out of reach: cd somewhere that exists' error hint
+	assert_json 'it was removed or cannot be reached: cd to a directory that exists' error hint
 	assert_absent "$PROJECT/started"
 }
 
@@ -307,7 +307,7 @@ damaged_links() {
 	head -c 40 /dev/urandom >"$links"
 	run_airlock run -c 'echo x >lib/x'
 	assert_status 2
-	assert_stderr_contains 'is unusable, searched again'
+	assert_stderr_contains 'was unusable, so airlock searched again'
 	assert_stderr_contains "lib leads to $HOME/lib (read-only)"
 	run_airlock project link lib
 	assert_status 0

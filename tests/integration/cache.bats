@@ -139,7 +139,7 @@ both_at_once() {
 	# Not cleared under the feet of a run.
 	run_airlock cache clear
 	assert_status 125
-	assert_stderr_contains "a run uses the caches"
+	assert_stderr_contains "a run is using the caches"
 	echo >"$HOME/project/go"
 	wait "$first"
 	assert_file "$BATS_TEST_TMPDIR/first" one

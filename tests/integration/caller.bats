@@ -72,7 +72,7 @@ assert_ends_with() {
 @test "output that the caller's file cannot take is said to be lost, and is no success" {
 	run_program sh -c '"$0" run -c "echo whole >new; echo hi" >/dev/full' "$AIRLOCK"
 	assert_status 125
-	assert_stderr_contains "standard output could not be written: No space left on device; what there was: airlock output"
+	assert_stderr_contains "standard output could not be written: No space left on device; the whole output: airlock output"
 	assert_file new whole
 	run_airlock output last
 	[ "$stdout" = hi ] || fail "not kept"

@@ -174,7 +174,7 @@ assert_settled() {
 	eventually nobody_sleeps
 	run_airlock recover
 	assert_status 0
-	assert_stdout_contains 'was put back and is held'
+	assert_stdout_contains 'were taken out of the project and are held'
 	assert_same_tree before .
 	assert_settled
 	show_changes last

@@ -56,7 +56,7 @@ assert_in_force() {
 
 @test "an option before the command is wrong usage" {
 	run_airlock --yes run -- true
-	assert_usage "unknown option --yes" "a command comes first: airlock run [OPTION...] -- PROGRAM [ARG...]"
+	assert_usage "unknown option --yes" "the command comes first: airlock run [OPTION...] -- PROGRAM [ARG...]"
 }
 
 @test "wrong usage with --json is an error object on stdout, whatever the command" {
@@ -99,7 +99,7 @@ assert_in_force() {
 
 @test "a flag takes a boolean and nothing else" {
 	run_airlock run --network=maybe -- true
-	assert_usage "--network is neither true nor false: 'maybe'" \
+	assert_usage "--network must be true or false, not 'maybe'" \
 		"write true, yes, on or 1, or false, no, off or 0"
 	run_airlock run --hold=yes -- true
 	assert_usage "option --hold takes no value" "see airlock run --help"
@@ -114,7 +114,7 @@ assert_in_force() {
 
 @test "-c takes one string" {
 	run_airlock run -c 'echo a' b
-	assert_usage "-c takes one string, and nothing after it: 'b'" "put the whole command line in quotes: -c 'ls -l'"
+	assert_usage "-c takes one string; unexpected argument: 'b'" "put the whole command line in quotes: -c 'ls -l'"
 	run_airlock explain -c 'echo a' -- b
 	assert_status 2
 	run_airlock run -c a -c b
@@ -128,17 +128,17 @@ assert_in_force() {
 	run_airlock config
 	assert_usage "config needs one of: show, check, path" "see airlock config --help"
 	run_airlock config sho
-	assert_usage "config knows no 'sho', only: show, check, path" "see airlock config --help"
+	assert_usage "unknown config command 'sho'; expected one of: show, check, path" "see airlock config --help"
 	run_airlock config check
 	assert_usage "FILE is missing" "see airlock config --help"
 	run_airlock config path here
-	assert_usage "too many words: 'here'" "see airlock config --help"
+	assert_usage "unexpected argument: 'here'" "see airlock config --help"
 	run_airlock playground size --yes
 	assert_usage "playground size takes no option --yes" "see airlock playground --help"
 	run_airlock doctor now
-	assert_usage "too many words: 'now'" "see airlock doctor --help"
+	assert_usage "unexpected argument: 'now'" "see airlock doctor --help"
 	run_airlock completion tcsh
-	assert_usage "no completion for 'tcsh'" "there is one for bash, zsh and fish"
+	assert_usage "unknown shell 'tcsh'; expected one of: bash, zsh, fish" "see airlock completion --help"
 }
 
 @test "hostile words are shown inert" {
@@ -178,7 +178,7 @@ assert_in_force() {
 
 @test "a json variable that is no boolean is wrong usage" {
 	AIRLOCK_JSON=maybe run_airlock doctor
-	assert_usage "AIRLOCK_JSON is neither true nor false: 'maybe'" "write true, yes, on or 1, or false, no, off or 0"
+	assert_usage "AIRLOCK_JSON must be true or false, not 'maybe'" "write true, yes, on or 1, or false, no, off or 0"
 	AIRLOCK_PTY=maybe run_airlock run -- true
 	assert_status 2
 }

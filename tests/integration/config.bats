@@ -335,7 +335,7 @@ loosens() {
 	assert_json enforced isolation processes
 	assert_json end stdout
 	assert_absent "$HOME/outside/x"
-	assert_stderr_contains "$PROJECT/.airlock.toml is not trusted: left out what would loosen the sandbox"
+	assert_stderr_contains "$PROJECT/.airlock.toml is not trusted: ignored settings that would loosen the sandbox"
 	AIRLOCK_BACKEND='' run_airlock config show --json
 	local key
 	for key in sandbox.enabled:2 sandbox.backend:3 sandbox.fallback_on_unavailable:4 sandbox.default_profile:5 \

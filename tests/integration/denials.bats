@@ -410,10 +410,10 @@ without_listeners() {
 	assert_status 0
 	assert_json inner stdout
 	assert_json null denials
-	assert_json 'somebody observes this process already: airlock runs inside another observed sandbox' denials_note
+	assert_json 'another program already observes this process: airlock runs inside an observed sandbox' denials_note
 	run_airlock run --explain-denials --profile permissive --yes --discard --env XDG_STATE_HOME=/tmp/s --env XDG_DATA_HOME=/tmp/d \
 		-- "$AIRLOCK" run --changes direct --explain-denials -c 'echo inner'
-	assert_stderr_contains 'what was refused could not be observed: somebody observes this process already'
+	assert_stderr_contains 'what was refused could not be observed: another program already observes this process'
 }
 
 # refused OP PROGRAM: the calls that the filter refused, as "OP PROGRAM"

@@ -122,18 +122,18 @@ without_namespaces() {
 @test "a run that fails because of the machine is followed by what doctor finds, once" {
 	without_namespaces run --backend native -- true
 	assert_status 125
-	assert_stderr_contains 'airlock doctor has looked at this machine:'
+	assert_stderr_contains 'airlock doctor tested this machine:'
 	assert_stderr_contains '  user namespaces: '
 	assert_stderr_contains '    fix: as root: `sysctl -w user.max_user_namespaces'
 	[ "$(grep -c 'fix: as root: `sysctl -w' "$RAW_STDERR")" -eq 1 ] || fail "the same fix twice"
 	refute_stderr_contains 'Landlock:'
 	without_namespaces run --backend native -- true
 	assert_status 125
-	refute_stderr_contains 'has looked at this machine'
+	refute_stderr_contains 'tested this machine'
 	assert_stderr_contains '`airlock doctor` says more'
 	touch -d '2 days ago' "$XDG_STATE_HOME/airlock/doctor.told"
 	without_namespaces run --backend native -- true
-	assert_stderr_contains 'has looked at this machine'
+	assert_stderr_contains 'tested this machine'
 }
 
 @test "with --json a run that fails because of the machine only names doctor" {
@@ -146,7 +146,7 @@ without_namespaces() {
 @test "a run that fails for another reason is not followed by anything" {
 	run_airlock run -- no-such-program
 	assert_status 127
-	refute_stderr_contains 'looked at this machine'
+	refute_stderr_contains 'tested this machine'
 	XDG_STATE_HOME=$PROJECT/file run_airlock run -- true
 	assert_status 125
 	assert_stderr_contains '  state directory: '

@@ -128,7 +128,7 @@ def no_room_for_the_record(*mode):
     done = place.airlock("run", *mode, "-c", "echo changed >file; dd if=/dev/zero of=big bs=512 2>/dev/null; "
                                              "cat big >more; echo ran")
     expect(place.look() == before, "the project was touched")
-    expect("No space left" in done.stderr and "could not be recorded: the project is without them" in done.stderr, done.stderr)
+    expect("No space left" in done.stderr and "could not be recorded: the project does not have them" in done.stderr, done.stderr)
     expect("airlock apply" not in done.stderr, done.stderr)
     upper = Path(re.search(r"what it wrote is in (\S+/upper)", done.stderr)[1], "overlay1/file")
     expect(upper.read_text() == "changed\n", upper)

@@ -85,7 +85,7 @@ print(json.dumps({"hook_event_name": "beforeShellExecution", "command": sys.argv
 			hook "$agent" <<<"$input"
 			assert_status 2
 			assert_stdout ''
-			assert_stderr_contains 'airlock: this is no tool call airlock understands'
+			assert_stderr_contains 'airlock: airlock does not understand this tool call'
 		done
 		n=$((n + 1))
 	done <<-'EOF_INPUTS'
@@ -128,7 +128,7 @@ print(json.dumps({"hook_event_name": "beforeShellExecution", "command": sys.argv
 @test "an agent nobody knows" {
 	hook nobody </dev/null
 	assert_status 2
-	assert_stderr_contains "airlock knows no agent 'nobody'"
+	assert_stderr_contains "unknown agent 'nobody'"
 	run_program "$AIRLOCK" hook </dev/null
 	assert_status 2
 }

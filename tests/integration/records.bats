@@ -253,7 +253,7 @@ add_project() {
 	[ ! -e other ]
 	run_airlock apply last
 	assert_status 125
-	assert_stderr_contains "daily backup cannot be made"
+	assert_stderr_contains "cannot make the daily backup"
 	[ "$(cat file)" = original ]
 	rm "$STATE/edited"
 	run_airlock apply last

@@ -376,7 +376,7 @@ $(cat)" "$AIRLOCK" "$@" </dev/null
 	at_terminal <<-'EOF_PYTHON'
 		with Terminal([airlock, "review"]) as terminal:
 		    terminal.expect("M! file  conflict")
-		    terminal.expect("the key ! applies it all the same")
+		    terminal.expect("the key ! applies it anyway")
 		    press(terminal, "!")
 		    terminal.expect("Apply it, over what is there now?")
 		    terminal.type("n")
@@ -406,7 +406,7 @@ $(cat)" "$AIRLOCK" "$@" </dev/null
 	at_terminal <<-'EOF_PYTHON'
 		with ask("echo 'exit 0' >.git/hooks/pre-push; chmod +x .git/hooks/pre-push") as terminal:
 		    press(terminal, "!")
-		    terminal.expect("Apply it all the same (runs outside the sandbox: git hook")
+		    terminal.expect("Apply it anyway (runs outside the sandbox: git hook")
 		    terminal.type("y")
 		    terminal.expect("1 change applied")
 		    check(terminal.wait() == 0, terminal)

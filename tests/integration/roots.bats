@@ -264,7 +264,7 @@ nearest() {
 	run_airlock explain --json -- true
 	assert_status 125
 	assert_json invalid error code
-	assert_json "$HOME is the home directory: not taken as the project unless it is named" error message
+	assert_json "$HOME is the home directory: airlock uses it as the project only if you name it" error message
 	run_airlock run -p . --changes direct -c 'echo named >named'
 	assert_status 0
 	assert_file "$HOME/named" named

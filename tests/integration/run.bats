@@ -149,7 +149,7 @@ not_executable() {
 timed_out() {
 	run_airlock run --timeout 200ms -- sleep 30
 	assert_status 124
-	assert_stderr $'airlock: timed out after 200 ms\nairlock: hint: give it longer with --timeout, or none'
+	assert_stderr $'airlock: timed out after 200 ms\nairlock: hint: allow more time with --timeout, or --timeout none'
 	run_until_timeout before --json -c 'echo before; exec sleep 60'
 	assert_status 124
 	assert_json timeout status

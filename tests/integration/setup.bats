@@ -155,7 +155,7 @@ from_nothing() {
 @test "wrong words" {
 	run_airlock setup nobody
 	assert_status 2
-	assert_stderr_contains 'it knows: claude codex gemini cursor vscode'
+	assert_stderr_contains 'expected one of: claude codex gemini cursor vscode'
 	run_airlock setup
 	assert_status 2
 	run_airlock setup claude --print --undo

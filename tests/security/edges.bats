@@ -51,7 +51,7 @@ teardown() {
 	assert_status 7
 	assert_stderr_contains "$PROJECT/fixed/new: Operation not permitted"
 	assert_stderr_contains '2 changes held'
-	assert_stderr_contains 'when that is mended: airlock apply 20'
+	assert_stderr_contains 'once this is fixed, run: airlock apply 20'
 	assert_file file original
 	run_airlock show last --json
 	assert_json 7 exit_code

@@ -157,7 +157,7 @@ signal.pause()' "$HOME/socket" >"$BATS_TEST_TMPDIR/port" 3>&- &
 	without_namespaces "$AIRLOCK" run --json --changes direct -- cat file
 	assert_status 0
 	assert_json landlock isolation backend
-	assert_stderr_contains 'isolation is partial, only landlock can be had here'
+	assert_stderr_contains 'isolation is partial, because only landlock works here'
 	without_namespaces "$AIRLOCK" run --json --hold -- sh -c 'echo x >>file'
 	assert_status 0
 	assert_json landlock isolation backend

@@ -166,8 +166,8 @@ static const struct {
 	{"[sandbox]\nmax_output = \"2G\"", "2:14: \"max_output\" must be " FORM_OUTPUT ", not \"2G\""},
 	{"[sandbox]\ndefault_profile = \"a b\"", "2:19: \"default_profile\" must be " FORM_PROFILE ", not \"a b\""},
 	{"[sandbox]\ndefault_profile = \"strct\"", "2:19: unknown profile \"strct\"; did you mean \"strict\"?"},
-	{"[profiles.\"a/b\"]", "1:11: \"a/b\" is no name for a profile; use letters, digits, - and _"},
-	{"[profiles.\"\"]", "1:11: \"\" is no name for a profile; use letters, digits, - and _"},
+	{"[profiles.\"a/b\"]", "1:11: \"a/b\" is not a valid profile name; use letters, digits, - and _"},
+	{"[profiles.\"\"]", "1:11: \"\" is not a valid profile name; use letters, digits, - and _"},
 	{IN_PROFILE "network = \"on\"", "2:11: \"network\" must be \"off\", \"ask\" or \"refuse\", not \"on\""},
 	{IN_PROFILE "timeout = \"5x\"", "2:11: \"timeout\" must be " FORM_DURATION ", not \"5x\""},
 	{IN_PROFILE "timeout = 0", "2:11: \"timeout\" must be " FORM_DURATION ", not 0"},
@@ -200,7 +200,7 @@ static const struct {
 	 "3:18: \"/a/b\" is in \"readonly_paths\" and in \"blocked_paths\" of the same table"},
 	/* profiles among themselves */
 	{IN_PROFILE "extends = \"strict\"",
-	 "2:1: the built-in profile \"moderate\" cannot extend another; give yours a name of its own"},
+	 "2:1: the built-in profile \"moderate\" cannot extend another; choose another name"},
 	{"[profiles.a]\nextends = \"a\"", "2:11: profile \"a\" extends itself"},
 	{"[profiles.a]\nextends = \"b\"\n[profiles.b]\nextends = \"a\"",
 	 "4:11: profile \"b\" extends \"a\", which extends it in turn"},
@@ -367,7 +367,7 @@ static void files_others_can_write_are_refused(void **state)
 		load_well(w);
 		assert_int_equal(chmod(places[i], 0646), 0);
 		assert_int_equal(load(w), AIRLOCK_ERR_INVALID);
-		assert_non_null(strstr(w->err.message, "can be written by everybody"));
+		assert_non_null(strstr(w->err.message, "is writable by everybody"));
 		assert_string_equal(w->err.subject, places[i]);
 		assert_true(w->err.hint[0]);
 		assert_int_equal(check_file(w, places[i], NULL), 0);

@@ -182,7 +182,7 @@ static void i10_lists_only_take_away(void **state)
 	assert_false(policy_keeps_env(&w->c->policy, "LANG"));
 	char expected[512];
 	snprintf(expected, sizeof expected,
-		 "%s is not trusted: left out what would loosen the sandbox: profiles.moderate.env.allow, "
+		 "%s is not trusted: ignored settings that would loosen the sandbox: profiles.moderate.env.allow, "
 		 "profiles.moderate.readonly_paths, profiles.moderate.writable_paths "
 		 "(read the file, then run `airlock trust` to accept it)",
 		 w->project_file);

@@ -217,7 +217,7 @@ static void applying_is_a_question_too(void **state)
 	assert_int_equal(permission_about_apply(&in, &q, NULL), 0);
 	assert_int_equal(q.reasons[0], AIRLOCK_ASK_SENSITIVE_CHANGES);
 	assert_true(q.one_time_only);
-	assert_string_equal(q.text, "Sensitive, because they can make other programs do things:\na    b\n"
+	assert_string_equal(q.text, "Sensitive, because other programs would run or obey them:\na    b\n"
 				    "Apply them too?");
 	assert_string_equal(q.grant_command, "airlock apply 20261115-1 '.git/hooks/pre commit'");
 	permission_done(&q);
@@ -239,7 +239,7 @@ static void applying_is_a_question_too(void **state)
 	assert_int_equal(q.n_reasons, 2);
 	assert_int_equal(q.reasons[0], AIRLOCK_ASK_HELD_CHANGES);
 	assert_string_equal(q.text, "An agent wants to apply these changes, which wait for a person:\nadded a\n"
-				    "Sensitive, because they can make other programs do things:\nc    d\nApply them?");
+				    "Sensitive, because other programs would run or obey them:\nc    d\nApply them?");
 	permission_done(&q);
 }
 

@@ -182,7 +182,7 @@ static void a_state_directory_in_the_project_is_not_trusted(void **state)
 	strcpy(place->state, at("home/work/p/state"));
 	_cleanup_project_ struct project *p = open_project();
 	assert_roots(p, ROOTS("home/lib"));
-	assert_true(note_has(p, "lies in the project", place->state));
+	assert_true(note_has(p, "is in the project", place->state));
 	struct stat st;
 	assert_int_equal(stat(place->state, &st), -1);
 }

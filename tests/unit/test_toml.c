@@ -520,12 +520,12 @@ static void bad_bytes_are_placed(void **state)
 static void some_errors_have_a_hint(void **state)
 {
 	assert_string_equal(refusal("a = yes", 7, NULL, AIRLOCK_ERR_INVALID).hint,
-			    "text is written in quotes, truth as true or false");
+			    "put text in quotes; write booleans as true or false");
 	assert_string_equal(refusal("\xef\xbb\xbf", 3, NULL, AIRLOCK_ERR_INVALID).hint,
 			    "save the file as UTF-8 without a byte order mark");
 	assert_string_equal(refusal("a={\n}", 5, NULL, AIRLOCK_ERR_INVALID).hint, "");
 	assert_string_equal(refusal("a={b=1\n}", 8, NULL, AIRLOCK_ERR_INVALID).hint,
-			    "an inline table stands on one line; use a [table] for more");
+			    "an inline table must be on one line; use a [table] instead");
 }
 
 static void long_names_keep_the_place(void **state)
