@@ -113,8 +113,8 @@ void links_add_because(const struct project_link *l, struct buf *out)
 		[AIRLOCK_LINK_NO_REASON] = "",
 		[AIRLOCK_LINK_HOME] = "it is the home directory or contains it",
 		[AIRLOCK_LINK_ABOVE_PROJECT] = "the project lies inside it",
-		[AIRLOCK_LINK_SECRET] = "what is in it is kept hidden: ",
-		[AIRLOCK_LINK_ABOVE_SECRET] = "it contains what is kept hidden: ",
+		[AIRLOCK_LINK_SECRET] = "its content is hidden: ",
+		[AIRLOCK_LINK_ABOVE_SECRET] = "it contains a hidden path: ",
 		[AIRLOCK_LINK_OUTSIDE_HOME] = "it is outside the home directory",
 		[AIRLOCK_LINK_WITHOUT_HOME] = "it is outside the project and there is no home directory",
 	};

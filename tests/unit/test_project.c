@@ -229,8 +229,9 @@ static void refused_links_are_noted(void **state)
 	make_dir("home/.config/other");
 	/* Relative ones are in the test's directory. */
 	static const char *const rows[][2] = {
-		{"home/.ssh", "kept hidden"},	   {"home/.ssh/keys", "kept hidden"}, {"home/.config", "contains"},
-		{"/", "home directory"},	   {"/etc", "outside the home"},      {"home", "the home directory"},
+		{"home/.ssh", "content is hidden"}, {"home/.ssh/keys", "content is hidden"},
+		{"home/.config", "contains"},	    {"/", "home directory"},
+		{"/etc", "outside the home"},	    {"home", "the home directory"},
 		{"home/work", "the project lies"},
 	};
 	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
@@ -317,7 +318,7 @@ static void linked_roots_are_searched_too(void **state)
 	(void)snprintf(because, sizeof because, "symlink %s, allowed by a person", at("home/a/in/b"));
 	assert_origin(&p->roots[2].because, because);
 	assert_int_equal(p->notes.n, 1);
-	assert_true(note_has(p, at("home/c/ssh"), "kept hidden"));
+	assert_true(note_has(p, at("home/c/ssh"), "content is hidden"));
 	_cleanup_project_ struct project *again = open_project();
 	assert_roots(again, ROOTS("home/a", "home/b", "home/c"));
 	/* Without the first link nothing leads to the others. */

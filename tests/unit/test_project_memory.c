@@ -137,16 +137,16 @@ static void a_damaged_memory_is_searched_again(void **state)
 	_cleanup_project_ struct project *p = open_project();
 	assert_roots(p, ROOTS("home/lib"));
 	assert_int_equal(p->notes.n, 1);
-	assert_true(note_has(p, "searched again", file));
+	assert_true(note_has(p, "airlock searched again", file));
 	_cleanup_project_ struct project *again = open_project();
 	assert_int_equal(again->notes.n, 0);
 	assert_int_equal(chmod(file, 0666), 0);
 	_cleanup_project_ struct project *open_to_all = open_project();
-	assert_true(note_has(open_to_all, "searched again", "written by other users"));
+	assert_true(note_has(open_to_all, "airlock searched again", "written by other users"));
 	assert_int_equal(unlink(file), 0);
 	assert_int_equal(mkfifo(file, 0600), 0);
 	_cleanup_project_ struct project *fifo = open_project();
-	assert_true(note_has(fifo, "searched again", "regular"));
+	assert_true(note_has(fifo, "airlock searched again", "regular"));
 }
 
 static void another_projects_memory_is_not_taken(void **state)
@@ -167,7 +167,7 @@ static void a_state_directory_that_cannot_be_written_is_noted(void **state)
 	_cleanup_project_ struct project *p = open_project();
 	assert_roots(p, ROOTS("home/lib"));
 	assert_int_equal(p->notes.n, 1);
-	assert_true(note_has(p, "cannot be remembered", at("file")));
+	assert_true(note_has(p, "airlock cannot remember", at("file")));
 	struct project_query q = query();
 	q.state_dir = NULL;
 	_cleanup_project_ struct project *none = open_query(&q);
