@@ -7,7 +7,7 @@
 
 bool array_grow(void *v, size_t *cap, size_t first, size_t size)
 {
-	/* Copied, for a pointer to one type must not be read as a pointer to another. */
+	/* Copied with memcpy: reading one pointer type through another is undefined behaviour. */
 	void *old;
 	memcpy(&old, v, sizeof old);
 	size_t more = *cap ? *cap * 2 : first;

@@ -14,5 +14,5 @@
 
 #define ARRAY_ROOM(v, n, cap, first) ((n) < (cap) || array_grow(&(v), &(cap), first, sizeof *(v)))
 
-/* v is the address of the pointer to the elements. */
+/* v: the address of the pointer to the elements. */
 bool array_grow(void *v, size_t *cap, size_t first, size_t size);

@@ -50,7 +50,7 @@ void buf_addc(struct buf *b, char c)
 	buf_add(b, &c, 1);
 }
 
-/* Mostly what is printed fits into what is there already. */
+/* Try the free space first: most output fits into it. */
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;

@@ -31,7 +31,7 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) AL_PRINTF(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) AL_PRINTF(2, 0);
-/* For what is written a thousand times: printf takes ten times as long for a number. */
+/* For hot paths: printf takes ten times as long for a number. */
 void buf_add_unsigned(struct buf *b, uint64_t n, unsigned base); /* base 2 to 10 */
 void buf_add_signed(struct buf *b, int64_t n);
 void buf_reset(struct buf *b);		  /* empties, keeps the memory */

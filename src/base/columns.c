@@ -22,7 +22,7 @@ static bool is_in(const struct columns_range *table, size_t n, uint32_t c)
 	return first < n && c >= table[first].first;
 }
 
-/* s: a valid sequence of so many bytes. */
+/* s points to a valid sequence of this many bytes. */
 static uint32_t decode(const unsigned char *s, size_t len)
 {
 	uint32_t c = len == 1 ? s[0] : s[0] & (0xffu >> (len + 1));
@@ -31,7 +31,7 @@ static uint32_t decode(const unsigned char *s, size_t len)
 	return c;
 }
 
-/* The character at s: its bytes (at least 1), and its columns. */
+/* Returns the bytes (at least 1) and the columns of the character at s. */
 static size_t step(const char *s, size_t n, size_t *ret_columns)
 {
 	const unsigned char *u = (const unsigned char *)s;

@@ -7,8 +7,8 @@
 #include "base/buf.h"
 
 size_t columns_of(const char *s, size_t n);
-/* How many bytes of s fit into so many columns, never part of a character. */
+/* Returns how many bytes of s fit into this many columns; never cuts a character. */
 size_t columns_fit(const char *s, size_t n, size_t columns);
 
-/* Appends s and spaces up to this width. A wider text is not cut. */
+/* Appends s, padded with spaces to this width. Does not cut a wider text. */
 void columns_add_padded(struct buf *out, const char *s, size_t width);

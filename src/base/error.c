@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The one table of codes: the CLI's exit status, MCP's code and the manual are all made from it. */
+/* The only table of codes: the CLI's exit status, MCP's error code and the manual all come from it. */
 static const struct code_row {
 	int code;
 	const char *slug;
@@ -52,7 +52,7 @@ int airlock_code_exit_status(int code)
 
 int base_exit_status(const struct airlock_error *err)
 {
-	/* The exit status of shells for a program that does not exist. Other missing things have the status of their code. */
+	/* Shells exit with 127 if a program does not exist. Other missing things get the status of their code. */
 	if (err->code == AIRLOCK_ERR_NOT_FOUND && strcmp(err->op, "exec") == 0)
 		return 127;
 	return airlock_code_exit_status(err->code);
@@ -68,7 +68,7 @@ const char *airlock_code_meaning(int code)
 	return find(code)->meaning;
 }
 
-/* Copies as much as fits; a longer text keeps its head and its tail, the two parts of a path that identify it. */
+/* Copies as much as fits. A longer text keeps its beginning and its end, which identify a path. */
 static void copy_fitting(char *dst, size_t size, const char *src)
 {
 	size_t len = src ? strlen(src) : 0;

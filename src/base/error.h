@@ -41,17 +41,17 @@ int base_errno(struct airlock_error *err, int code, int errnum, const char *op, 
 
 int base_oom(struct airlock_error *err);
 
-/* Says this errno of a lookup that there is nothing, for anybody with our rights? Every other one (a disk that fails, no
- * memory) only says that it is not known: what is to be hidden may well be there. */
+/* True if this errno of a lookup proves that the path does not exist. After any other error (a failing disk, no
+ * memory) the path may exist, so what should be hidden must still be hidden. */
 bool base_is_absent(int errnum);
 
 /* Sets the hint of a filled error that has none yet; returns err->code (or AIRLOCK_ERR_INTERNAL when err is NULL). */
 int base_hint(struct airlock_error *err, const char *fmt, ...) AL_PRINTF(2, 3);
 
-/* Hands an error on: fills err when it is still empty; returns the code of why. */
+/* Passes an error on: copies why into err if err is empty, and returns its code. */
 int base_pass(struct airlock_error *err, const struct airlock_error *why);
 
-/* The exit status of a run that failed like this: that of the code, or 127 for a program that does not exist. */
+/* The exit status of a run that failed with this error: that of its code, or 127 if the program does not exist. */
 int base_exit_status(const struct airlock_error *err);
 
 void base_error_clear(struct airlock_error *err);

@@ -7,7 +7,7 @@
 static bool is_plain(const char *s, size_t i)
 {
 	unsigned char c = (unsigned char)s[i];
-	/* A lone "-" means that there is no string. */
+	/* A lone "-" stands for NULL. */
 	return c > 0x20 && c < 0x7f && c != '%' && !(c == '-' && i == 0 && s[1] == '\0');
 }
 
@@ -59,7 +59,7 @@ static int expected(struct fields *f, const char *what)
 	return -EINVAL;
 }
 
-/* A field may be empty (the empty string), but a line that has ended has no more fields: at is NULL then. */
+/* A field may be the empty string. At the end of the line there are no more fields, and at is NULL. */
 int fields_take_word(struct fields *f, const char **ret, size_t *ret_len)
 {
 	if (!f->at)
@@ -106,7 +106,7 @@ int fields_take_name(struct fields *f, const char *const *names, const char *wan
 	return expected(f, wanted);
 }
 
-/* Digits only, no leading zero: strtoull would take signs, spaces and more. */
+/* Accepts digits without a leading zero only: strtoull would accept signs, spaces and more. */
 static int digits(const char *s, size_t len, unsigned base, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -163,7 +163,7 @@ static int hex(char c)
 	return p ? (int)(p - hex_digits) : -1;
 }
 
-/* The byte at w[*i], which moves past it; -1 when it is not written as it must be. */
+/* Decodes the byte at w[*i] and advances *i; returns -1 if it is not in canonical form. */
 static int one_byte(const char *w, size_t len, size_t *i)
 {
 	unsigned char c = (unsigned char)w[*i];
@@ -182,7 +182,7 @@ static int unescape(const char *w, size_t len, char **ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < len;) {
 		int c = one_byte(w, len, &i);
-		if (c <= 0) /* a NUL would cut a path short */
+		if (c <= 0) /* A NUL would truncate a path. */
 			return -EINVAL;
 		s[n++] = (char)c;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* SHA-256 as FIPS 180-4 writes it down. By hand: the run path links no crypto library for two hashes. */
+/* SHA-256 as in FIPS 180-4. Written by hand, because the run path should not load a crypto library for two hashes. */
 #include "base/hash.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static void make_schedule(uint32_t w[64], const unsigned char block[BLOCK])
 	}
 }
 
-/* One round, on variables of which each caller names the next one first: so that nothing is moved. */
+/* One round. The caller rotates the names of the variables instead of moving their values. */
 static inline void do_round(const uint32_t v[8], unsigned at, uint32_t *d, uint32_t *h, uint32_t added)
 {
 	uint32_t a = v[at], b = v[(at + 1) % 8], c = v[(at + 2) % 8];
@@ -52,7 +52,7 @@ static inline void do_round(const uint32_t v[8], unsigned at, uint32_t *d, uint3
 	*h = t1 + s0 + ((a & b) | (c & (a | b)));
 }
 
-/* v[0..7] are a..h of the standard; after a round they are called by the names before. */
+/* v[0..7] are a..h of the standard; after each round the names shift by one. */
 static void compress(uint32_t state[8], const unsigned char block[BLOCK])
 {
 	uint32_t w[64], v[8];
@@ -61,14 +61,14 @@ static void compress(uint32_t state[8], const unsigned char block[BLOCK])
 	for (size_t i = 0; i < 64; i += 8)
 #pragma GCC unroll 8
 		for (unsigned k = 0; k < 8; k++) {
-			unsigned at = (8 - k) % 8; /* where a is by now */
+			unsigned at = (8 - k) % 8; /* Where `a` is after this round. */
 			do_round(v, at, &v[(at + 3) % 8], &v[(at + 7) % 8], round_constants[i + k] + w[i + k]);
 		}
 	for (size_t i = 0; i < 8; i++)
 		state[i] += v[i];
 }
 
-/* The last, partial block: a 1 bit, zeros, and the length in bits; it spills into a second block when the rest is long. */
+/* The last, partial block: a 1 bit, zeros and the length in bits. If it does not fit, a second block follows. */
 static void finish(uint32_t state[8], const unsigned char *rest, size_t n, uint64_t total)
 {
 	unsigned char tail[2 * BLOCK] = {0};

@@ -8,5 +8,5 @@
 /* 64 hexadecimal digits and NUL. */
 void hash_sha256_hex(const void *data, size_t len, char out[65]);
 
-/* FNV-1a: finds what went wrong on its own, a torn or damaged line. Not what somebody does on purpose. */
+/* FNV-1a. Detects accidental damage (a torn or damaged line), not deliberate changes. */
 uint64_t hash_checksum(const void *data, size_t len);

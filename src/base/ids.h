@@ -11,16 +11,16 @@
 #include <stdint.h>
 
 #define IDS_FIRST                                                                                                      \
-	0x78000000u /* 2013265920: above what directory services give, below what some programs take for negative */
+	0x78000000u /* 2013265920: above the ids of directory services, below the ids that some programs read as negative */
 #define IDS_COUNT 0x07000000u /* 0 to 117440511 */
 
-/* True for the id of somebody inside, as the machine has it. */
+/* True if the machine's id belongs to a user inside the sandbox. */
 static inline bool ids_is_shifted(uint32_t id)
 {
 	return id > IDS_FIRST && id < IDS_FIRST + IDS_COUNT;
 }
 
-/* The id that the command meant. */
+/* The id that the command used. */
 static inline uint32_t ids_meant(uint32_t id)
 {
 	return ids_is_shifted(id) ? id - IDS_FIRST : id;

@@ -15,7 +15,7 @@ struct json json_begin(struct buf *out, bool pretty)
 	return j;
 }
 
-/* Nothing in it needs another spelling: so it is with almost every string. */
+/* Fast path: almost no string needs escaping. */
 static bool is_plain(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

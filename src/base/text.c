@@ -11,7 +11,7 @@ struct unit {
 	int64_t factor;
 };
 
-/* A decimal number with an optional fraction, then a unit of the table; "none" is TEXT_NONE. */
+/* Parses a decimal number with an optional fraction, followed by a unit of the table; "none" is TEXT_NONE. */
 static int parse_with_unit(const char *s, const struct unit *units, size_t n, int64_t *ret)
 {
 	if (strcmp(s, "none") == 0) {
@@ -56,7 +56,7 @@ int text_parse_duration_ms(const char *s, int64_t *ret_ms)
 	if (rc < 0)
 		return rc;
 	if (ms < 1)
-		return -ERANGE; /* zero is neither "no limit" nor a useful one */
+		return -ERANGE; /* Zero is neither "no limit" nor a useful limit. */
 	if (ms != TEXT_NONE && ms > INT64_C(366) * 86400000)
 		return -ERANGE;
 	*ret_ms = ms;
@@ -120,7 +120,7 @@ void text_add_duration(struct buf *out, int64_t ms)
 
 void text_add_age(struct buf *out, int64_t s)
 {
-	if (s < 60) /* or in the future: a clock was set back */
+	if (s < 60) /* Also for times in the future: the clock may have been set back. */
 		buf_adds(out, "just now");
 	else if (s < 3600)
 		buf_printf(out, "%" PRId64 " min ago", s / 60);
@@ -161,7 +161,7 @@ size_t text_utf8_length(const unsigned char *s, size_t n)
 	for (size_t i = 1; i < len; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* Overlong forms, surrogates and what lies beyond U+10FFFF are told by the second byte. */
+	/* The second byte reveals overlong forms, surrogates and code points beyond U+10FFFF. */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
 	    (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
@@ -213,7 +213,7 @@ uint32_t text_utf8_decode(const unsigned char *s, size_t len)
 	return c;
 }
 
-/* Characters that change how others are shown, or show nothing at all. */
+/* Characters that change how other characters are shown, or that are invisible. */
 static bool is_deceptive(uint32_t c)
 {
 	return (c >= 0x80 && c < 0xa0) || c == 0xad || c == 0x34f || c == 0x61c || c == 0x115f || c == 0x1160 ||
@@ -265,7 +265,7 @@ void text_add_shell_word(struct buf *out, const char *s)
 
 #define NEAREST_MAX 48
 
-/* How many letters were added, left out, mistaken or swapped with their neighbour. */
+/* Edit distance: letters added, missing, replaced or swapped with their neighbour. */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b), rows[3][NEAREST_MAX + 1];
@@ -292,7 +292,7 @@ const char *text_nearest(const char *word, const char *const *candidates)
 	for (; *candidates; candidates++) {
 		size_t d = edit_distance(word, *candidates);
 		if (strlen(word) >= 3 && strncmp(*candidates, word, strlen(word)) == 0)
-			d = AL_MIN(d, (size_t)1); /* an abbreviation is a slip too */
+			d = AL_MIN(d, (size_t)1); /* An abbreviation counts as a slip too. */
 		if (d < best_distance) {
 			best_distance = d;
 			best = *candidates;

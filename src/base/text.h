@@ -41,7 +41,7 @@ void text_add_escaped(struct buf *out, const char *s, size_t n);
 /* Appends s as one word a POSIX shell reads back; left bare when it needs no quotes. */
 void text_add_shell_word(struct buf *out, const char *s);
 
-/* The candidate nearest to word by edit distance when it is near enough to be a slip, else NULL. NULL-terminated list. */
+/* The candidate that is most similar to word, if it is similar enough to be a slip, else NULL. NULL-terminated list. */
 const char *text_nearest(const char *word, const char *const *candidates);
 
 /* 0 to 15, in either case; -1: it is no digit. */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The .airlock.toml files above the project.
  *
- * A project ends where the next .git or .airlock.toml begins, so a command could make a directory a project of its own
- * (`git init sub`) and leave the rules of the project around it behind. Therefore every .airlock.toml from the project up
- * to the home counts as well (up to / when the project is not in the home), but only for tightening, whether it is trusted
- * or not: it was written, or accepted, for another project.
+ * A project ends where the next .git or .airlock.toml begins. So a command could make a directory its own project
+ * (`git init sub`) and shed the rules of the project around it. Therefore every .airlock.toml from the project up to
+ * the home counts as well (up to / if the project is not in the home), but it can only tighten, trusted or not: it was
+ * written, or accepted, for another project.
  *
- * Most directories have no such file: one open() each that fails is all that is asked of them on every start.
+ * Most directories have no such file: each start costs one failing open() per directory.
  *
- * Somebody else may be able to write to a directory above (/tmp, a shared disk). Their file must not be able to stop our
- * runs or change them. So who owns the entry is asked first, and what is wrong with it only matters if it is ours. The
- * owner and the bytes come from the same descriptor.
- */
+ * Other users may be able to write to a directory above (/tmp, a shared disk). Their file must neither stop our runs
+ * nor change them. So the owner is checked first, and other faults matter only if the file is ours. Owner and bytes
+ * come from the same descriptor. */
 #include "config/config.h"
 #include "config/merge.h"
 
@@ -59,7 +58,7 @@ static int warn_of_foreign(struct merge *m, const char *path, struct airlock_err
 	return m->c->warnings.failed ? base_oom(err) : 0;
 }
 
-/* Takes dir and path. The project's file stays the last one. */
+/* Takes dir and path. The project's file stays last. */
 static struct config_file *add_file(struct merge *m, char **dir, char **path)
 {
 	struct config_file *f = merge_project_file(m);
@@ -95,7 +94,7 @@ static int open_above(struct merge *m, const char *dir, struct airlock_error *er
 	int fd_or_errno = fd < 0 ? -errno : fd;
 	if (fd_or_errno == -ENOENT || fd_or_errno == -ENOTDIR)
 		return 0;
-	/* A link, or a file that we may not read, has an owner all the same. */
+	/* A link, or a file that we cannot read, still has an owner. */
 	if ((fd >= 0 ? fstat(fd, &st) : lstat(path, &st)) < 0)
 		return errno == ENOENT ? 0 : base_errno(err, AIRLOCK_ERR_IO, errno, "stat", path);
 	if (!config_counts_above(m->in->project_dir, dir, &st))
@@ -119,16 +118,16 @@ int merge_open_above(struct merge *m, struct airlock_error *err)
 
 /* ── Patterns ── */
 
-/* Cuts the first component off *path and returns it, NULL at the end. */
+/* Cuts the first component off *path and returns it; NULL at the end. */
 static char *cut_component(char **path)
 {
 	char *name = strsep(path, "/");
 	return name && *name == '\0' ? cut_component(path) : name;
 }
 
-/* [gate] patterns are relative to the project of their file. With a slash inside they are matched component by component
- * from its top, so the components that lead to our project are cut off; one that matches a directory on the way there
- * means everything in it. Without a slash they are matched against every name. */
+/* Patterns of [gate] are relative to the project of their file. A pattern with a slash is matched component by
+ * component from the top, so the components that lead to our project are cut off; if it matches a directory on the
+ * way, it means everything in it. A pattern without a slash is matched with every name. */
 int merge_rebase_glob(const struct merge *m, const struct config_file *f, const char *pattern, char **ret,
 		      struct airlock_error *err)
 {

@@ -71,7 +71,7 @@ static struct config *config_new(void)
 
 /* ── Files ── */
 
-/* A file that is not there is an empty one, unless somebody asked for it by name. */
+/* A missing file counts as empty, unless the user named it. */
 static int open_file(struct config_file *f, const char *path, enum config_file_kind kind, bool required,
 		     struct airlock_error *err)
 {
@@ -100,10 +100,10 @@ static int open_project_file(struct merge *m, struct airlock_error *err)
 		return base_oom(err);
 	f->base = in->project_dir;
 	int rc = open_file(f, path, CONFIG_FILE_PROJECT, false, err);
-	/* Asked about the very bytes that were parsed. */
+	/* Checks exactly the bytes that were parsed. */
 	if (rc >= 0 && f->doc && in->trust_dir)
 		rc = config_is_trusted(in->trust_dir, in->project_dir, buf_str(&f->text), f->text.len, &trusted, err);
-	/* The project could hand itself a profile that the files above know nothing of; so they must be trusted, too. */
+	/* The project could give itself a profile that the files above do not know; so they must be trusted too. */
 	f->accepted = trusted;
 	f->untrusted = !trusted || m->untrusted_above;
 	return rc;
@@ -181,7 +181,7 @@ int config_load(const struct config_inputs *in, struct config **ret, struct airl
 	return rc;
 }
 
-/* What is wrong in another file is no fault of the one that is checked: it is then taken as empty. */
+/* A mistake in another file is not a mistake of the file being checked: the other file counts as empty. */
 static void open_other(struct merge *m, size_t i, const char *path, const char *checked)
 {
 	struct config_file *f = &m->files[i];
@@ -197,7 +197,7 @@ static void open_other(struct merge *m, size_t i, const char *path, const char *
 	}
 }
 
-/* Relative paths are let through: the file may be a project's. */
+/* Accepts relative paths: the file may be a project's. */
 int config_check_file(const char *path, const struct config_inputs *others, struct airlock_error *err)
 {
 	_cleanup_(merge_done) struct merge m = {.in = others, .n_files = MERGE_ABOVE + 1};

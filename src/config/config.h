@@ -17,7 +17,8 @@
 
 #include <sys/stat.h>
 
-/* One word from outside the files: an option or its environment twin. key is the option's long name without dashes. */
+/* One setting from outside the files: an option or its environment variable. key is the option's long name without
+ * dashes. */
 struct config_setting {
 	const char *key;    /* "timeout" */
 	const char *value;  /* "90s"; "true" for flags */
@@ -26,21 +27,21 @@ struct config_setting {
 
 struct config_inputs {
 	const char *home;	 /* absolute, normal */
-	const char *cwd;	 /* what relative paths of options are relative to; absolute, normal */
+	const char *cwd;	 /* base of relative paths in options; absolute, normal */
 	const char *system_file; /* NULL: none. A missing file is no error */
 	const char *user_file;
 	bool user_file_required;	       /* --config FILE: then a missing one is AIRLOCK_ERR_NOT_FOUND */
 	const char *project_dir;	       /* its .airlock.toml is read; NULL: none */
-	const char *trust_dir;		       /* where trust is remembered */
-	const struct config_setting *settings; /* ascending precedence: environment first, then options */
+	const char *trust_dir;		       /* where trust is stored */
+	const struct config_setting *settings; /* in ascending precedence: environment first, then options */
 	size_t n_settings;
 	const char *const *argv;   /* the command, for [[commands]]; NULL: none */
 	const char *shell_command; /* or the -c string */
-	bool long_lists;	   /* rows for people also of built-in lists longer than CONFIG_SHORT_LIST */
+	bool long_lists;	   /* also write out built-in lists longer than CONFIG_SHORT_LIST */
 };
 
-/* Bytes. The built-in lists of secrets are the same for every run of this version and larger than all the rest together:
- * to write them out is for who wants to read them. */
+/* Bytes. The built-in lists of secrets are the same for every run of this version and larger than everything else
+ * together, so they are written out only on request. */
 #define CONFIG_SHORT_LIST 256
 
 struct config_value {
@@ -59,23 +60,22 @@ struct config {
 	struct airlock_origin backend_origin;
 	enum config_fallback fallback;
 	char *shell;		 /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
-	bool warm_start;	 /* servers make the next run's sandbox in advance */
+	bool warm_start;	 /* servers prepare the next run's sandbox in advance */
 	int64_t max_output;	 /* bytes per stream in the result */
-	bool explain_denials;	 /* say what was refused, and by which rule */
-	bool explain_asked;	 /* somebody decided about that */
-	int64_t keep_backups_ms; /* how long gc leaves daily backups, and runs; TEXT_NONE: for ever */
+	bool explain_denials;	 /* report what was refused, and by which rule */
+	bool explain_asked;	 /* someone set it */
+	int64_t keep_backups_ms; /* how long gc keeps daily backups, and runs; TEXT_NONE: forever */
 	int64_t keep_runs_ms;
-	int64_t copy_size; /* of roots that are captured by copy: bytes and entries; TEXT_NONE: any number */
+	int64_t copy_size; /* limits of roots that are captured by copy: bytes and entries; TEXT_NONE: none */
 	int64_t copy_files;
-	struct strs gate_hold;			/* patterns of paths whose changes wait for a person */
-	struct strs gate_allow;			/* … and of those that never do */
-	bool cache_enabled;			/* caches of the home are writable, in layers of their own */
-	bool cache_shared;			/* … which all projects have in common */
-	struct strs cache_paths, cache_exclude; /* absolute: more than the built-in ones, and fewer */
-	struct policy policy;			/* of the active profile, with command rules and options folded in */
-	struct config_value
-		*values; /* every value in force, sorted by key; the ignored ones after those that hold; for long
-				      * built-in lists see config_inputs */
+	struct strs gate_hold;			/* patterns of paths whose changes are held for a person */
+	struct strs gate_allow;			/* patterns of paths whose changes are never held */
+	bool cache_enabled;			/* caches in the home are writable, in separate layers */
+	bool cache_shared;			/* all projects share these layers */
+	struct strs cache_paths, cache_exclude; /* absolute: caches added to the built-in ones, and caches removed */
+	struct policy policy;			/* the active profile, with command rules and options merged in */
+	struct config_value *
+		values; /* every value, sorted by key; ignored ones after those that apply; for long built-in lists see config_inputs */
 	size_t n_values;
 	struct strs origin_names;
 	struct strs warnings; /* sentences for a person */
@@ -84,19 +84,19 @@ struct config {
 int config_load(const struct config_inputs *in, struct config **ret, struct airlock_error *err);
 void config_free(struct config *c);
 
-/* Is this one file right? Syntax, keys, types, values; the error says where. Of others only home, system_file and user_file
- * count: the profiles that these files have may be named in this one. */
+/* Checks one file: syntax, keys, types, values; the error says where. Of the other inputs only home, system_file and
+ * user_file are used: this file may name their profiles. */
 int config_check_file(const char *path, const struct config_inputs *others, struct airlock_error *err);
 
-/* The directories above the project whose .airlock.toml counts for tightening, outermost first: up to the home, or to /
- * when the project is not in it. ret->failed: out of memory. */
+/* The directories above the project whose .airlock.toml tightens, outermost first: up to the home, or to / if the
+ * project is not in it. ret->failed: out of memory. */
 void config_list_above(const char *project_dir, const char *home, struct strs *ret);
-/* True if such a file, as lstat sees it in dir, counts: it belongs to the user, to root or, unless everybody may write to
- * dir, to the owner of the project. */
+/* True if such a file, as lstat sees it in dir, counts: it belongs to the user, to root or, unless everybody may write
+ * to dir, to the owner of the project. */
 bool config_counts_above(const char *project_dir, const char *dir, const struct stat *file);
-#define CONFIG_MAX_ABOVE 64 /* files that count, not directories: more is an error, so that depth sheds nothing */
+#define CONFIG_MAX_ABOVE 64 /* limit of files that count; more is an error, so that depth cannot shed rules */
 
-/* Trust by content: remembers the hash of DIR/.airlock.toml; an edit needs trust again. */
+/* Trust by content: stores the hash of DIR/.airlock.toml; after an edit it must be trusted again. */
 int config_trust(const char *trust_dir, const char *project_dir, struct airlock_error *err);
 int config_is_trusted(const char *trust_dir, const char *project_dir, const char *content, size_t len, bool *ret,
 		      struct airlock_error *err);

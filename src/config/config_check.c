@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A parsed file against the schema: unknown keys, wrong types, wrong values. Whatever passes here can be merged without
- * another look. Everything quoted from the file is made inert: a project's file is written by strangers. */
+/* Checks a parsed file against the schema: unknown keys, wrong types, wrong values. Whatever passes here can be merged
+ * without further checks. Everything quoted from the file is escaped: strangers write a project's file. */
 #include "config/config_file.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ static char *inert(const char *s, size_t len)
 	return buf_take(&b);
 }
 
-/* The right key in the wrong table is the likelier slip than a misspelling. */
+/* The right key in the wrong table is more likely than a misspelt key. */
 static const char *home_of(const struct toml_entry *e)
 {
 	if (schema_find(SCHEMA_SANDBOX, e->key, e->key_len))
@@ -48,7 +48,7 @@ static int unknown_key(const struct config_file *f, const struct toml_entry *e, 
 	return text.failed ? base_oom(err) : config_file_fault(f, e->line, e->column, err, "%s", buf_str(&text));
 }
 
-/* What stands there instead: `"5x"`, `-3`, `a boolean`. */
+/* Describes the actual value: `"5x"`, `-3`, `a boolean`. */
 static void add_found(struct buf *out, const struct toml_value *v)
 {
 	if (v->type == TOML_STRING) {
@@ -156,7 +156,7 @@ static int check_table(const struct config_file *f, const struct toml_value *tab
 	return rc;
 }
 
-/* ── The same path readable and blocked in one table: nobody can have meant that ── */
+/* ── The same path readable and blocked in one table: certainly a mistake ── */
 
 struct listed {
 	char *path;
@@ -230,7 +230,7 @@ static int not_a_table(const struct config_file *f, const struct toml_entry *e, 
 	return config_file_fault(f, e->value->line, e->value->column, err, "%s, not %s", what, buf_str(&found));
 }
 
-/* Changing what a built-in profile starts from would make its name a lie. */
+/* If a built-in profile started from another one, its name would be misleading. */
 static int check_extends(const struct config_file *f, const struct toml_entry *profile, struct airlock_error *err)
 {
 	const struct toml_entry *e = config_entry(profile->value, "extends");
@@ -297,7 +297,7 @@ static int check_sandbox(const struct config_file *f, const struct toml_entry *e
 	return check_table(f, e->value, SCHEMA_SANDBOX, "[sandbox]", err);
 }
 
-/* A path of the layer is below its root; such a pattern would match nothing, and nobody would know. */
+/* Paths of a layer are relative to its root; such a pattern would silently match nothing. */
 static bool leaves_project(const char *pattern)
 {
 	for (const char *p = pattern; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL)

@@ -39,7 +39,7 @@ static int open_error(const char *path, int errnum, struct airlock_error *err)
 	}
 }
 
-/* Whoever can write this file decides what a sandbox is. */
+/* Whoever can write this file controls the sandbox. */
 static int check_owner(const struct stat *st, const char *path, struct airlock_error *err)
 {
 	int rc = 0;
@@ -76,8 +76,8 @@ static int read_all(int fd, const char *path, struct buf *out, struct airlock_er
 	return 0;
 }
 
-/* Opened once, and everything else asked of that descriptor: what was checked is what is read. O_NONBLOCK so that a FIFO
- * without a writer cannot hang us, O_NOCTTY so that a terminal does not become ours. */
+/* Opens the file once and checks that descriptor, so that we read what we checked. O_NONBLOCK, so that a FIFO without
+ * a writer cannot hang us; O_NOCTTY, so that we do not acquire a terminal. */
 int config_file_read(const char *path, enum config_file_kind kind, struct buf *ret, struct airlock_error *err)
 {
 	int no_follow = kind == CONFIG_FILE_PROJECT ? O_NOFOLLOW : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One configuration file: read with care, parsed, and held against the schema before anything uses it. */
+/* One configuration file: read with care, parsed, and checked against the schema before anything uses it. */
 #pragma once
 
 #include "config/schema.h"
@@ -8,28 +8,28 @@
 #define CONFIG_PROJECT_FILE ".airlock.toml"
 
 enum config_file_kind {
-	CONFIG_FILE_OURS,    /* the system's or the user's: refused when others could have written it */
+	CONFIG_FILE_OURS,    /* the system's or the user's: refused if others can write it */
 	CONFIG_FILE_PROJECT, /* in the project or above it: never through a symlink, which could lead anywhere */
-	CONFIG_FILE_ANY,     /* only looked at */
+	CONFIG_FILE_ANY,     /* only checked */
 };
 
 struct config_file {
-	char *path;	  /* as errors and sources name it */
+	char *path;	  /* name used in errors and sources */
 	const char *home; /* borrowed */
-	const char *base; /* borrowed; what relative paths in it are relative to, NULL: there may be none */
+	const char *base; /* borrowed; base of relative paths in it; NULL: relative paths are not allowed */
 	bool untrusted;	  /* may only tighten (I10) */
-	bool is_above;	  /* lies above the project: may only tighten, and what it may not is not reported */
-	bool accepted;	  /* of a file above: the user trusts it, so its own profiles count for tightening */
-	char *dir;	  /* of a file above: the directory it lies in; base points here */
+	bool is_above;	  /* above the project: may only tighten, and ignored settings are not reported */
+	bool accepted;	  /* for a file above: the user trusts it, so its own profiles count for tightening */
+	char *dir;	  /* for a file above: its directory; base points here */
 	struct buf text;
 	struct toml_doc *doc; /* NULL: the file does not exist */
 };
 void config_file_done(struct config_file *f);
 
-/* The bytes of a file. AIRLOCK_ERR_NOT_FOUND: missing; INVALID: not a regular file, or not to be trusted; LIMIT: too
- * large; IO: unreadable. Never blocks. */
+/* Reads a file. AIRLOCK_ERR_NOT_FOUND: missing; INVALID: not a regular file, or not trustworthy; LIMIT: too large; IO:
+ * unreadable. Never blocks. */
 int config_file_read(const char *path, enum config_file_kind kind, struct buf *ret, struct airlock_error *err);
-/* The same of a descriptor that is open, or of the errno that open failed with. Takes no descriptor. */
+/* The same for an open descriptor, or for the errno of a failed open. Does not take the descriptor. */
 int config_file_read_fd(int fd_or_errno, const char *path, enum config_file_kind kind, struct buf *ret,
 			struct airlock_error *err);
 
@@ -43,9 +43,9 @@ int config_file_fault(const struct config_file *f, int line, int column, struct 
 
 /* The entry of a table, or NULL. */
 const struct toml_entry *config_entry(const struct toml_value *table, const char *name);
-/* The table at the top of the file called name, or one of [profiles]; NULL: not there. */
+/* The table of this name at the top of the file, or one of [profiles]; NULL if missing. */
 const struct toml_value *config_file_table(const struct config_file *f, const char *name);
 const struct toml_value *config_file_profile(const struct config_file *f, const char *name);
 
-/* A path of a file or option: absolute, below ~, or relative to base when there is one. */
+/* Resolves a path of a file or option: absolute, below ~, or relative to base if there is one. */
 int config_expand_path(const char *text, const char *base, const char *home, char **ret, struct airlock_error *err);

@@ -25,14 +25,14 @@ static int set_clear_env(struct merge *m, const struct row *row, const struct co
 			 struct airlock_error *err);
 static int add_env(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err);
 
-/* What an option is in the terms of the schema. */
+/* Maps an option to the schema. */
 static const struct row {
 	const char *option;
 	apply_fn apply;
 	unsigned scope;
-	const char *key;	/* NULL: no key of a file says this */
+	const char *key;	/* NULL: no key of a file corresponds to it */
 	enum schema_type reads; /* how the text is read */
-	const char *form;	/* what it takes; NULL: as the key */
+	const char *form;	/* what it accepts; NULL: the same as the key */
 } rows[] = {
 	{"profile", set_profile, SCHEMA_SANDBOX, "default_profile", SCHEMA_PROFILE_NAME, NULL},
 	{"backend", set_backend, SCHEMA_SANDBOX, "backend", SCHEMA_CHOICE, NULL},
@@ -107,7 +107,7 @@ static int set_profile(struct merge *m, const struct row *row, const struct conf
 		merge_add_known_profiles(m, s->value, &text);
 		return base_error(err, AIRLOCK_ERR_USAGE, "settings", s->origin, "%s: %s", s->origin, buf_str(&text));
 	}
-	/* A person's choice replaces a project's, and with it what the project's choice kept of the former. */
+	/* A person's choice replaces a project's choice, and what that kept of an earlier profile. */
 	merge_drop_kept(m);
 	return set_value(m, row, s, err);
 }
@@ -118,7 +118,7 @@ static int set_sandboxed(struct merge *m, bool enabled, struct airlock_origin or
 	return merge_set(m, key, &(struct schema_value){.number = enabled}, origin, err);
 }
 
-/* Naming what makes the sandbox asks for one, whatever a file says. */
+/* Naming a backend asks for a sandbox, whatever a file says. */
 static int set_backend(struct merge *m, const struct row *row, const struct config_setting *s,
 		       struct airlock_error *err)
 {
@@ -186,7 +186,7 @@ static int forget_patterns(struct merge *m, const char *name, struct airlock_ori
 	return values_add_list(m, key, "", origin, err);
 }
 
-/* Empties the environment but for what --env names. That cannot be taken back, so the last word is waited for. */
+/* Empties the environment except what --env names. This cannot be undone, so only the last value counts. */
 static int set_clear_env(struct merge *m, const struct row *row, const struct config_setting *s,
 			 struct airlock_error *err)
 {
@@ -203,7 +203,7 @@ static int set_clear_env(struct merge *m, const struct row *row, const struct co
 	return rc < 0 ? rc : merge_set(m, inherit, &(struct schema_value){0}, by(s), err);
 }
 
-/* The later value of a name replaces the earlier. */
+/* A later value of a name replaces an earlier one. */
 static int add_env(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err)
 {
 	struct strs *set = &m->c->policy.env_set;

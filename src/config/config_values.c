@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rows of `config show`: every value in force and every value left out, each with who said so. */
+/* The rows of `config show`: every value, and every ignored value, with what set it. */
 #include "config/merge.h"
 
 #include "base/array.h"
 
 #include <string.h>
 
-#define WARN_KEYS 8 /* how many a sentence names */
+#define WARN_KEYS 8 /* how many names a sentence lists */
 
 static void row_done(struct config_value *row)
 {
@@ -107,7 +107,7 @@ static int add_single(struct merge *m, const struct schema_key *key, const char 
 			   : values_add(m, name, buf_str(&text), m->origins[schema_index(key)], false, err);
 }
 
-/* Single values are shown as they ended; lists got a row from each source on the way, but nobody may have said one. */
+/* Single values are shown as they ended up; lists got a row from each source, but a list may have no source. */
 static int add_row(struct merge *m, const struct schema_key *key, struct airlock_error *err)
 {
 	if (key->type == SCHEMA_ARGV || key->type == SCHEMA_TABLE || m->without_row[schema_index(key)])
@@ -120,7 +120,7 @@ static int add_row(struct merge *m, const struct schema_key *key, struct airlock
 	return key->offset == SCHEMA_NOWHERE ? 0 : add_single(m, key, name, err);
 }
 
-/* By key; equal keys in the order they were said, which is the order of the rows in memory. */
+/* Sorts by key; equal keys stay in the order they were set, which is their order in memory. */
 static int compare(const void *a, const void *b)
 {
 	const struct config_value *x = *(const struct config_value *const *)a,

@@ -62,7 +62,7 @@ int merge_add_item(struct merge *m, const struct schema_key *key, const char *te
 	int rc;
 	if (key->type == SCHEMA_PATHS) {
 		rc = config_expand_path(text, base, m->in->home, &path, err);
-		if (rc >= 0 && key->offset != SCHEMA_NOWHERE) /* of [cache]: no rule of the policy */
+		if (rc >= 0 && key->offset != SCHEMA_NOWHERE) /* of [cache]: not a rule of the policy */
 			rc = add_text(m, key, path, err);
 		else if (rc >= 0)
 			rc = policy_add_path(&m->c->policy, key->access, path, origin, err);
@@ -114,7 +114,7 @@ static int merge_entry(struct merge *m, const struct config_file *f, const struc
 	return merge_set(m, key, &v, RULE_ORIGIN(FILE, f->path, e->line), err);
 }
 
-/* These decide which tables count; they are looked at before any table is merged. */
+/* These keys decide which tables count, so they are read before any table is merged. */
 static bool is_decided_elsewhere(const struct schema_key *key)
 {
 	return key->type == SCHEMA_PROFILE_NAME || key->type == SCHEMA_ARGV;
@@ -128,7 +128,7 @@ static int merge_env(struct merge *m, const struct config_file *f, const struct 
 	return env_prefix.failed ? base_oom(err) : merge_table(m, f, env, SCHEMA_ENV, mode, buf_str(&env_prefix), err);
 }
 
-/* In the order of the schema, not of the file: a table has no order, and env's allow must follow its deny. */
+/* In the order of the schema, not of the file: a TOML table has no order, and env's allow must follow its deny. */
 int merge_table(struct merge *m, const struct config_file *f, const struct toml_value *table, unsigned scope,
 		enum merge_mode mode, const char *prefix, struct airlock_error *err)
 {
@@ -147,7 +147,7 @@ int merge_table(struct merge *m, const struct config_file *f, const struct toml_
 
 /* ── [gate], [retention], [capture], [cache] ── */
 
-/* A table that stands alone, of every file. */
+/* Merges a table that exists once per file, for every file. */
 static int merge_plain(struct merge *m, unsigned scope, const char *name, struct airlock_error *err)
 {
 	int rc = 0;

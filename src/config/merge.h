@@ -22,17 +22,17 @@ enum { MERGE_SYSTEM, MERGE_USER, MERGE_ABOVE }; /* then the files above, outermo
 
 enum merge_mode {
 	MERGE_ALL,
-	MERGE_TIGHTEN,	      /* I10: what would loosen is left out and noted */
-	MERGE_TIGHTEN_QUIETLY /* … and not noted */
+	MERGE_TIGHTEN,	      /* I10: ignore and report what would loosen */
+	MERGE_TIGHTEN_QUIETLY /* … and do not report it */
 };
 
-/* A profile that is not the active one, but whose tightening stays in force: one that a stricter choice replaced, or
- * the choice of a trusted file above. */
+/* A profile that is not active, but whose tightening still applies: one that a stricter choice replaced, or the choice
+ * of a trusted file above. */
 struct merge_kept {
 	char *profile;
 	const struct config_file *above; /* the trusted file above whose own profiles count here; NULL: none */
-	size_t n_files;			 /* how many of the files have a say in it */
-	bool is_first; /* merged before the active profile, which no trusted file adjusts; else after it */
+	size_t n_files;			 /* how many of the files apply to it */
+	bool is_first; /* merged before the active profile, which no trusted file adjusts; otherwise after it */
 };
 
 struct merge {
@@ -46,9 +46,9 @@ struct merge {
 	struct merge_kept kept[2 * MERGE_MAX_FILES];
 	size_t n_kept;
 	size_t cap_values;
-	bool without_row[SCHEMA_MAX_KEYS]; /* a list that is too long to be shown, by schema_index */
+	bool without_row[SCHEMA_MAX_KEYS]; /* a list too long to show, by schema_index */
 	const struct config_file
-		*only; /* check the profiles of this file; the others say which names there are; NULL: all */
+		*only; /* check only the profiles of this file; the others provide names; NULL: check all */
 };
 
 int merge_sandbox(struct merge *m, struct airlock_error *err);
@@ -62,7 +62,7 @@ int merge_commands(struct merge *m, struct airlock_error *err);
 /* One value, from anywhere. */
 int merge_set(struct merge *m, const struct schema_key *key, const struct schema_value *v, struct airlock_origin origin,
 	      struct airlock_error *err);
-/* One item of a list: into the policy, and as it came out (paths expanded against base) onto `shown`. */
+/* Merges one item of a list: into the policy, and in its final form (paths expanded against base) onto `shown`. */
 int merge_add_item(struct merge *m, const struct schema_key *key, const char *text, const char *base,
 		   struct airlock_origin origin, struct buf *shown, struct airlock_error *err);
 /* A table of file f; prefix is what the keys of left-out values start with ("profiles.moderate"). */
@@ -74,20 +74,20 @@ int merge_leave_out(struct merge *m, const struct config_file *f, const struct t
 
 /* above.c: the files above the project, which may only tighten. */
 int merge_open_above(struct merge *m, struct airlock_error *err);
-/* A pattern of f as a pattern of the project: 1 and *ret, 0 when it matches nothing there, or an error. */
+/* Turns a pattern of f into a pattern of the project: 1 and *ret, 0 if it matches nothing there, or an error. */
 int merge_rebase_glob(const struct merge *m, const struct config_file *f, const char *pattern, char **ret,
 		      struct airlock_error *err);
 
 struct config_file *merge_project_file(struct merge *m);
-/* Forgets the profiles kept: somebody with the right to has chosen one. */
+/* Drops the kept profiles: someone with the right to do so has chosen one. */
 void merge_drop_kept(struct merge *m);
 
-/* Is there such a profile, built in or in a file that counts? */
+/* True if such a profile exists, built in or in a file that counts. */
 bool merge_has_profile(const struct merge *m, const char *name);
-/* What to say after an unknown profile's name: the one it is a slip of, or all there are. */
+/* The hint after an unknown profile name: the name it is a slip of, or all names. */
 void merge_add_known_profiles(const struct merge *m, const char *name, struct buf *out);
 
-/* Does every profile lead to a built-in one, and is every default one there? Before anything is merged. */
+/* Checks, before anything is merged, that every profile leads to a built-in one and every default profile exists. */
 int merge_check_profiles(const struct merge *m, struct airlock_error *err);
 
 /* config_values.c: rows for people. */
@@ -96,7 +96,7 @@ int values_add(struct merge *m, const char *key, const char *value, struct airlo
 /* items: `"a", "b"`. A second list of the same origin joins the first. */
 int values_add_list(struct merge *m, const struct schema_key *key, const char *items, struct airlock_origin origin,
 		    struct airlock_error *err);
-void values_drop(struct merge *m, const struct schema_key *key); /* forgets a list */
+void values_drop(struct merge *m, const struct schema_key *key); /* drops a list */
 int values_finish(struct merge *m, struct airlock_error *err);
-/* The sentence about what was left out, when something was. */
+/* Adds the sentence about ignored settings, if there are any. */
 int values_warn(struct merge *m, struct airlock_error *err);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which profile is active, what it extends, and what it comes to. */
+/* Which profile is active, what it extends, and what results.
+ *
+ * A profile extends another down to a built-in one; the tables of all files for each of them are merged from the
+ * bottom up. Untrusted files and files above the project may only tighten (I10), so their choice of a profile counts
+ * only if it is stricter, and a profile that a stricter choice replaced keeps tightening. */
 #include "config/merge.h"
 
 #include <assert.h>
 #include <string.h>
 
 #define DEFAULT_PARENT "moderate"
-#define CHAIN_MAX 32 /* deeper than anybody needs, shallow enough to check every profile on every start */
+#define CHAIN_MAX 32 /* deeper than anybody needs, and small enough to check every profile on every start */
 
 /* ── Names ── */
 
@@ -71,7 +75,7 @@ static int unknown_profile(const struct merge *m, const struct config_file *f, c
 
 struct parent {
 	const char *name;
-	const struct config_file *file; /* and value: where it was said; NULL: nowhere, it is the default */
+	const struct config_file *file; /* and value: where it was set; NULL: it is the default */
 	const struct toml_value *value;
 };
 
@@ -97,7 +101,7 @@ static int cycle(const struct parent *p, const char *name, struct airlock_error 
 				 "profile \"%s\" extends \"%s\", which extends it in turn", name, p->name);
 }
 
-/* The profile, what it extends, and so on to a built-in one. */
+/* The profile, the one it extends, and so on to a built-in one. */
 static int chain_of(const struct merge *m, const char *name, struct strs *ret, struct airlock_error *err)
 {
 	strs_add(ret, name);
@@ -130,7 +134,7 @@ static int check_default_profiles(const struct merge *m, struct airlock_error *e
 	return rc;
 }
 
-/* All of them, not only the active one: a slip should not wait for the day the profile is used. */
+/* Checks all of them, not only the active one: the user should learn of a mistake before the profile is used. */
 int merge_check_profiles(const struct merge *m, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
@@ -156,8 +160,8 @@ static int tightness_of(const char *builtin_name)
 	return -1;
 }
 
-/* I10: only from one built-in profile to a tighter one that nobody has adjusted: an adjusted one may be looser than its
- * name says, and between custom ones there is no order. */
+/* I10: only from one built-in profile to a tighter one that nobody has adjusted. An adjusted profile may be looser
+ * than its name says, and custom profiles have no order. */
 static bool tightens_to(const struct merge *m, const char *name)
 {
 	int now = tightness_of(m->c->policy.profile), then = tightness_of(name);
@@ -193,7 +197,7 @@ static int choose_profile(struct merge *m, const struct config_file *f, const st
 	return merge_set(m, key, &v, RULE_ORIGIN(FILE, f->path, e->line), err);
 }
 
-/* The choice of an untrusted file: only a stricter one counts, and what tightened the replaced profile stays. */
+/* The choice of an untrusted file: counts only if it is stricter, and what tightened the replaced profile stays. */
 static int tighten_profile(struct merge *m, const struct config_file *f, const struct toml_entry *e,
 			   struct airlock_error *err)
 {
@@ -207,8 +211,8 @@ static int tighten_profile(struct merge *m, const struct config_file *f, const s
 	return rc < 0 ? rc : choose_profile(m, f, e, name, err);
 }
 
-/* The choice of a trusted file above. In its own project it counts in full; a project below it must not be looser for it.
- * So the profile it chooses tightens value by value, and the built-in one that this starts from replaces a looser one. */
+/* The choice of a trusted file above. In its own project it counts in full, but it must not loosen a project below. So
+ * the chosen profile tightens value by value, and the built-in profile behind it replaces a looser one. */
 static int tighten_profile_accepted(struct merge *m, const struct config_file *f, const struct toml_entry *e,
 				    struct airlock_error *err)
 {
@@ -230,7 +234,7 @@ static int tighten_profile_accepted(struct merge *m, const struct config_file *f
 		return rc;
 	rc = keep_profile(m, m->c->policy.profile, (struct merge_kept){.n_files = index}, err);
 	for (size_t i = 0; i < m->n_kept; i++)
-		m->kept[i].is_first = false; /* the user may have adjusted the profile that is active now */
+		m->kept[i].is_first = false; /* The user may have adjusted the profile that is active now. */
 	return rc < 0 ? rc : choose_profile(m, f, e, then.v[then.n - 1], err);
 }
 
@@ -335,7 +339,8 @@ static int start_from(struct merge *m, const char *builtin_name, struct airlock_
 	return show_builtin_lists(m, err);
 }
 
-/* The tables of one profile in the first n_files files. quietly: they only tighten, and nothing is reported. */
+/* The tables of one profile in the first n_files files. quietly: they only tighten, and ignored settings are not
+ * reported. */
 static int merge_profile_tables(struct merge *m, const char *name, size_t n_files, bool quietly,
 				struct airlock_error *err)
 {
@@ -386,7 +391,7 @@ static int show_extends(struct merge *m, const char *name, struct airlock_error 
 	return values_add(m, buf_str(&key), buf_str(&value), origin, false, err);
 }
 
-/* An untrusted project adds no profile and changes no ancestry: say so for each such key. */
+/* An untrusted project adds no profile and changes no ancestry: report each such key. */
 static int leave_out_profile(struct merge *m, const struct config_file *f, const struct toml_entry *profile,
 			     struct airlock_error *err)
 {
@@ -424,7 +429,7 @@ int merge_profile(struct merge *m, struct airlock_error *err)
 		rc = merge_all_kept(m, true, err);
 	for (size_t i = chain.n; rc >= 0 && i-- > 0;)
 		rc = merge_profile_tables(m, chain.v[i], m->n_files, false, err);
-	if (rc >= 0) /* no table of the active profile loosens what these tighten */
+	if (rc >= 0) /* No table of the active profile loosens what these tighten. */
 		rc = merge_all_kept(m, false, err);
 	if (rc >= 0 && chain.n > 1)
 		rc = show_extends(m, chain.v[0], err);

@@ -5,20 +5,20 @@
 
 #include <string.h>
 
-/* Characters no shell gives a meaning to, wherever they stand in a word. */
+/* Characters that mean nothing special to any shell, wherever they are in a word. */
 #define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,=-"
 #define BLANK " \t"
 
-/* A command line whose words the shell will see exactly as we do. Anything else, a quote, a variable, a second command,
- * is not guessed at: a guess that errs would give one command the settings of another. So rules are a convenience for
- * plain commands, never a guard: what must always hold belongs in the profile. */
+/* Accepts only a command line that the shell splits into words exactly as we do. We do not guess about quotes,
+ * variables or a second command: a wrong guess would give one command the settings of another. So rules are a
+ * convenience for plain commands, not a protection: what must always hold belongs in the profile. */
 static void split_plain(const char *line, struct strs *ret)
 {
 	if (line[strspn(line, PLAIN BLANK)] != '\0')
 		return;
 	for (const char *p = line + strspn(line, BLANK); *p; p += strspn(p, BLANK)) {
 		size_t len = strcspn(p, BLANK);
-		/* NAME=VALUE before the command: an assignment, not the program. */
+		/* NAME=VALUE before the command is an assignment, not the program. */
 		if (ret->n == 0 && memchr(p, '=', len))
 			return;
 		strs_addn(ret, p, len);

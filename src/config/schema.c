@@ -10,9 +10,9 @@
 #define AT(field) offsetof(struct config, field)
 #define RULES (SCHEMA_PROFILE | SCHEMA_COMMAND)
 #define ANY_NUMBER .max = TEXT_NONE
-#define MAX_SHARE (INT64_C(1) << 50) /* "none" lies beyond it: what has no end would take all memory */
+#define MAX_SHARE (INT64_C(1) << 50) /* "none" is not allowed: unlimited output would use all memory */
 
-/* In the order of the enums they stand for. */
+/* In the order of the enums. */
 static const struct schema_word fallback_words[] = {{"refuse", 2}, {"ask", 1}, {"warn", 0}, {0}};
 static const struct schema_word network_words[] = {{"off", 1}, {"ask", 0}, {"refuse", 2}, {0}};
 /* Discard throws work away: it is neither tighter nor looser than keeping it. */
@@ -58,7 +58,7 @@ static const struct schema_key keys[] = {
 	{"pids", RULES, SCHEMA_COUNT, SCHEMA_LOWER, AT(policy.pids), .form = "a number, at least 1, or \"none\"",
 	 .min = 1, ANY_NUMBER},
 	{"file_size", RULES, SCHEMA_SIZE, SCHEMA_LOWER, AT(policy.file_size), .form = a_size, ANY_NUMBER},
-	/* Which of a size and a part is less depends on the machine: an untrusted file sets neither. */
+	/* Whether a size or a percentage is smaller depends on the machine, so an untrusted file can set neither. */
 	{"tmp_size", RULES, SCHEMA_SHARE, SCHEMA_NEVER, AT(policy.tmp_size), .form = a_share, .min = MIB,
 	 .max = MAX_SHARE},
 	{"shm_size", RULES, SCHEMA_SHARE, SCHEMA_NEVER, AT(policy.shm_size), .form = a_share, .min = MIB,
@@ -163,7 +163,7 @@ static int parse_megabytes(const char *text, int64_t *ret)
 	return __builtin_mul_overflow(*ret, MIB, ret) ? -ERANGE : 0;
 }
 
-/* "50%" as -50; everything else is a size. */
+/* Reads "50%" as -50; everything else is a size. */
 static int parse_share(const char *text, int64_t *ret)
 {
 	size_t len = strlen(text);
@@ -227,7 +227,7 @@ int schema_parse(const struct schema_key *key, enum schema_type type, const char
 	return rc;
 }
 
-/* A count is written as a number: "12" in quotes is a slip, only "none" is a word. */
+/* A count is written as a number: "12" in quotes is a mistake; only "none" is a word. */
 static int read_string(const struct schema_key *key, const struct toml_value *v, struct schema_value *ret)
 {
 	bool counts = key->type == SCHEMA_COUNT || key->type == SCHEMA_MEGABYTES;

@@ -26,12 +26,12 @@ enum {				  /* the tables a key may stand in */
 
 enum schema_type {
 	SCHEMA_BOOL,
-	SCHEMA_WORD,	     /* one of words, kept as its index: an enum */
-	SCHEMA_CHOICE,	     /* one of words, kept as text */
-	SCHEMA_SHELL,	     /* one of words or an absolute path, kept as text */
-	SCHEMA_PROFILE_NAME, /* kept as text */
+	SCHEMA_WORD,	     /* one of words, stored as its index: an enum */
+	SCHEMA_CHOICE,	     /* one of words, stored as text */
+	SCHEMA_SHELL,	     /* one of words or an absolute path, stored as text */
+	SCHEMA_PROFILE_NAME, /* stored as text */
 	SCHEMA_DURATION,     /* milliseconds */
-	SCHEMA_MEGABYTES,    /* written in MiB, kept in bytes */
+	SCHEMA_MEGABYTES,    /* written in MiB, stored in bytes */
 	SCHEMA_COUNT,
 	SCHEMA_SIZE,  /* bytes */
 	SCHEMA_SHARE, /* bytes, or a part of the memory (policy_share_bytes) */
@@ -42,14 +42,14 @@ enum schema_type {
 	SCHEMA_TABLE, /* env */
 };
 
-/* When a value of an untrusted project may replace the one in force; an equal one always may (I10). */
+/* When a value of an untrusted project may replace the current one; an equal one always may (I10). */
 enum schema_tight {
 	SCHEMA_NEVER,
 	SCHEMA_LOWER,
 	SCHEMA_TO_TRUE,
 	SCHEMA_TO_FALSE,
 	SCHEMA_BY_RANK, /* towards the word of higher rank */
-	SCHEMA_ADDS,	/* a list that can only take away */
+	SCHEMA_ADDS,	/* a list that can only remove */
 };
 
 struct schema_word {
@@ -62,10 +62,10 @@ struct schema_key {
 	unsigned scopes;
 	enum schema_type type;
 	enum schema_tight tight;
-	size_t offset;			 /* in struct config; SCHEMA_NOWHERE: not kept there */
+	size_t offset;			 /* in struct config; SCHEMA_NOWHERE: not stored there */
 	const struct schema_word *words; /* WORD, CHOICE, SHELL */
-	const char *form;		 /* what it takes, when words do not say it */
-	int64_t min, max;		 /* of numbers; none lies beyond every max but TEXT_NONE */
+	const char *form;		 /* what it accepts, if words do not say it */
+	int64_t min, max;		 /* for numbers; "none" is beyond every max except TEXT_NONE */
 	enum policy_access access;	 /* PATHS */
 };
 #define SCHEMA_NOWHERE ((size_t)-1)
@@ -78,11 +78,11 @@ struct schema_value {
 
 #define SCHEMA_MAX_KEYS 48
 
-/* Every key; an env table's deny stands before its allow, so that going by the table gives exceptions the last word. */
+/* Every key. An env table's deny comes before its allow, so that exceptions have the last word. */
 const struct schema_key *schema_keys(size_t *ret_n);
 size_t schema_index(const struct schema_key *key);
 const struct schema_key *schema_find(unsigned scope, const char *name, size_t len); /* NULL: no such key */
-/* The valid key that name is a slip of, or NULL. */
+/* The valid key that name is probably meant to be, or NULL. */
 const char *schema_nearest(unsigned scope, const char *name);
 
 bool schema_is_list(const struct schema_key *key);
@@ -98,7 +98,7 @@ void schema_add_form(const struct schema_key *key, struct buf *out);
 
 bool schema_loosens(const struct schema_key *key, const struct config *in_force, const struct schema_value *v);
 int schema_store(const struct schema_key *key, struct config *c, const struct schema_value *v);
-/* The value in force, as TOML. Not for lists. */
+/* The current value as TOML. Not for lists. */
 void schema_add_value(const struct schema_key *key, const struct config *c, struct buf *out);
 void schema_add_string(struct buf *out, const char *s); /* as a TOML string */
 /* Any TOML value as it could have been written, on one line. */

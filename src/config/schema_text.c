@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values as text: what a key takes, what it has, and how TOML would write it. */
+/* Values as text: what a key accepts, what it has, and how TOML writes it. */
 #include "config/schema.h"
 
 #include <inttypes.h>
@@ -55,7 +55,7 @@ void schema_add_string(struct buf *out, const char *s)
 	out->failed = out->failed || valid.failed;
 }
 
-/* The largest unit that loses nothing: 600000 ms is "10m". */
+/* Uses the largest unit that is exact: 600000 ms is "10m". */
 static void add_in_units(struct buf *out, int64_t value, const char *const *units, const int64_t *factors, size_t n)
 {
 	if (value == TEXT_NONE) {
@@ -100,7 +100,7 @@ static void add_number(struct buf *out, int64_t value)
 		buf_printf(out, "%" PRId64, value);
 }
 
-/* --memory may have named less than a MiB's multiple: then only the size says it exactly. */
+/* --memory may not be a multiple of a MiB: then only the size is exact. */
 static void add_megabytes(struct buf *out, int64_t bytes)
 {
 	if (bytes != TEXT_NONE && bytes % (1 << 20) == 0)
@@ -159,7 +159,7 @@ static void add_table(struct buf *out, const struct toml_value *v)
 	buf_adds(out, " }");
 }
 
-/* Only what the schema lets through: no floats or dates, and keys that need no quotes. */
+/* Only what the schema accepts: no floats or dates, and no keys that need quotes. */
 void schema_add_toml(struct buf *out, const struct toml_value *v)
 {
 	switch (v->type) {

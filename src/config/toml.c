@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A document is read in two passes: one that checks that all of it is UTF-8, so that nothing after it needs to, and one
- * that reads statement after statement into tables. The first fault ends it; a document is taken whole or not at all.
- */
+/* Reads a document in two passes: the first checks that all of it is UTF-8, so that later code need not; the second
+ * reads statement after statement into tables. The first error ends it: a document is accepted as a whole or not at
+ * all. */
 #include "config/toml_internal.h"
 
 #include <limits.h>
@@ -18,7 +18,7 @@ static size_t limit_or(size_t given, size_t fallback, size_t highest)
 	return AL_MIN(given ? given : fallback, highest);
 }
 
-/* Lines and columns are ints, hence the bound on the size. */
+/* Lines and columns are ints, hence the limit on the size. */
 static struct toml_limits effective(const struct toml_limits *given)
 {
 	static const struct toml_limits none = {0};
@@ -30,7 +30,7 @@ static struct toml_limits effective(const struct toml_limits *given)
 	};
 }
 
-/* A name too long to quote keeps its end, the part that tells files apart, from the start of a character on. */
+/* A name too long to quote keeps its end, which tells files apart, starting at a character boundary. */
 static char *copy_name(struct toml_doc *doc, const char *name)
 {
 	size_t len = strlen(name);
@@ -54,8 +54,8 @@ static int end_statement(struct toml_parser *ps, const char *after)
 	return toml_expected(ps, "end of line after %s", after);
 }
 
-/* [key] or [[key]]: moves ps->current. The key is read first and looked up after the bracket that closes it, so that a
- * missing bracket is reported rather than what the broken key would have meant. */
+/* [key] or [[key]]: changes ps->current. Reads the key first and looks it up after the closing bracket, so that a
+ * missing bracket is reported rather than the meaning of a broken key. */
 static int read_header(struct toml_parser *ps)
 {
 	struct toml_place at = toml_here(ps);
@@ -92,7 +92,7 @@ static int read_document(struct toml_parser *ps)
 	}
 }
 
-/* TOML 1.0 has no place for a byte order mark, and some editors write one unasked. */
+/* TOML 1.0 allows no byte order mark, but some editors write one. */
 static int check_mark(struct toml_parser *ps)
 {
 	if (!toml_take(ps, "\xef\xbb\xbf"))

@@ -28,11 +28,11 @@ enum toml_type {
 
 struct toml_value {
 	enum toml_type type;
-	/* 1-based position where the value (for tables: the header or key) stands; columns count bytes */
+	/* 1-based position of the value (for tables: of the header or key); columns count bytes */
 	int line, column;
 	union {
 		struct {
-			const char *s; /* NUL-terminated; may contain NUL bytes as U+0000 is writable: use len */
+			const char *s; /* NUL-terminated; may contain NUL bytes (U+0000 can be written): use len */
 			size_t len;
 		} string; /* also TOML_DATETIME */
 		int64_t integer;
@@ -56,7 +56,7 @@ struct toml_entry {
 	const struct toml_value *value;
 };
 
-/* 0 stands for the default. */
+/* 0 means the default. */
 struct toml_limits {
 	size_t max_bytes;  /* whole document; default 1 MiB */
 	size_t max_depth;  /* nesting of arrays, inline tables and dotted keys; default 64 */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Dates and times are checked, not converted: 1979-05-27, 07:32:00.5, 1979-05-27T07:32:00, and with Z or +hh:mm.
+/* Checks dates and times without converting them: 1979-05-27, 07:32:00.5, 1979-05-27T07:32:00, and with Z or +hh:mm.
  *
- * RFC 3339 also knows the year 0000 and the second 60. Neither is taken, as in python's tomllib: a file should mean the
- * same to both. */
+ * RFC 3339 also allows the year 0000 and the second 60. We accept neither, as python's tomllib, so that a file means
+ * the same to both. */
 #include "config/toml_internal.h"
 
 #define SHOWN(w) (int)AL_MIN((w)->len, (size_t)40), (w)->s
 
-/* A number of fixed width and the range it must lie in. */
+/* A number of fixed width and its range. */
 struct field {
 	const char *name, *digits;
 	int width, min, max;
@@ -109,7 +109,7 @@ static int check_offset(struct toml_parser *ps, struct toml_word *w)
 	return c == '+' || c == '-' ? check_minutes(ps, w) : 0;
 }
 
-/* Four digits and '-', or two and ':'. Nothing else that may stand for a value begins so. */
+/* Four digits and '-', or two and ':'. No other value begins like this. */
 bool toml_is_datetime(const struct toml_word *w)
 {
 	size_t n = 0;

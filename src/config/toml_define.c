@@ -16,7 +16,7 @@
 #include "config/toml_internal.h"
 #include "base/text.h"
 
-/* Values are const to the readers of a finished document; here they are still being made. */
+/* Values are const for readers of a finished document; here they are still being built. */
 static struct toml_table *as_table(const struct toml_value *v)
 {
 	return v->type == TOML_TABLE ? (struct toml_table *)v : NULL;
@@ -42,7 +42,7 @@ static const char *kind(const struct toml_value *v)
 	return as_array_of_tables(v) ? "an array of tables" : others[v->type];
 }
 
-/* A table is where its header is; everything else is where its key is. */
+/* The position of a table is that of its header; of everything else, that of its key. */
 static struct toml_place place_of(const struct toml_entry *e)
 {
 	bool header = as_array_of_tables(e->value) ||
@@ -52,7 +52,7 @@ static struct toml_place place_of(const struct toml_entry *e)
 	return (struct toml_place){e->line, e->column};
 }
 
-/* Up to about 100 bytes of the first n parts, so that a message has room for the rest. */
+/* At most about 100 bytes of the first n parts, so that the message has room for the rest. */
 static void add_path(struct buf *out, const struct toml_key *key, size_t n)
 {
 	for (size_t k = 0; k < n && out->len < 100; k++) {
@@ -61,7 +61,7 @@ static void add_path(struct buf *out, const struct toml_key *key, size_t n)
 	}
 }
 
-/* Part i of ps->key met an entry that does not allow what was asked for. */
+/* Part i of ps->key met an entry that does not allow this. */
 static int conflict(struct toml_parser *ps, size_t i, const struct toml_entry *e, const char *why)
 {
 	_cleanup_buf_ struct buf path = BUF_INIT;
@@ -81,7 +81,7 @@ static int add_table(struct toml_parser *ps, struct toml_table *t, size_t i, enu
 	return rc < 0 ? rc : toml_table_add(ps, t, &ps->key[i], &(*ret)->value);
 }
 
-/* Dotted keys define the tables they pass: first column above. */
+/* Dotted keys define the tables they pass through: first column above. */
 static int pass_dotted(struct toml_parser *ps, struct toml_table *t, size_t i, struct toml_table **ret)
 {
 	const struct toml_key *k = &ps->key[i];
@@ -111,7 +111,7 @@ int toml_open_dotted(struct toml_parser *ps, struct toml_table *from, struct tom
 	return 0;
 }
 
-/* The parts of a header before the last: third column above. */
+/* The parts of a header before the last one: third column above. */
 static int pass_header(struct toml_parser *ps, struct toml_table *t, size_t i, struct toml_table **ret)
 {
 	const struct toml_key *k = &ps->key[i];
@@ -126,7 +126,7 @@ static int pass_header(struct toml_parser *ps, struct toml_table *t, size_t i, s
 	return 0;
 }
 
-/* Second column. The position of a table is that of its header, wherever it was named first. */
+/* Second column. The position of a table is that of its header, even if it was named before. */
 static int define_table(struct toml_parser *ps, struct toml_place at, struct toml_table *t, struct toml_table **ret)
 {
 	size_t i = ps->key_n - 1;

@@ -40,12 +40,12 @@ struct toml_key {
 	struct toml_place at;
 };
 
-/* What brought a table into being decides who may still add to it. */
+/* The way a table came into being decides who may still add to it. */
 enum toml_origin {
 	TOML_BY_SUBTABLE, /* only named on the way to another: a in [a.b]; may be defined once, later */
 	TOML_BY_HEADER,	  /* [a], each [[a]], and the root */
 	TOML_BY_DOTTED,	  /* a in a.b = 1 */
-	TOML_BY_BRACES,	  /* { }: complete where it is written */
+	TOML_BY_BRACES,	  /* { }: complete as written */
 };
 
 struct toml_index;
@@ -71,10 +71,10 @@ struct toml_parser {
 	const char *text, *end, *p;
 	const char *line_start;
 	int line;
-	const char *name; /* shortened so that a message always has room for the rest */
+	const char *name; /* shortened, so that a message always has room for the rest */
 	struct toml_limits limits;
 	struct toml_doc *doc;
-	struct toml_table *current; /* where key = value goes: the table of the last header */
+	struct toml_table *current; /* the table of the last header: key = value goes there */
 	size_t values;		    /* made so far, without the root */
 	struct buf scratch;	    /* the string or number being read */
 	struct toml_key *key;	    /* the dotted key read last; heap, reused */
@@ -82,7 +82,7 @@ struct toml_parser {
 	struct airlock_error *err;
 };
 
-/* A run of characters read as a boolean, number, date or time; at is how far the reading has come. */
+/* A run of characters read as a boolean, number, date or time; at is the current position. */
 struct toml_word {
 	const char *s;
 	size_t len, at;
@@ -101,7 +101,7 @@ bool toml_take(struct toml_parser *ps, const char *s); /* advances past s when i
 void toml_skip_blanks(struct toml_parser *ps);	       /* spaces and tabs */
 int toml_skip_comment(struct toml_parser *ps);
 int toml_skip_lines(struct toml_parser *ps); /* blanks, newlines and comments */
-bool toml_is_control(int c);		     /* may stand neither in strings nor in comments */
+bool toml_is_control(int c);		     /* not allowed in strings or comments */
 bool toml_is_word(int c);
 struct toml_word toml_word_at(const struct toml_parser *ps);
 int toml_check_utf8(struct toml_parser *ps);
@@ -110,7 +110,7 @@ int toml_check_utf8(struct toml_parser *ps);
 int toml_read_key(struct toml_parser *ps, const char *what); /* fills ps->key */
 int toml_read_string(struct toml_parser *ps);		     /* any of the four forms, into ps->scratch */
 
-/* toml_value.c. what completes "expected …" when there is none. */
+/* toml_value.c. `what` completes "expected …" if there is no value. */
 int toml_read_value(struct toml_parser *ps, size_t depth, const char *what, const struct toml_value **ret);
 int toml_read_pair(struct toml_parser *ps, struct toml_table *table, const char *what); /* key = value */
 
@@ -134,7 +134,7 @@ int toml_table_add(struct toml_parser *ps, struct toml_table *t, const struct to
 		   const struct toml_value *v);
 const struct toml_entry *toml_table_find(const struct toml_table *t, const char *key, size_t len);
 
-/* toml_define.c. Both walk ps->key. The first makes the tables on the way to a dotted key and refuses a key that exists;
- * the second carries out [key] or [[key]], at being the place of the bracket. */
+/* toml_define.c. Both walk ps->key. The first creates the tables on the way to a dotted key and refuses a key that
+ * exists; the second handles [key] or [[key]]; at is the position of the bracket. */
 int toml_open_dotted(struct toml_parser *ps, struct toml_table *from, struct toml_table **ret);
 int toml_open_header(struct toml_parser *ps, struct toml_place at, bool element, struct toml_table **ret);

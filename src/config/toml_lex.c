@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* There are no tokens: what 1.2 is depends on where it stands (two keys or a float), so each rule of the grammar looks at
- * the bytes itself. What they share is a cursor that knows its line, and the two sentences errors are made of.
- */
+/* There are no tokens: the meaning of 1.2 depends on its position (two keys or a float), so each rule of the grammar
+ * reads the bytes itself. The rules share a cursor that knows its line, and the two sentences from which errors are
+ * made. */
 #include "config/toml_internal.h"
 #include "base/text.h"
 
@@ -48,7 +48,7 @@ static void add_quoted(struct buf *out, const char *s, size_t len)
 	buf_adds(out, quote);
 }
 
-/* Names what stands at p the way a person would. */
+/* Describes what is at p as a person would. */
 static void add_found(struct buf *out, const struct toml_parser *ps)
 {
 	int c = toml_peek(ps);
@@ -89,7 +89,7 @@ int toml_peek(const struct toml_parser *ps)
 	return ps->p < ps->end ? (unsigned char)*ps->p : -1;
 }
 
-/* A carriage return counts only with its line feed; alone it is a control character like others. */
+/* A carriage return counts only before a line feed; alone it is a control character like the others. */
 static size_t newline_length(const struct toml_parser *ps)
 {
 	int c = toml_peek(ps);
@@ -176,7 +176,7 @@ static int refuse_byte(struct toml_parser *ps)
 	return toml_fail(ps, toml_here(ps), "byte 0x%02X is not valid UTF-8", (unsigned)toml_peek(ps));
 }
 
-/* Goes over the whole text once and leaves the cursor at its start. */
+/* Reads the whole text once and leaves the cursor at its start. */
 int toml_check_utf8(struct toml_parser *ps)
 {
 	while (ps->p < ps->end) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The word is known to its end before it is read, as no number can be followed directly by a letter, digit or dot. Digits
- * go to the scratch buffer without underscores and are converted from there.
- */
+/* The end of the word is known before it is read, because no number can be followed directly by a letter, digit or
+ * dot. Digits go to the scratch buffer without underscores and are converted from there. */
 #include "config/toml_internal.h"
 
 #include "base/text.h"
@@ -15,7 +14,7 @@ int toml_peek_word(const struct toml_word *w)
 	return w->at < w->len ? (unsigned char)w->s[w->at] : -1;
 }
 
-/* The cursor stays at the first byte of a word until all of it is read, and a word has no newline. */
+/* The cursor stays at the first byte of a word until all of it is read; a word has no newline. */
 struct toml_place toml_word_place(const struct toml_parser *ps, const struct toml_word *w)
 {
 	struct toml_place at = toml_here(ps);
@@ -47,7 +46,7 @@ static bool is_digit(int c, int base)
 	return digit >= 0 && digit < base;
 }
 
-/* Moves digits to the scratch buffer without the underscores, which may only stand between two digits. */
+/* Copies digits to the scratch buffer without underscores, which are allowed only between two digits. */
 static int read_digits(struct toml_parser *ps, struct toml_word *w, int base)
 {
 	do {
@@ -66,7 +65,8 @@ static int check_end(struct toml_parser *ps, const struct toml_word *w)
 	return ps->scratch.failed ? base_oom(ps->err) : 0;
 }
 
-/* The digits in the scratch buffer. The least integer has no positive counterpart, hence the unsigned sum. */
+/* Converts the digits in the scratch buffer. The smallest integer has no positive counterpart, hence the unsigned sum.
+ */
 static int convert_integer(struct toml_parser *ps, const struct toml_word *w, int base, struct toml_value *v)
 {
 	const char *s = buf_str(&ps->scratch);
@@ -83,7 +83,7 @@ static int convert_integer(struct toml_parser *ps, const struct toml_word *w, in
 	return 0;
 }
 
-/* The process may run in a locale with a decimal comma; the file does not. */
+/* The process may run in a locale with a decimal comma; the file never does. */
 static int convert_float(struct toml_parser *ps, struct toml_value *v)
 {
 	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Strings are collected in the scratch buffer of the parser, without quotes and with escapes replaced, and copied to the
- * arena by whoever asked for them. The four forms differ in two things, quote and multi, and share all of the code.
- */
+/* Collects a string in the parser's scratch buffer, without quotes and with escapes replaced; the caller copies it to
+ * the arena. The four forms differ only in quote and multi, and share all of the code. */
 #include "config/toml_internal.h"
 
 #include "base/array.h"
@@ -23,7 +22,7 @@ static int refuse_end(struct toml_parser *ps, const struct form *f)
 			     f->at.column);
 }
 
-/* The digits of \uXXXX or \UXXXXXXXX. at is the place of the backslash. */
+/* The digits of \uXXXX or \UXXXXXXXX. at is the position of the backslash. */
 static int read_unicode(struct toml_parser *ps, int digits, struct toml_place at)
 {
 	uint32_t c = 0;
@@ -39,7 +38,7 @@ static int read_unicode(struct toml_parser *ps, int digits, struct toml_place at
 	return 0;
 }
 
-/* A backslash at the end of a line swallows it and all white space up to the next character. */
+/* A backslash at the end of a line removes the newline and all white space up to the next character. */
 static int read_continuation(struct toml_parser *ps)
 {
 	toml_skip_blanks(ps);
@@ -68,7 +67,7 @@ static int read_escape(struct toml_parser *ps, const struct form *f)
 	return 0;
 }
 
-/* Up to the next byte that means something: a quote, a backslash where there are escapes, a newline or control. */
+/* Skips to the next special byte: a quote, a backslash if escapes are allowed, a newline or a control character. */
 static void add_plain(struct toml_parser *ps, const struct form *f)
 {
 	const char *start = ps->p;
@@ -78,7 +77,7 @@ static void add_plain(struct toml_parser *ps, const struct form *f)
 	buf_add(&ps->scratch, start, (size_t)(ps->p - start));
 }
 
-/* At a quote. Up to two may stand before the closing three, so five quotes are two and the end. */
+/* At a quote. Up to two quotes may come before the closing three, so five quotes are two and the end. */
 static bool take_quotes(struct toml_parser *ps, const struct form *f)
 {
 	size_t n = 0, most = f->multi ? 5 : 1, closing = f->multi ? 3 : 1;
@@ -92,7 +91,7 @@ static bool take_quotes(struct toml_parser *ps, const struct form *f)
 	return n >= closing;
 }
 
-/* Something other than plain text inside a string. */
+/* Handles anything but plain text inside a string. */
 static int read_special(struct toml_parser *ps, const struct form *f)
 {
 	int c = toml_peek(ps);
@@ -139,7 +138,7 @@ int toml_read_string(struct toml_parser *ps)
 	return read_body(ps, &f);
 }
 
-/* Three quotes are refused here and not read as an empty key, which would then lack its '='. */
+/* Refuses three quotes here instead of reading an empty key that lacks its '='. */
 static int read_quoted_key(struct toml_parser *ps)
 {
 	struct form f = {.quote = *ps->p, .at = toml_here(ps)};
@@ -149,7 +148,7 @@ static int read_quoted_key(struct toml_parser *ps)
 	return read_body(ps, &f);
 }
 
-/* Of the characters of words, those that bare keys may have. */
+/* The characters of words that bare keys allow. */
 static bool is_bare(int c)
 {
 	return toml_is_word(c) && c != '.' && c != '+' && c != ':';

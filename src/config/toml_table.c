@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory and containers.
  *
- * Everything a document consists of is cut from chunks that are freed together. Arrays that grow leave their old copy
- * behind there; doubling keeps that below the size of the last copy.
+ * Everything in a document is allocated from chunks that are freed together. Arrays that grow leave their old copy
+ * behind; doubling keeps that below the size of the last copy.
  *
- * A document may come from a stranger's project, so its keys are chosen by somebody else. They are found through a
- * balanced tree: unlike a hash there is no choice of keys that makes it slow. It is an AA tree (Andersson 1993), a
- * red-black tree with two repairs, skew and split, done bottom-up along the path of an insertion.
- */
+ * A document may come from a stranger's project, so an attacker may choose its keys. They are found through a balanced
+ * tree: unlike a hash table, no choice of keys makes it slow. It is an AA tree (Andersson 1993), a red-black tree with
+ * two repairs, skew and split, done bottom-up along the path of an insertion. */
 #include "config/toml_internal.h"
 
 #include <stdalign.h>
@@ -16,7 +15,7 @@
 #define CHUNK_SIZE ((size_t)16384)
 #define MAX_HEIGHT (2 * 8 * sizeof(size_t)) /* an AA tree of n nodes is at most 2 log2(n + 1) high */
 
-/* With AddressSanitizer every allocation gets a chunk of its own, so that reading past its end is noticed. */
+/* With AddressSanitizer every allocation gets its own chunk, so that reading past its end is noticed. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CHUNK_SHARED false
 #elif defined(__has_feature)
@@ -75,7 +74,7 @@ char *toml_copy(struct toml_doc *doc, const char *s, size_t len)
 	return p;
 }
 
-/* Twice as large, with the old content. */
+/* Doubles the array and keeps its content. */
 static void *grow(struct toml_doc *doc, const void *old, size_t *cap, size_t item)
 {
 	size_t n = *cap ? *cap * 2 : 4, size;
@@ -88,7 +87,7 @@ static void *grow(struct toml_doc *doc, const void *old, size_t *cap, size_t ite
 	return p;
 }
 
-/* The only place where values come from, so the only one that counts them and looks at their depth. */
+/* All values are made here, so this is the only place that counts them and checks their depth. */
 static int new_value(struct toml_parser *ps, size_t size, struct toml_place at, size_t depth, void **ret)
 {
 	if (depth > ps->limits.max_depth)
@@ -175,7 +174,7 @@ const struct toml_entry *toml_table_find(const struct toml_table *t, const char 
 	return NULL;
 }
 
-/* A left child on the level of its parent is turned to the right. */
+/* Rotates right: a left child is on the level of its parent. */
 static void skew(struct toml_index **at)
 {
 	struct toml_index *n = *at, *l = n->left;
@@ -186,7 +185,7 @@ static void skew(struct toml_index **at)
 	*at = l;
 }
 
-/* Two right children in a row on one level: the middle one goes up. */
+/* Two right children in a row on one level: moves the middle one up. */
 static void split(struct toml_index **at)
 {
 	struct toml_index *n = *at, *r = n->right;
@@ -198,7 +197,7 @@ static void split(struct toml_index **at)
 	*at = r;
 }
 
-/* The newest entry, which is in no tree yet and has a key of its own. */
+/* The newest entry, which is in no tree yet and has a unique key. */
 static void index_insert(struct toml_table *t, struct toml_index *node)
 {
 	struct toml_index **path[MAX_HEIGHT], **at = &t->index;

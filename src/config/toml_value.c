@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values. This is where the reader recurses: an array or inline table reads its members one level deeper, and making the
- * value of that level is refused beyond limits.max_depth (toml_table.c) before anything is read in it.
- */
+/* Values. The reader recurses here: an array or inline table reads its members one level deeper. Making a value beyond
+ * limits.max_depth fails (toml_table.c) before anything is read in it. */
 #include "config/toml_internal.h"
 
 #include <string.h>
@@ -42,7 +41,7 @@ static bool is_digit(int c)
 	return c >= '0' && c <= '9';
 }
 
-/* A space may stand for the T between date and time: after a date, a space and a digit can mean nothing else. */
+/* A space may replace the T between date and time: after a date, a space and a digit can mean nothing else. */
 static struct toml_word datetime_at(const struct toml_parser *ps)
 {
 	struct toml_word w = toml_word_at(ps);
@@ -69,7 +68,7 @@ static bool is_number_start(const struct toml_word *w)
 	return is_digit((unsigned char)w->s[0]) || strchr("+-.", w->s[0]) || word_is(w, "inf") || word_is(w, "nan");
 }
 
-/* A word that is no value is most often text without quotes. */
+/* A word that is not a value is usually text without quotes. */
 static int refuse_word(struct toml_parser *ps, const char *what)
 {
 	int rc = toml_expected(ps, "%s", what);
@@ -97,7 +96,7 @@ static int read_word(struct toml_parser *ps, size_t depth, const char *what, con
 	return rc;
 }
 
-/* A comma may follow the last item, newlines and comments may stand anywhere. */
+/* A comma may follow the last item; newlines and comments are allowed anywhere. */
 static int read_items(struct toml_parser *ps, struct toml_array *a)
 {
 	for (;;) {
@@ -136,7 +135,7 @@ static int refuse_in_braces(struct toml_parser *ps, const struct toml_table *t)
 	return rc;
 }
 
-/* Unlike in arrays: no comma after the last, no newlines. TOML 1.0 wants inline tables to be short. */
+/* Unlike arrays: no comma after the last item, no newlines. TOML 1.0 wants inline tables to be short. */
 static int read_members(struct toml_parser *ps, struct toml_table *t)
 {
 	const char *what = "a key or '}' after '{'";
@@ -182,8 +181,8 @@ int toml_read_value(struct toml_parser *ps, size_t depth, const char *what, cons
 	return toml_expected(ps, "%s", what);
 }
 
-/* What the key means is settled before the value is read: a duplicate is reported at its key, and the depth of the value
- * is known. */
+/* Resolves the key before reading the value: a duplicate is reported at its key, and the depth of the value is known.
+ */
 int toml_read_pair(struct toml_parser *ps, struct toml_table *table, const char *what)
 {
 	int rc = toml_read_key(ps, what);
@@ -194,7 +193,7 @@ int toml_read_pair(struct toml_parser *ps, struct toml_table *table, const char 
 	struct toml_table *parent = NULL;
 	if ((rc = toml_open_dotted(ps, table, &parent)) < 0)
 		return rc;
-	struct toml_key last = ps->key[ps->key_n - 1]; /* a value with keys of its own reuses ps->key */
+	struct toml_key last = ps->key[ps->key_n - 1]; /* a value with keys of its own overwrites ps->key */
 	const struct toml_value *v = NULL;
 	toml_skip_blanks(ps);
 	if ((rc = toml_read_value(ps, parent->depth + 1, "a value after '='", &v)) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which projects' settings the user has read and accepted: one small file per project, named by the hash of its path,
- * that holds the hash of the settings and the path. Trust is by content: any edit, the sandbox's included, ends it. */
+/* Which projects' settings the user has accepted: one small file per project, named by the hash of its path, with the
+ * hash of the settings and the path. Trust is by content: any edit, including one by the sandbox, ends it. */
 #include "config/config_file.h"
 
 #include "base/hash.h"
@@ -18,7 +18,7 @@ static char *record_path(const char *trust_dir, const char *project_dir)
 	return path_join(trust_dir, name);
 }
 
-/* The record of these settings for this project, exactly. */
+/* The exact record of these settings for this project. */
 static void add_record(struct buf *out, const char *project_dir, const char *content, size_t len)
 {
 	char digest[65];

@@ -19,12 +19,11 @@ enum filter_arch { FILTER_ARCH_X86_64, FILTER_ARCH_AARCH64 };
 #endif
 
 enum {
-	FILTER_NESTED = 1 << 0,	 /* namespaces of its own, debuggers */
+	FILTER_NESTED = 1 << 0,	 /* its own namespaces, debuggers */
 	FILTER_NO_UNIX = 1 << 1, /* no AF_UNIX sockets but pairs */
 	FILTER_NO_INET = 1 << 2, /* no internet sockets at all */
-	FILTER_NO_IPC = 1 << 3,	 /* no shared memory, semaphores and queues that are known by a number or a name */
-	FILTER_NO_TRUNCATE =
-		1 << 4, /* no file loses its content but through a descriptor that was opened for writing */
+	FILTER_NO_IPC = 1 << 3,	 /* no shared memory, semaphores and queues that are identified by a number or a name */
+	FILTER_NO_TRUNCATE = 1 << 4, /* a file can be truncated only through a descriptor that was opened for writing */
 	FILTER_ALL_FLAGS = (1 << 5) - 1,
 };
 
@@ -43,9 +42,9 @@ static inline struct filter_program filter_program(enum filter_arch arch, unsign
 
 /* ── Ids that the sandbox does not have ── */
 
-/* Inside there are few user and group ids, often one of each. The kernel answers EINVAL to the others, for it knows no such id
- * there; programs expect what an ordinary user gets everywhere, EPERM, and fakeroot and tar go on after it. This goes in front
- * of the program, which it falls into for every call that it does not answer. */
+/* Inside there are few user and group ids, often one of each. For other ids the kernel returns EINVAL; programs expect
+ * EPERM, as ordinary users get everywhere, and fakeroot and tar continue after it. This goes in front of the program,
+ * which handles every call that this part does not answer. */
 #define FILTER_IDS_MAX 400
 #define FILTER_GROUPS_MAX 8
 
@@ -58,7 +57,7 @@ struct filter_id_sets {
 	unsigned n_groups;
 };
 
-/* Returns how many instructions it has put into code. Nothing where the command may have user namespaces of its own: there
- * are other ids in those. */
+/* Returns the number of instructions it put into code. None if the command may have its own user namespaces, which
+ * have other ids. */
 unsigned short filter_ids(enum filter_arch arch, const struct filter_id_sets *known,
 			  struct sock_filter code[FILTER_IDS_MAX]);

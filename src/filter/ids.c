@@ -10,7 +10,7 @@
 
 enum which { USER, GROUP };
 
-/* A call, by architecture (-1: it has none), and which of its arguments are ids. */
+/* A call, by architecture (-1: does not exist), and which of its arguments are ids. */
 struct id_call {
 	int number[2];
 	unsigned char n, at[3];
@@ -36,7 +36,7 @@ static struct sock_filter load(size_t at)
 	return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)at);
 }
 
-/* The low half of an argument: the kernel takes no more of an id. Both architectures are little-endian. */
+/* The low half of an argument: the kernel uses no more of an id. Both architectures are little-endian. */
 static size_t argument(unsigned number)
 {
 	return offsetof(struct seccomp_data, args) + number * sizeof(__u64);
@@ -47,7 +47,7 @@ struct ranges {
 	unsigned n;
 };
 
-/* One argument: passes on to what follows when it is UNCHANGED or in one of the ranges, else refuses. */
+/* One argument: continues if it is UNCHANGED or in one of the ranges, else refuses. */
 static unsigned short add_argument(unsigned at, const struct ranges *known, struct sock_filter *code)
 {
 	unsigned short n = 0, len = (unsigned short)(2 + 2 * known->n + 1);
@@ -64,7 +64,7 @@ static unsigned short add_argument(unsigned at, const struct ranges *known, stru
 	return n;
 }
 
-/* One call: its number, which jumps past the rest for every other call, then its arguments. */
+/* One call: its number, which skips the rest for every other call, then its arguments. */
 static unsigned short add_call(const struct id_call *c, int number, const struct ranges known[2],
 			       struct sock_filter *code)
 {
@@ -75,7 +75,7 @@ static unsigned short add_call(const struct id_call *c, int number, const struct
 	return n;
 }
 
-/* Most calls that are made often have smaller numbers: those pass by all of it. */
+/* Most frequent calls have smaller numbers and skip all of this. */
 unsigned short filter_ids(enum filter_arch arch, const struct filter_id_sets *known,
 			  struct sock_filter code[FILTER_IDS_MAX])
 {

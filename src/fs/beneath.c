@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define CHUNK_MAX (PATH_MAX - 256) /* one component always fits behind it */
+#define CHUNK_MAX (PATH_MAX - 256) /* Leaves room for one component. */
 
-/* One call for a stretch of path that is known to be short enough. */
+/* One call, for a path that is short enough. */
 static int open_stretch(int dir_fd, const char *path, int flags)
 {
 	struct open_how how = {
@@ -20,13 +20,13 @@ static int open_stretch(int dir_fd, const char *path, int flags)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
 	};
 	int fd;
-	do /* EAGAIN: a rename raced with the resolution of ".." */
+	do /* EAGAIN: a rename raced with the resolution of "..". */
 		fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof how);
 	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
 	return fd < 0 ? -errno : fd;
 }
 
-/* How many bytes of a long path go into the next call: whole components only. */
+/* How many bytes of a long path to open in the next call: whole components only. */
 static size_t stretch_length(const char *path)
 {
 	size_t len = strnlen(path, CHUNK_MAX + 1);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* The words for what a path lookup can run into; everything else is the system's refusal. */
+/* Turns the errors that a path lookup commonly meets into sentences; all others are the system's refusal. */
 static int lookup_error(struct airlock_error *err, int errnum, const char *op, const char *path)
 {
 	switch (errnum) {
@@ -76,7 +76,8 @@ int fs_read_file(const char *path, size_t max, struct buf *ret, struct airlock_e
 	return 0;
 }
 
-/* An odd umask may have taken our own bits away. Never through a symlink put there meanwhile; failing shows later. */
+/* An unusual umask may have removed our own bits. Never follow a symlink that was put there since; if this fails, the
+ * next access reports it. */
 static void restore_own_access(const char *dir)
 {
 	struct stat st;
@@ -92,7 +93,7 @@ static int make_one_dir(const char *dir, struct airlock_error *err)
 		return 0;
 	}
 	int errnum = errno;
-	/* Asked also after other errors than EEXIST: automounts and read-only file systems refuse before they look. */
+	/* Checked after other errors than EEXIST too: automounts and read-only file systems refuse before they look. */
 	if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
 	if (errnum == EEXIST || errnum == ENOTDIR)
@@ -106,7 +107,7 @@ int fs_make_private_dir(const char *path, struct airlock_error *err)
 	struct stat st;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
-	if (mkdir(path, 0700) == 0) { /* mostly only the last one is missing */
+	if (mkdir(path, 0700) == 0) { /* Usually only the last directory is missing. */
 		restore_own_access(path);
 		return 0;
 	}
@@ -126,7 +127,7 @@ int fs_make_private_dir(const char *path, struct airlock_error *err)
 	return 0;
 }
 
-/* 128 random bits: nobody can have put anything there before us, and no two writers meet. */
+/* 128 random bits: nobody can have created this name before us, and two writers never collide. */
 static int make_temp_name(char out[64])
 {
 	uint64_t r[2];
@@ -144,11 +145,12 @@ static int fill_temp(int dirfd, const char *temp, const void *data, size_t len)
 	int rc = fs_write_all(fd, data, len);
 	if (rc < 0)
 		return rc;
-	/* fchmod: the umask may have taken more than it should. */
+	/* fchmod, because the umask may have removed bits. */
 	return fchmod(fd, 0600) < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Some network and user-space file systems cannot sync a directory and say EINVAL; the rename itself has happened. */
+/* Some network and user-space file systems cannot sync a directory and return EINVAL; the rename itself has happened.
+ */
 static int sync_dir(int dirfd)
 {
 	return fsync(dirfd) < 0 && errno != EINVAL ? -errno : 0;
@@ -212,8 +214,8 @@ int fs_create_prepared_file(int prepared, const char *path, const void *data, si
 	return fs_create_private_file(path, data, len, err);
 }
 
-/* Where the umask is 002, a user's files are writable for the group of that user alone, which by convention has the
- * same number: not somebody else. */
+/* With umask 002, a user's files are writable by the user's own group, which by convention has the same number. That
+ * is not another user. */
 static bool others_may_write(const struct stat *st)
 {
 	return (st->st_mode & 0002) || ((st->st_mode & 0020) && st->st_gid != st->st_uid);
@@ -226,7 +228,7 @@ int fs_check_private(const char *path, struct airlock_error *err)
 		return lookup_error(err, errno, "lstat", path);
 	if (S_ISLNK(st.st_mode))
 		return base_error(err, AIRLOCK_ERR_INVALID, "check", path, "%s is a symlink; it must not be one", path);
-	/* What root owns is no weaker than what we own. */
+	/* A file of root is no less safe than a file of ours. */
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return base_error(err, AIRLOCK_ERR_INVALID, "check", path, "%s belongs to another user (uid %u)", path,
 				  (unsigned)st.st_uid);

@@ -19,14 +19,15 @@ int fs_make_private_dir(const char *path, struct airlock_error *err);
 /* Replaces path atomically with content, mode 0600, by a temporary beside it and rename; parents are made (0700). */
 int fs_write_private_file(const char *path, const void *data, size_t len, struct airlock_error *err);
 
-/* A new file, mode 0600, in a directory that is there; not waiting for the disk: for what may be lost in a power cut. */
+/* Creates a new file, mode 0600, in an existing directory, without waiting for the disk: for data that a power cut may
+ * lose. */
 int fs_create_private_file(const char *path, const void *data, size_t len, struct airlock_error *err);
-/* The same in two steps: a file without a name, made when there is time, and its content and name. -1: it cannot be made in
- * advance, which the second step, that takes it, makes up for. */
+/* The same in two steps: the first creates a file without a name while there is time, the second adds content and
+ * name. If the first returns -1, the second does all of it. */
 int fs_prepare_file(const char *dir);
 int fs_create_prepared_file(int prepared, const char *path, const void *data, size_t len, struct airlock_error *err);
 
-/* Refuses (AIRLOCK_ERR_INVALID) a directory or file of ours that somebody else owns or may write. */
+/* Refuses (AIRLOCK_ERR_INVALID) one of our directories or files if another user owns it or may write to it. */
 int fs_check_private(const char *path, struct airlock_error *err);
 
 /* realpath(3) as an error: AIRLOCK_ERR_NOT_FOUND when missing. */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Where it is or would be. Inode numbers come in rows: the multiplication spreads them. */
+/* The slot of an inode, used or free. Inode numbers are consecutive: the multiplication spreads them. */
 static struct fs_inode *find(struct fs_inode *slots, size_t cap, dev_t dev, ino_t ino)
 {
 	uint64_t h = ((uint64_t)ino ^ (uint64_t)dev << 40) * UINT64_C(0x9e3779b97f4a7c15);

@@ -4,9 +4,9 @@
 
 #include "base/buf.h"
 
-/* Appends what is left in fd to ret: -EFBIG beyond max bytes in ret. What counts is what comes, for a file may grow, those
- * of /proc claim to be empty, and the size of a hostile one is hearsay. */
+/* Appends the rest of fd to ret; -EFBIG beyond max bytes in ret. Counts what it reads and ignores the reported size: a
+ * file may grow, files of /proc claim to be empty, and a hostile file may lie. */
 int fs_read_all(int fd, size_t max, struct buf *ret);
 
-/* Waits where the descriptor, which may be somebody else's too, does not. */
+/* Waits even if the descriptor is non-blocking; it may be shared with other programs. */
 int fs_write_all(int fd, const void *data, size_t len);

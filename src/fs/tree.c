@@ -23,7 +23,7 @@ static int entry_error(struct airlock_error *err, int errnum, const char *op, co
 	return base_errno(err, errnum == -ENOMEM ? AIRLOCK_ERR_INTERNAL : AIRLOCK_ERR_IO, errnum, op, path);
 }
 
-/* What the current entry is called in words: below top; the middle of a long path is left out. */
+/* The name of the current entry for messages, below top; cuts the middle of a long path. */
 static int walk_error(struct airlock_error *err, int errnum, const char *op, const char *top, struct fs_walk *w)
 {
 	const char *path = fs_walk_path(w);
@@ -38,8 +38,8 @@ static int walk_error(struct airlock_error *err, int errnum, const char *op, con
 	return entry_error(err, errnum, op, text);
 }
 
-/* A directory's owner may open it again whatever its mode says. Only a directory of ours beneath dirfd is touched:
- * pinned by O_PATH first, so that nothing else can be put in its place. */
+/* The owner of a directory may open it again whatever its mode says. Touches only a directory of ours beneath dirfd,
+ * pinned with O_PATH first so that nothing can be put in its place. */
 static int unlock_dir(int dirfd, const char *name)
 {
 	_cleanup_close_ int fd = fs_open_dir_at(dirfd, name, O_PATH);
@@ -50,11 +50,11 @@ static int unlock_dir(int dirfd, const char *name)
 	return chmod(proc, 0700) < 0 ? -errno : 0;
 }
 
-/* Entries can be removed only from a directory that we may write and search. */
+/* Entries can be removed only from a directory that we can write and search. */
 static void make_writable(int fd, mode_t mode)
 {
 	if ((mode & 0700) != 0700)
-		(void)fchmod(fd, 0700); /* when it is not ours, the removal says so */
+		(void)fchmod(fd, 0700); /* If it is not ours, the removal reports it. */
 }
 
 static int enter_to_remove(struct fs_walk *w)
@@ -73,7 +73,7 @@ static int remove_entry(struct fs_walk *w, int flags, uint64_t *n)
 		(*n)++;
 		return 0;
 	}
-	return errno == ENOENT ? 0 : -errno; /* gone already is what was wanted */
+	return errno == ENOENT ? 0 : -errno; /* Already gone: that is what we wanted. */
 }
 
 static int remove_step(struct fs_walk *w, int event, uint64_t *n)
@@ -85,7 +85,7 @@ static int remove_step(struct fs_walk *w, int event, uint64_t *n)
 		rc = remove_entry(w, 0, n);
 	if (rc == -EISDIR)
 		rc = enter_to_remove(w);
-	if (rc == -ENOTDIR || rc == -ELOOP) /* it became something else since the directory was read */
+	if (rc == -ENOTDIR || rc == -ELOOP) /* It changed its type since the directory was read. */
 		rc = remove_entry(w, 0, n);
 	return rc == -ENOENT ? 0 : rc;
 }
@@ -169,7 +169,7 @@ static int measure_step(struct fs_walk *w, int event, struct sum *s)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
 	add_stat(s, &st);
 	int rc = event == FS_WALK_DIR ? fs_walk_enter(w) : 0;
-	/* What cannot be read, is mounted there or went away meanwhile counts as itself alone. */
+	/* Entries that cannot be read, are mount points or vanished count as themselves alone. */
 	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE ? rc : 0;
 }
 

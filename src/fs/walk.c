@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Each level's entries are read at once when it is entered: what the caller then creates, renames or removes there
- * cannot confuse the reading, and the descriptor's position is not needed when a deep walk has to close it. */
+/* Each level is read completely when it is entered. So the caller may create, rename or remove entries there without
+ * confusing the walk, and a deep walk may close the descriptor without losing its position. */
 #include "fs/walk.h"
 
 #include "base/array.h"
@@ -13,7 +13,7 @@
 
 #define DIR_FLAGS (O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
 
-/* Kernels before 5.6 and some container filters have no openat2: there a mount shows only by its device number. */
+/* Kernels before 5.6 and some container filters have no openat2. There only the device number reveals a mount. */
 static int open_dir_by_device(int dirfd, const char *name, int flags)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, flags);
@@ -47,7 +47,7 @@ static bool is_dot(const char *name)
 	return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-/* Some file systems do not say the type; one that vanished meanwhile stays unknown. */
+/* Some file systems do not report the type; the type of an entry that vanished stays unknown. */
 static unsigned char type_of(int dirfd, const struct dirent64 *e)
 {
 	struct stat st;
@@ -80,7 +80,7 @@ static int read_entries(struct buf *names, int fd)
 	return names->failed ? -ENOMEM : 0;
 }
 
-/* The ancestors far above are reopened from below when the walk comes back to them. */
+/* Ancestors far above are closed, and reopened from below when the walk returns to them. */
 static void spare_descriptors(struct fs_walk *w)
 {
 	if (w->depth > FS_WALK_MAX_FDS)
@@ -109,7 +109,7 @@ static int push(struct fs_walk *w, int new_fd)
 		.next = first,
 		.path_len = w->path.len,
 	};
-	w->name = ""; /* the old one lay in names, which may have moved */
+	w->name = ""; /* The old name pointed into names, which may have moved. */
 	spare_descriptors(w);
 	return 0;
 }
@@ -138,12 +138,12 @@ int fs_walk_enter(struct fs_walk *w)
 	int rc = w->path.failed ? (base_closep(&fd), -ENOMEM) : push(w, fd);
 	if (rc < 0) {
 		w->path.len = path_len;
-		point_at_current(w); /* names may have moved */
+		point_at_current(w); /* names may have moved. */
 	}
 	return rc;
 }
 
-/* ".." is trusted only when it is the directory we came from: the tree may have been moved meanwhile. */
+/* ".." is trusted only if it is the directory we came from: someone may have moved the tree. */
 static int reopen_parent(struct fs_walk_level *parent, int child_fd)
 {
 	if (parent->fd >= 0)
@@ -210,9 +210,9 @@ void fs_walk_skip(struct fs_walk *w)
 
 const char *fs_walk_path(struct fs_walk *w)
 {
-	size_t len = w->depth > 0 ? top_of(w)->path_len : 0; /* none when it could not begin */
+	size_t len = w->depth > 0 ? top_of(w)->path_len : 0; /* Empty if the walk could not begin. */
 	w->path.len = len;
 	buf_adds(&w->path, w->depth > 0 ? w->name : "");
-	w->path.len = len; /* the text stays behind the end until the next call */
+	w->path.len = len; /* The text stays behind the end until the next call. */
 	return w->path.failed ? NULL : w->path.data;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* zlib unpacks. How much comes out is decided before: a bomb is refused at its first byte too many. */
+/* Unpacks with zlib. The size of the output is fixed beforehand: a bomb is refused at its first byte too many. */
 #include "git/objects.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct unpack {
 	unsigned char in[CHUNK];
 };
 
-/* 1: more input, 0: the file ends, -errno. */
+/* 1: more input, 0: end of file, -errno. */
 static int refill(struct unpack *u)
 {
 	ssize_t n;
@@ -79,7 +79,7 @@ int git_inflate(struct git_objects *o, const struct git_stream *from, size_t siz
 	if (o->bytes_left < size)
 		return -EDQUOT;
 	o->bytes_left -= size;
-	/* One byte of room more: what says it is longer than it should be is damaged. */
+	/* Room for one byte more: a stream longer than it should be is damaged. */
 	int rc = git_inflate_some(from, size + 1, out);
 	if (rc < 0)
 		return rc;
@@ -105,7 +105,7 @@ static bool take_size(struct input *in, uint64_t *ret)
 	return false;
 }
 
-/* Those of n bytes that the bits of which name. */
+/* Those of the n bytes that the bits of which select. */
 static bool take_some(struct input *in, unsigned which, unsigned n, uint64_t *ret)
 {
 	*ret = 0;

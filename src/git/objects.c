@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An object is loose, one file each, or in a pack. Git looks into the packs first; here the order does not matter, since
- * an object that does not have its name is not taken for it. */
+/* An object is loose (its own file) or in a pack. Git looks into the packs first; here the order does not matter,
+ * because an object whose content does not match its name is rejected. */
 #include "git/objects.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define MAX_BYTES ((uint64_t)192 << 20)
-#define MAX_OBJECTS 200000 /* links of delta chains count */
+#define MAX_OBJECTS 200000 /* each link of a delta chain counts */
 #define LOOSE_HEAD 64	   /* bytes of "commit 123\0" */
 
 void git_objects_init(struct git_objects *o, const struct git_files *files, size_t hash)
@@ -23,7 +23,7 @@ void git_objects_done(struct git_objects *o)
 
 static const char *const words[] = {"", "commit", "tree", "blob", "tag"};
 
-/* "commit 123" and NUL. Returns how long that is, 0: it is none. */
+/* Parses "commit 123" and NUL. Returns its length, 0 if it is not a header. */
 static size_t parse_head(const struct buf *head, enum git_type *ret_type, size_t *ret_size)
 {
 	const char *nul = memchr(buf_str(head), '\0', head->len);

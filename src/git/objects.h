@@ -22,11 +22,11 @@
 
 enum git_type { GIT_COMMIT = 1, GIT_TREE = 2, GIT_BLOB = 3, GIT_TAG = 4, GIT_ANY = 0 };
 
-/* How to reach the files of one repository. Paths are relative to its git directory: "objects/pack/pack-….idx". */
+/* Access to the files of one repository. Paths are relative to its git directory: "objects/pack/pack-….idx". */
 struct git_files {
 	void *context;
 	int (*open)(void *context, const char *path); /* a regular file for reading, or -errno */
-	/* Names in the directory, every one of them once; -ENOENT when there is none. */
+	/* The names in the directory, each once; -ENOENT if it does not exist. */
 	int (*list)(void *context, const char *dir, struct strs *ret);
 };
 
@@ -50,7 +50,7 @@ struct git_objects {
 void git_objects_init(struct git_objects *o, const struct git_files *files, size_t hash);
 void git_objects_done(struct git_objects *o);
 
-/* Replaces what is in ret. type GIT_ANY: whatever it is; ret_type may be NULL. */
+/* Replaces the content of ret. type GIT_ANY: any type; ret_type may be NULL. */
 int git_object_read(struct git_objects *o, const struct git_oid *oid, enum git_type type, enum git_type *ret_type,
 		    struct buf *ret);
 
@@ -79,7 +79,7 @@ int git_graph_check(struct git_objects *o, int fd);
 struct git_commit {
 	struct git_oid tree, parents[GIT_MAX_PARENTS];
 	size_t n_parents;
-	int64_t time; /* of the committer; 0 when it makes no sense */
+	int64_t time; /* of the committer; 0 if it makes no sense */
 };
 int git_commit_parse(const struct buf *text, size_t hash, struct git_commit *ret); /* 0 or -EBADMSG */
 /* The object a tag names. */
@@ -94,12 +94,12 @@ struct git_entry {
 #define GIT_MODE_TREE 0040000u
 #define GIT_MODE_LINK 0120000u
 #define GIT_MODE_MODULE 0160000u
-/* The entry at *at, which moves on. 1, 0 at the end, -EBADMSG. */
+/* The entry at *at; moves *at on. 1, 0 at the end, -EBADMSG. */
 int git_tree_next(const struct buf *tree, size_t hash, size_t *at, struct git_entry *ret);
 
 /* ── Packs: pack.c ── */
 
-/* As git_object_read, unchecked. */
+/* Like git_object_read, but does not check the hash. */
 int git_pack_read(struct git_objects *o, const struct git_oid *oid, enum git_type *ret_type, struct buf *ret);
 void git_packs_done(struct git_objects *o);
 
@@ -109,9 +109,9 @@ struct git_stream {
 	int fd;
 	uint64_t at; /* where the compressed bytes begin */
 };
-/* Appends exactly size bytes to out, or fails: no more than that is ever unpacked. */
+/* Appends exactly size bytes to out, or fails; never unpacks more. */
 int git_inflate(struct git_objects *o, const struct git_stream *from, size_t size, struct buf *out);
-/* Unpacks as long as there is room for it in out of limit bytes. Returns 1 when the stream ended there. */
+/* Unpacks while out has room for limit bytes. Returns 1 if the stream ended there. */
 int git_inflate_some(const struct git_stream *from, size_t limit, struct buf *out);
 
 /* Applies delta to base. 0, -EBADMSG, -EFBIG, -ENOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* SHA-1 is here because git names objects by it, not because it is trusted: it tells whether an object is the one that a
- * reference or a tree names. Who can make two contents with one name can deceive git itself. */
+/* SHA-1 is here because git names objects by it, not because we trust it: it tells whether an object is the one that a
+ * reference or a tree names. Whoever can make two contents with one name can deceive git itself. */
 #include "git/oid.h"
 
 #include "base/hash.h"
@@ -116,7 +116,7 @@ static void sha1_end(struct sha1 *s, unsigned char out[GIT_SHA1])
 		out[i] = (unsigned char)(s->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-/* Without memory it is no object's name: then what is asked for is not found. */
+/* Out of memory gives a name that no object has: the object is then not found. */
 static void sha256_of(const char *head, size_t n, const void *data, size_t len, struct git_oid *ret)
 {
 	char hex[65];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names of git's objects, and the hash they are made with. */
+/* Names of git's objects, and the hashes behind them. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #define GIT_SHA1 20u
 #define GIT_SHA256 32u
 
-/* The bytes behind size are zero, so that whole values can be compared. */
+/* The bytes after size are zero, so that whole values can be compared. */
 struct git_oid {
 	unsigned char b[GIT_SHA256];
 };

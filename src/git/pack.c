@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Pack files, by their version 2 index. An index that lies leads to an object whose hash does not fit, or to none.
+/* Pack files, with their version 2 index. An index that lies leads to an object whose hash does not match, or to none.
  *
- * A delta names its base by offset in the same pack, always before it, or by object. Chains are followed to their end first
- * and unpacked backwards, so that two objects are in memory at a time, whatever their depth; an offset that does not go
- * down and a chain that is too long are damaged. Files are read, not mapped: one that is cut short meanwhile is an error
- * and no SIGBUS.
- */
+ * A delta names its base by offset in the same pack, always before it, or by object. Chains are followed to their end
+ * first and unpacked backwards, so that only two objects are in memory at a time, whatever the depth; an offset that
+ * does not decrease or a chain that is too long counts as damaged. Files are read, not mapped: a file that is
+ * truncated in the meantime is an error and not a SIGBUS. */
 #include "git/objects.h"
 
 #include "base/array.h"
@@ -108,7 +107,7 @@ static int open_file(struct git_objects *o, const struct git_pack *p, const char
 	return fd;
 }
 
-/* Both files of it. One that is not as it should be has no objects. */
+/* Opens both files of it. A malformed pack has no objects. */
 static int open_pack(struct git_objects *o, struct git_pack *p)
 {
 	unsigned char head[IDX_NAMES], magic[8];
@@ -249,7 +248,7 @@ static int find_packed(struct git_objects *o, const struct git_oid *oid, struct 
 	for (size_t i = 0; rc == 0 && i < o->n_packs; i++) {
 		uint64_t at = 0;
 		struct git_pack *p = &o->packs[i];
-		if (i % 8 == 7 && o->objects_left-- == 0) { /* a repository of a thousand packs */
+		if (i % 8 == 7 && o->objects_left-- == 0) { /* for example, a repository with a thousand packs */
 			o->objects_left = 0;
 			return -EDQUOT;
 		}
@@ -260,7 +259,7 @@ static int find_packed(struct git_objects *o, const struct git_oid *oid, struct 
 	return rc < 0 ? rc : -ENOENT;
 }
 
-/* From e down to what is no delta. */
+/* From e down to an object that is not a delta. */
 static int follow_chain(struct git_objects *o, struct packed_entry e, struct chain *chain)
 {
 	for (;;) {

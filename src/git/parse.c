@@ -21,7 +21,7 @@ static bool take_named(struct lines *l, const char *word, size_t hash, struct gi
 	return true;
 }
 
-/* "committer NAME <MAIL> SECONDS ZONE": the number behind the last '>' of that line. */
+/* "committer NAME <MAIL> SECONDS ZONE": the number after the last '>' of that line. */
 static int64_t find_time(const struct lines *l)
 {
 	static const char word[] = "\ncommitter ";

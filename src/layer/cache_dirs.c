@@ -54,9 +54,8 @@ int cache_dirs_clear(int all_fd, const char *name, const char *project, uint64_t
 	if (use < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", project);
 	if (flock(use, LOCK_EX | LOCK_NB) < 0) {
-		base_error(err, AIRLOCK_ERR_BUSY, "cache", project, "a run uses the caches of %s at the moment",
-			   project);
-		return base_hint(err, "try again when it is over");
+		base_error(err, AIRLOCK_ERR_BUSY, "cache", project, "a run is using the caches of %s", project);
+		return base_hint(err, "try again when it has ended");
 	}
 	for (size_t i = 0; i < AL_ARRAY_LEN(removed); i++) {
 		uint64_t entries = 0;

@@ -35,7 +35,7 @@ static bool is_root(const struct node *n)
 	return strcmp(n->path, "/") == 0;
 }
 
-/* A hidden thing is replaced by something empty of its own type. */
+/* Hides an entry behind an empty one of the same type. */
 static enum plan_mount_kind settled_kind(struct nodes *t, struct node *n, const struct plan_world *w)
 {
 	if (n->kind != PLAN_EMPTY_DIR)
@@ -44,7 +44,7 @@ static enum plan_mount_kind settled_kind(struct nodes *t, struct node *n, const 
 	return type == PLAN_DIRECTORY || type == PLAN_MISSING ? PLAN_EMPTY_DIR : PLAN_EMPTY_FILE;
 }
 
-/* What the built-in rules hide outside the home only root can replace, and does, with each new user. */
+/* Only root can replace what the built-in rules hide outside the home, and does so with each new user. */
 static bool is_of_root(const struct node *n, const struct plan_inputs *in)
 {
 	return !path_is_beneath(n->path, in->home) && n->because.kind == AIRLOCK_ORIGIN_BUILTIN;
@@ -65,14 +65,15 @@ static bool is_layered_cache(const struct node *n)
 	return n->cache && strcmp(n->path, n->source) == 0;
 }
 
-/* A root of the project: what is written there is a change. */
+/* A root of the project: writes there are changes. */
 static bool is_written_root(const struct plan_mount *m)
 {
 	return !m->cache &&
 	       (m->kind == PLAN_LAYER || (m->kind == PLAN_WRITE && m->because.kind != AIRLOCK_ORIGIN_PLAYGROUND));
 }
 
-/* The modes of what is in /proc are the machine's, whichever /proc they are changed through, and root owns them inside, too. */
+/* The modes of entries in /proc belong to the machine, through whichever /proc they are changed, and root owns them
+ * inside too. */
 static bool needs_seal(enum plan_mount_kind kind, const struct plan_inputs *in)
 {
 	return kind == PLAN_REBUILD || kind == PLAN_EMPTY_DIR || kind == PLAN_DEV || (kind == PLAN_PROC && in->is_root);
@@ -97,7 +98,7 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 		if (screens_settle(t, &t->v[i], in, p) < 0)
 			return base_oom(err);
 	}
-	/* Only once every mount point has been made. */
+	/* Only after every mount point has been made. */
 	for (size_t i = 0; i < t->n; i++)
 		if (!is_root(&t->v[i]) && needs_seal(settled_kind(t, &t->v[i], w), in) &&
 		    plan_add_mount(p, PLAN_SEAL, &t->v[i], err) < 0)

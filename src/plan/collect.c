@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From the rules, in any order and through symlinks, to one node for each path. */
+/* Turns the rules, which come in any order and through symlinks, into one node per path. */
 #include "plan/nodes.h"
 
 #include "base/path.h"
@@ -54,7 +54,7 @@ static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_
 {
 	const struct plan_world *w = in->world;
 	_cleanup_(place_done) struct place place = {0};
-	/* In a table that has failed nothing is put, and whoever counts on its place would look beyond the end. */
+	/* A failed table stores nothing; whoever relied on an index would read beyond the end. */
 	if (!place_find(t, w, path, &place) || t->failed)
 		return;
 	bool missing = place.type == PLAN_MISSING;
@@ -71,11 +71,11 @@ static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_
 	bool bound = kind == PLAN_READ || kind == PLAN_WRITE;
 	int64_t size = kind == PLAN_TMPFS ? policy_share_bytes(in->policy->tmp_size, in->memory) : 0;
 	struct node *n = nodes_put(t, place.real, kind, bound ? place.real : NULL, because, size);
-	if (n && (!place.is_link || !missing)) { /* else it is the link itself that is there */
+	if (n && (!place.is_link || !missing)) { /* otherwise the link itself is there */
 		n->type = place.type;
 		n->looked = true;
 	}
-	/* The name the rule used may be a symlink: it must lead somewhere where its parent is not the host's. */
+	/* The name in the rule may be a symlink: it must work where its parent is not the host's. */
 	_cleanup_free_ char *text = bound && place.is_link ? w->link(path, w->data) : NULL;
 	if (text)
 		nodes_put(t, path, PLAN_SYMLINK, text, because, 0);
@@ -110,7 +110,8 @@ static void put_cache(struct nodes *t, const struct plan_world *w, const struct 
 	t->failed |= !n->cache;
 }
 
-/* Whether the cache at node i stays: what is shown below it by a rule would need a mount point in what commands have written. */
+/* Whether the cache at node i stays: a rule that shows something below it would need a mount point in what commands
+ * have written. */
 static bool cache_stays(const struct nodes *t, size_t i)
 {
 	const struct node *n = &t->v[i], *cover = nodes_cover(t, i);
@@ -122,8 +123,8 @@ static bool cache_stays(const struct nodes *t, size_t i)
 	return true;
 }
 
-/* Of a sorted table. What the built-in rules hide is hidden in a layer, too; in a directory of the cache's own there is nothing
- * of the host's to hide. */
+/* For a sorted table. What the built-in rules hide is hidden in a layer too; in a cache's own directory there is
+ * nothing of the host to hide. */
 static void settle_caches(struct nodes *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -141,7 +142,7 @@ static void settle_caches(struct nodes *t)
 #define RESOLVER "/etc/resolv.conf"
 #define MAX_LINKS 40
 
-/* The links on the way, where /run hides them: a file that is there and cannot be reached is no help. */
+/* The links on the way, if /run hides them: a file that exists but cannot be reached is no help. */
 static void put_resolver_links(struct nodes *t, const struct plan_inputs *in)
 {
 	const struct plan_world *w = in->world;
@@ -159,7 +160,7 @@ static void put_resolver_links(struct nodes *t, const struct plan_inputs *in)
 	}
 }
 
-/* Where names are looked up when the network is on: the file may be a link into /run, which is hidden. */
+/* The file that name resolution reads when the network is on may be a link into /run, which is hidden. */
 static void put_resolver(struct nodes *t, const struct plan_inputs *in)
 {
 	_cleanup_free_ char *real = in->network ? in->world->real(RESOLVER, in->world->data) : NULL;
@@ -170,8 +171,8 @@ static void put_resolver(struct nodes *t, const struct plan_inputs *in)
 	nodes_put(t, real, PLAN_READ, real, RULE_ORIGIN(RESOLVER), 0);
 }
 
-/* How many nodes are entries of dir; 0 when one lies deeper without an entry of dir above it, which could not be found
- * any more from where the backend looks. */
+/* How many nodes are entries of dir; 0 if one is deeper without an entry of dir above it, because the backend could
+ * not reach it. */
 static size_t count_entries(const struct nodes *t, const char *dir)
 {
 	size_t n = 0;
@@ -188,8 +189,8 @@ static size_t count_entries(const struct nodes *t, const char *dir)
 	return n;
 }
 
-/* A directory of which many single entries are to be seen, and nothing else, is rebuilt with just those: one mount of a
- * directory is cheaper for the backend than dozens of files. */
+/* A directory of which only many single entries are visible is rebuilt with exactly those: for the backend, one mount
+ * of a directory is cheaper than dozens of files. */
 static void gather(struct nodes *t)
 {
 	for (size_t i = 0; i < t->n && !t->failed; i++) {

@@ -42,7 +42,7 @@ static void inherit(struct plan *p, const struct plan_inputs *in)
 	for (const char *const *e = in->environ; e && *e; e++) {
 		size_t len = strcspn(*e, "=");
 		if ((*e)[len] != '=' || len == 0)
-			continue; /* not a variable; no program would find it */
+			continue; /* Not a variable; no program would find it. */
 		char *name = strndup(*e, len);
 		enum policy_env_verdict verdict =
 			name ? policy_env_judge(&filter, name, *e + len + 1) : POLICY_ENV_NAME;
@@ -64,7 +64,7 @@ static bool is_asked_for(const struct policy *policy, const char *name)
 	return false;
 }
 
-/* The workspace's own tools come first, and the caller's paths mean nothing there. */
+/* The workspace's own tools come first; the caller's paths mean nothing there. */
 static void workspace_environment(struct strs *envp, const struct plan_inputs *in)
 {
 	_cleanup_free_ char *venv = path_join(in->workspace->dir, ".venv");

@@ -30,7 +30,7 @@ void nodes_done(struct nodes *t)
 	*t = (struct nodes){0};
 }
 
-/* Later nodes for the same path replace earlier ones, when the table is sorted next. */
+/* Later nodes for the same path replace earlier ones when the table is next sorted. */
 struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
 		       struct airlock_origin because, int64_t size)
 {
@@ -98,8 +98,8 @@ static int by_path(const void *a, const void *b)
 	return c ? c : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Parents stand before their children and right before them their siblings' trees, so the node above is found by climbing
- * from the one before. */
+/* Parents come before their children, and siblings' trees right before a node, so climbing from the previous node
+ * finds the node above. */
 static void link_covers(struct nodes *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -133,7 +133,7 @@ void nodes_sort(struct nodes *t)
 	nodes_compact(t);
 }
 
-/* Whether one of the first n nodes, which are sorted, has this path. */
+/* True if one of the first n nodes, which are sorted, has this path. */
 bool nodes_have(const struct nodes *t, size_t n, const char *path)
 {
 	size_t low = 0;
@@ -159,7 +159,7 @@ const struct node *nodes_cover(const struct nodes *t, size_t i)
 	return above == NODES_NONE ? NULL : &t->v[above];
 }
 
-/* Directly in /proc are, beside those of processes, the kernel's own, which a new /proc has as well. */
+/* Besides those of processes, /proc directly contains the kernel's own entries, which a new /proc has as well. */
 static bool is_kernel_file(const struct node *n)
 {
 	static const char proc[] = "/proc/";
@@ -178,11 +178,12 @@ static bool same_region(const struct node *n, const struct node *cover)
 		return cover->kind == PLAN_READ || cover->kind == PLAN_WRITE;
 	if ((n->kind != PLAN_READ && n->kind != PLAN_WRITE) || n->kind != cover->kind)
 		return false;
-	/* The same host path read the same way: already there through the cover, unless one of them is moved. */
+	/* The same host path with the same access is already visible through the parent, unless one of them is moved.
+	 */
 	return strcmp(n->path, n->source) == 0 && strcmp(cover->path, cover->source) == 0;
 }
 
-/* A hidden directory of which something is shown keeps its place: the backend looks for that something there. */
+/* A hidden directory of which something is shown keeps its node: the backend looks for that something there. */
 static bool holds_place(const struct nodes *t, size_t i)
 {
 	return t->v[i].kind == PLAN_EMPTY_DIR && i + 1 < t->n && path_is_beneath(t->v[i + 1].path, t->v[i].path);
@@ -193,7 +194,7 @@ bool nodes_is_redundant(const struct nodes *t, size_t i)
 	const struct node *n = &t->v[i], *cover = nodes_cover(t, i);
 	if (strcmp(n->path, "/") == 0 || !same_region(n, cover))
 		return false;
-	/* Through the screen of the directory it lies in it would lead nowhere. */
+	/* Through the screen of its directory it would lead nowhere. */
 	if (n->kind == PLAN_READ && n->looked && (n->type == PLAN_SOCKET || n->type == PLAN_OTHER))
 		return false;
 	return !cover || cover->kind != PLAN_REBUILD || !holds_place(t, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is to be at which path: the tree of decisions between the policy's rules and the list of mounts. */
+/* What must be at which path: the tree of decisions between the policy's rules and the list of mounts. */
 #pragma once
 
 #include "plan/plan.h"
@@ -12,12 +12,12 @@ struct node {
 	char *cache;		       /* as struct plan_mount says */
 	int64_t size;
 	size_t order; /* of two nodes for one path the later one counts */
-	/* What is there on the host, once somebody has looked: hundreds of rules are about paths that do not exist. */
+	/* What is there on the host, once it was looked up: hundreds of rules are about paths that do not exist. */
 	enum plan_type type;
 	bool looked;
 	size_t cover; /* index of the nearest node strictly above, or NODES_NONE */
-	bool gone;    /* leaves the table when it is compacted next */
-	bool derived; /* as struct plan_mount says */
+	bool gone;    /* removed when the table is next compacted */
+	bool derived; /* see struct plan_mount */
 };
 
 #define NODES_NONE SIZE_MAX
@@ -28,69 +28,70 @@ struct known_dir {
 	size_t len;
 	char *real; /* NULL: the path itself */
 	bool exists;
-	size_t existing; /* index of the deepest directory on the way that exists: mostly this one */
-	size_t guard;	 /* of the built-in secrets that do not exist in it, the node of the first; NODES_NONE: none */
+	size_t existing; /* index of the deepest existing directory on the way: usually this one */
+	size_t guard;	 /* the node of the first built-in secret that does not exist in it; NODES_NONE: none */
 };
 
 struct nodes {
 	struct node *v;
 	size_t n, cap;
 	size_t next_order;
-	size_t first_own, end_own; /* orders of the nodes that hide what is airlock's own */
+	size_t first_own, end_own; /* orders of the nodes that hide airlock's own files */
 	bool failed;
-	char *unseen; /* a path that could not be looked at: whether it must be hidden cannot be known then */
+	char *unseen; /* a path that could not be examined, so we cannot know whether it must be hidden */
 	int errnum;   /* why */
 	struct known_dir *known;
 	size_t n_known, cap_known;
 	struct strs origin_names;
 };
 
-/* nodes.c: the table. Later nodes for the same path replace earlier ones, when it is sorted next. */
+/* nodes.c: the table. Later nodes for the same path replace earlier ones when it is next sorted. */
 struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
 		       struct airlock_origin because, int64_t size);
 /* A directory that is rebuilt for what is to be in it. */
 void nodes_put_derived(struct nodes *t, const char *dir, struct airlock_origin because);
 void nodes_sort(struct nodes *t);
 void nodes_compact(struct nodes *t);
-/* Whether one of the first n nodes, which are sorted, has this path. */
+/* True if one of the first n nodes, which are sorted, has this path. */
 bool nodes_have(const struct nodes *t, size_t n, const char *path);
 /* The nearest node strictly above node i, or NULL. */
 const struct node *nodes_cover(const struct nodes *t, size_t i);
-/* Does the node above say the same already? */
+/* True if the node above already says the same. */
 bool nodes_is_redundant(const struct nodes *t, size_t i);
 void nodes_drop_redundant(struct nodes *t);
 
-/* Does it hide what is airlock's own? Nobody replaces that. */
+/* True if it hides airlock's own files, which nobody replaces. */
 bool nodes_is_own(const struct nodes *t, const struct node *n);
 
-/* What a path is, its symlinks resolved. */
+/* A path with its symlinks resolved. */
 struct place {
-	const char *real; /* of a path that does not exist: its deepest existing ancestor resolved, the rest as it is */
-	char *owned;	  /* real, where it is not the path that was asked about */
+	const char
+		*real; /* for a path that does not exist: its deepest existing ancestor resolved, the rest unchanged */
+	char *owned;   /* real, if it differs from the path that was asked about */
 	enum plan_type type; /* of what is at real */
 	bool is_link;	     /* the path itself is a symlink */
 	size_t dir;	     /* index of the known directory it lies in; of "/" none */
 };
 
-/* places.c. False when memory is short, which the table then knows too. The place borrows path. */
+/* places.c. False if out of memory, which the table then knows too. The result borrows path. */
 bool place_find(struct nodes *t, const struct plan_world *w, const char *path, struct place *ret);
 void place_done(struct place *p);
-/* The path with the symlinks on the way resolved, but not the last one; owned by the caller. */
+/* The path with the symlinks on the way resolved, except the last component; owned by the caller. */
 char *place_name(struct nodes *t, const struct plan_world *w, const char *path);
 
-/* Rules, roots, playground and fixed mounts, one node a path, parents first, redundant ones gone. */
+/* Rules, roots, playground and fixed mounts: one node a path, parents first, redundant ones removed. */
 void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes);
 
 /* Adds PLAN_REBUILD nodes and their entries until every mount point exists or can be made without touching the host.
- * Secrets below home that do not exist yet are given a place too, so that they stay hidden when they come to be.
- * What exists and is not among the entries goes to left_out of the plan. */
+ * Secrets below home that do not exist yet get a place too, so that they stay hidden if they appear. Existing paths
+ * that are not among the entries go to left_out of the plan. */
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan);
 
 /* The directory becomes a rebuilt one with all its entries. False when it cannot be listed. */
 bool room_rebuild(struct nodes *t, const struct plan_world *world, const char *dir, struct airlock_origin because,
 		  struct strs *notes);
 
-/* What is at a path that a rule is about; what cannot be looked at fails the table. */
+/* What is at the path of a rule; if it cannot be examined, the table fails. */
 enum plan_type nodes_look(struct nodes *t, const struct plan_world *world, const char *path);
 void nodes_unseen(struct nodes *t, const char *path, int errnum);
 
@@ -101,5 +102,5 @@ enum plan_type nodes_type(struct nodes *t, struct node *n, const struct plan_wor
 int nodes_error(const struct nodes *t, struct airlock_error *err);
 void nodes_done(struct nodes *t);
 
-/* build.c: one operation, as the node says. */
+/* build.c: one operation for a node. */
 int plan_add_mount(struct plan *p, enum plan_mount_kind kind, const struct node *n, struct airlock_error *err);

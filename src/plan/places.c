@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where a path of a rule really is. Hundreds of rules share a few dozen directories: each is resolved once, and where no
- * symlink is on the way nothing is copied. */
+/* Resolves the paths of rules. Hundreds of rules share a few dozen directories: each is resolved once, and nothing is
+ * copied if no symlink is on the way. */
 #include "plan/nodes.h"
 
 #include "base/array.h"
@@ -46,7 +46,7 @@ static size_t add_known(struct nodes *t, const char *dir, size_t len, const stru
 /* The first len bytes of path as a directory. */
 static size_t known_dir(struct nodes *t, const struct plan_world *w, const char *path, size_t len)
 {
-	for (size_t i = t->n_known; i-- > 0;) /* rules for one directory mostly follow each other */
+	for (size_t i = t->n_known; i-- > 0;) /* rules for one directory usually follow each other */
 		if (t->known[i].len == len && memcmp(t->known[i].path, path, len) == 0)
 			return i;
 	_cleanup_(place_done) struct place at = {0};
@@ -78,7 +78,7 @@ bool place_find(struct nodes *t, const struct plan_world *w, const char *path, s
 		ret->real = ret->owned = path_join(above->real, path_basename(path));
 	ret->type = ret->real && above->exists ? nodes_look(t, w, ret->real) : PLAN_MISSING;
 	ret->is_link = ret->type == PLAN_LINK;
-	errno = 0; /* a world that says no more than NULL means "nothing" */
+	errno = 0; /* a host that gives no errno with NULL means "nothing" */
 	char *target = ret->is_link ? w->real(ret->real, w->data) : NULL;
 	if (ret->is_link && !target && errno && !base_is_absent(errno))
 		nodes_unseen(t, ret->real, errno);

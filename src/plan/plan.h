@@ -27,7 +27,7 @@ enum plan_type {
 	PLAN_LINK,
 	PLAN_SOCKET,
 	PLAN_OTHER,
-	PLAN_UNKNOWN, /* it could not be looked at; errno says why */
+	PLAN_UNKNOWN, /* it could not be examined; errno says why */
 };
 
 /* The file system as the plan may ask about it. Paths are absolute and normal. */
@@ -51,7 +51,7 @@ enum plan_mount_kind {
 	PLAN_PROC,	 /* /proc of the sandbox's own pid namespace */
 	PLAN_SYMLINK,	 /* source is the text of the link */
 	PLAN_DIR,	 /* a directory where nothing is mounted */
-	PLAN_SEAL,	 /* no more changes: read-only from here on */
+	PLAN_SEAL,	 /* read-only from here on */
 };
 
 struct plan_mount {
@@ -64,11 +64,11 @@ struct plan_mount {
 	bool derived; /* made for the sake of another: no rule of its own, the one above it holds */
 	/* It hides a file of the host that somebody may replace whose new one the command could read: the mount goes with the old. */
 	bool uncoverable;
-	/* PLAN_READ of a directory: it is shown through an overlay of this directory, at or above source, so that its sockets and
-	 * FIFOs lead nowhere (screens.c). NULL: as it is. */
+	/* PLAN_READ of a directory: it is shown through an overlay of this directory, at or above source, so that its
+	 * sockets and FIFOs lead nowhere (screens.c). NULL: shown as it is. */
 	char *screen;
-	bool special;	       /* PLAN_READ of a socket or FIFO itself, which somebody named: it leads to the host's */
-	bool replaced_by_root; /* and by nobody else, who does so with each new user: no reason to end what runs */
+	bool special;	       /* PLAN_READ of a socket or FIFO that someone named: it leads to the host's */
+	bool replaced_by_root; /* only root replaces it, with each new user: no reason to end a run */
 };
 
 struct plan_root {
@@ -76,28 +76,28 @@ struct plan_root {
 	struct airlock_origin because;
 };
 
-/* A cache of the home that the command may write to; what it writes stays in a directory of the cache's own. A rule of the
- * policy about the very path, or one that shows something below it, goes before; so does every region that is not the host's,
- * read-only. Of two of which one lies in the other the outer one counts. */
+/* A cache in the home that the command may write to; its writes stay in the cache's own directory. A rule of the
+ * policy for exactly that path, or one that shows something below it, comes first; so does every region that is not
+ * the host's, read-only. If one cache is inside another, the outer one counts. */
 struct plan_cache {
 	const char *path;
-	const char *whole; /* stands for it where it is missing */
-	const char *layer; /* where the layer over it is kept; `whole` when no overlay can be had there */
+	const char *whole; /* replaces it if it does not exist */
+	const char *layer; /* where its layer is kept; `whole` if no overlay works there */
 };
 
-/* A directory that is the root inside. */
+/* A directory that becomes the root inside. */
 struct plan_bind {
 	const char *source, *target;
 };
 struct plan_workspace {
 	const char *dir;
-	const struct plan_bind *binds; /* read-only; parents before what lies in them */
+	const struct plan_bind *binds; /* read-only; parents before their children */
 	size_t n_binds;
 	const char *passwd, *group; /* host paths of files to be /etc/passwd and /etc/group */
 };
 
 struct plan_inputs {
-	const struct plan_workspace *workspace; /* or NULL: then home, roots, playground and hidden do not count */
+	const struct plan_workspace *workspace; /* or NULL: then home, roots, playground and hidden are ignored */
 	const struct policy *policy;
 	const struct plan_world *world;
 	const char *home;
@@ -106,17 +106,17 @@ struct plan_inputs {
 	const char *playground_source; /* host path, or NULL for none */
 	const struct plan_cache *caches;
 	size_t n_caches;
-	const struct plan_root *hidden; /* our own state and configuration: hidden whatever the policy says */
+	const struct plan_root *hidden; /* our own state and configuration: always hidden, whatever the policy says */
 	size_t n_hidden;
-	const struct strs *mount_points; /* everything that is mounted on the host; NULL: nothing */
+	const struct strs *mount_points; /* every mount of the host; NULL: none */
 	const char *cwd;
 	const char *const *argv;
 	const char *const *environ;
-	int64_t memory; /* of the machine, in bytes; for sizes that are a part of it */
+	int64_t memory; /* the machine's memory in bytes, for sizes given as a percentage */
 	bool network;	/* granted */
-	bool is_root;	/* the caller: its uid alone, without any capability, opens the settings in /proc/sys */
+	bool is_root;	/* the caller: its uid alone, without capabilities, opens the settings in /proc/sys */
 	bool capture;	/* roots are layers: PLAN_LAYER instead of PLAN_WRITE */
-	bool in_place;	/* the backend makes no namespaces: mounts say what is granted where it is */
+	bool in_place;	/* the backend makes no namespaces: mounts describe what is granted in place */
 };
 
 enum {
@@ -131,9 +131,9 @@ enum {
 
 #define PLAN_GROUPS_MAX 4
 
-/* The ids of the sandbox besides the caller's own. */
+/* The sandbox's ids besides the caller's own. */
 struct plan_ids {
-	bool others;			  /* root: all that base/ids.h stands for */
+	bool others;			  /* root: all ids of base/ids.h */
 	uint32_t groups[PLAN_GROUPS_MAX]; /* an ordinary user: groups of roots, by newgidmap(1) */
 	size_t n_groups;
 };
@@ -164,12 +164,12 @@ struct plan {
 	struct plan_ids ids;	  /* plan_build leaves it empty: who runs the plan fills it in */
 };
 
-/* In a workspace every mount point that has nothing but the workspace below it must be there: the caller makes them. */
+/* In a workspace, every mount point that has only the workspace below it must exist: the caller makes them. */
 int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_error *err);
 void plan_free(struct plan *p);
 
-/* Where does a path inside lead? 1: to *ret_host (owned by the caller; whether that exists is for the caller to see);
- * 0: to a directory made for the sandbox; -ENOENT: to nothing; -ENOMEM. */
+/* Where a path inside leads. 1: to *ret_host (owned by the caller, who checks whether it exists); 0: to a directory
+ * made for the sandbox; -ENOENT: to nothing; -ENOMEM. */
 int plan_locate(const struct plan *p, const char *path, char **ret_host);
 
 /* The members of explain's JSON object that a plan knows (into an open object). */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A place for every mount point, without touching the host. */
+/* Makes a place for every mount point without touching the host.
+ *
+ * A mount point that does not exist cannot be made in a read-only directory of the host. So its directory is rebuilt:
+ * an empty file system into which every entry of the original is bound. Rebuilding adds nodes, which may need places
+ * themselves, so this repeats until nothing changes. */
 #include "plan/nodes.h"
 
 #include "base/array.h"
@@ -9,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A directory this full is not rebuilt only to guard the place of a secret. */
+/* A fuller directory is not rebuilt only to guard the place of a secret. */
 #define GUARD_MAX_ENTRIES 256
 
 static bool is_host_region(const struct node *cover)
@@ -18,7 +22,7 @@ static bool is_host_region(const struct node *cover)
 	       strcmp(cover->path, cover->source) == 0;
 }
 
-/* Everything of the original directory that no node of its own speaks about. */
+/* All entries of the original directory that have no node of their own. */
 static void add_entries(struct nodes *t, const struct plan_world *w, const char *dir, const struct strs *names,
 			struct strs *notes)
 {
@@ -45,7 +49,7 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 			n->looked = true;
 			n->derived = true;
 		}
-		/* Sockets and devices are left out: nobody behind them is for the command to talk to. */
+		/* Leaves out sockets and devices: the command must not talk to anybody behind them. */
 	}
 }
 
@@ -98,16 +102,17 @@ bool room_rebuild(struct nodes *t, const struct plan_world *w, const char *dir, 
 	return true;
 }
 
-/* Somebody on the host who removes a file that something is mounted over, or puts another in its place, as most programs do that
- * save one, takes the mount away, too. An entry that a rebuilt directory never had cannot come back that way. Nobody replaces
- * airlock's own. */
+/* If someone on the host removes or replaces a file that is a mount point, as most programs do when they save, the
+ * mount vanishes. An entry that a rebuilt directory never had cannot come back that way. Nobody replaces airlock's
+ * own. */
 static bool could_be_uncovered(const struct nodes *t, const struct node *n, const struct node *cover, const char *home)
 {
 	return n->kind == PLAN_EMPTY_DIR && cover->kind == PLAN_READ && !nodes_is_own(t, n) &&
 	       strcmp(n->path, home) != 0 && path_is_beneath(n->path, home);
 }
 
-/* One node's mount point. Returns true when it can stay, false when it must go; *changed when the tree was rebuilt. */
+/* The mount point of one node. Returns true if it can stay, false if it must go; sets *changed if the tree was
+ * rebuilt. */
 static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, const char *home, struct strs *notes,
 		     bool *changed)
 {
@@ -120,7 +125,7 @@ static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, cons
 		*changed = above && rebuild(t, w, n, above, notes);
 		return true;
 	}
-	/* A secret that does not exist may come into being while the command runs, but only the user's own ones. */
+	/* A secret that does not exist may appear while the command runs, but only one of the user's own. */
 	if (n->kind == PLAN_EMPTY_DIR && !path_is_beneath(n->path, home))
 		return false;
 	if (cover->kind == PLAN_WRITE) {
@@ -172,7 +177,7 @@ void nodes_make_room(struct nodes *t, const struct plan_world *world, const char
 			     has_room(t, i, world, real_home.real, notes, &changed);
 		if (!stays)
 			t->v[i].gone = true;
-		i = changed ? 0 : i + 1; /* new nodes were sorted in before and behind this one */
+		i = changed ? 0 : i + 1; /* new nodes were inserted before and after this one */
 	}
 	if (t->failed)
 		return;

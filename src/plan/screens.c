@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Directories of the host that are shown through a screen: an overlay without an upper layer.
  *
- * A socket or a FIFO in a directory that is bound read-only still leads to whoever holds its other end on the host; a
- * command could talk to tmux, an agent for keys or a database and have things done there. An overlay shows the same files
- * with inodes of its own: connect(2) and sendto(2) answer ECONNREFUSED, and a FIFO has no other end. This also holds for
- * what the host makes while the command runs.
+ * A socket or FIFO in a read-only bind mount still leads to the program at its other end on the host; a command could
+ * talk to tmux, a key agent or a database and make it act. An overlay shows the same files with its own inodes:
+ * connect(2) and sendto(2) return ECONNREFUSED, and a FIFO has no other end. This also holds for what the host makes
+ * while the command runs.
  *
  * An overlay does not show what is mounted below its directory, and an ordinary user may not make one there. Such a
- * directory is rebuilt instead (room.c), which leaves its sockets out, and its entries get screens of their own.
+ * directory is rebuilt instead (room.c), which leaves its sockets out, and its entries get their own screens.
  *
- * The system's own directories are shown as they are. Nobody but root makes anything there, every program is started from
- * there, and lookups in a fresh overlay cost time.
- */
+ * The system's own directories are shown as they are. Only root makes anything there, every program is started from
+ * there, and lookups in a fresh overlay cost time. */
 #include "plan/screens.h"
 
 #include "base/path.h"
@@ -75,7 +74,7 @@ int screens_settle(struct nodes *t, struct node *n, const struct plan_inputs *in
 	return m->screen ? 0 : -ENOMEM;
 }
 
-/* Every directory in the root that is not the system's and that nothing else is decided about. */
+/* Every directory in the root that is not the system's and has no other rule. */
 static void add_top_level(struct nodes *t, const struct plan_inputs *in)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;

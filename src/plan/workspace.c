@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-/* Where programs and libraries are. With a merged /usr the short names are links on the host; here each is a mount of what
- * it leads to, so that a workspace needs no links of its own. */
+/* Programs and libraries. With a merged /usr the short names are links on the host; here each is a mount of the link's
+ * target, so that a workspace needs no links of its own. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
-/* What programs need to know of the machine, and no more. */
+/* The files of the machine that programs need, and no more. */
 static const char *const system_files[] = {"/etc/resolv.conf",	"/etc/hosts",	    "/etc/ssl",
 					   "/etc/alternatives", "/etc/ld.so.cache", "/etc/nsswitch.conf",
 					   "/etc/localtime"};
@@ -38,7 +38,7 @@ static void add_system(struct builder *b, const char *path, struct airlock_origi
 		add(b, PLAN_READ, real, path, 0, because);
 }
 
-/* The workspace has the same link as the host: what it leads to is there already. */
+/* The workspace has the same link as the host: its target exists already. */
 static bool is_same_link(const struct builder *b, const char *path)
 {
 	const struct plan_world *w = b->in->world;
@@ -48,8 +48,8 @@ static bool is_same_link(const struct builder *b, const char *path)
 	return ours && strcmp(ours, theirs) == 0;
 }
 
-/* What the workspace itself has there is covered: binding entries of it one by one would follow whatever a command that runs
- * in it at the same time puts in their place. */
+/* Covers the workspace's own entries there: binding them one by one would follow whatever a concurrent command puts in
+ * their place. */
 static void add_etc(struct builder *b)
 {
 	const struct plan_workspace *ws = b->in->workspace;
@@ -74,7 +74,7 @@ static void add_kernel(struct builder *b)
 	add(b, PLAN_TMPFS, NULL, "/tmp", policy_share_bytes(policy->tmp_size, b->in->memory), RULE_ORIGIN(ALWAYS));
 }
 
-/* The sockets of a directory that was added lead nowhere; one that was named itself does. */
+/* The sockets of an added directory lead nowhere; a socket that was named itself works. */
 static void screen(struct builder *b)
 {
 	struct node n = {.kind = PLAN_READ};

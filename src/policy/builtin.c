@@ -10,7 +10,7 @@
 #define MINUTE_MS INT64_C(60000)
 #define GIB (INT64_C(1) << 30)
 
-/* Everything of a profile but its paths. */
+/* Everything in a profile except its paths. */
 struct profile {
 	const char *name;
 	enum policy_network network;
@@ -45,8 +45,9 @@ static const char *const system_directories[] = {
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", NULL,
 };
 
-/* Of /etc, in strict, only what programs look up to work at all: no host keys, no service configuration with passwords,
- * nothing that identifies the machine more than its release. Fixed names: a pattern would need a look at the disk. */
+/* In strict, only those files of /etc that programs need to work at all: no host keys, no service configuration with
+ * passwords, nothing that identifies the machine beyond its release. Fixed names, because a pattern would need disk
+ * access. */
 static const char *const etc_names[] = {
 	/* the loader and the system's choices */
 	"alternatives",
@@ -91,7 +92,7 @@ static const char *const etc_names[] = {
 	"locale.conf",
 	"locale.gen",
 
-	/* kinds of files, fonts, documents */
+	/* file types, fonts, documents */
 	"mime.types",
 	"mailcap",
 	"magic",
@@ -173,7 +174,7 @@ static int add_paths_strict(struct policy *p, const char *home, struct airlock_o
 		rc = add_all(p, POLICY_TMPFS, private_directories, origin, err);
 	if (rc >= 0)
 		rc = add_home(p, POLICY_TMPFS, home, origin, err);
-	if (rc >= 0) /* an empty home has none, unless it, or a directory that holds some, is the project */
+	if (rc >= 0) /* An empty home has none, unless the home, or a directory that holds some, is the project. */
 		rc = add_below(p, POLICY_HIDE, home, policy_secret_names(), origin, err);
 	if (rc >= 0)
 		rc = add_all(p, POLICY_HIDE, policy_password_files, origin, err);
@@ -251,7 +252,7 @@ static int add_env(struct policy *p, const struct profile *from, struct airlock_
 		rc = policy_allow_env(p, *s, err);
 	p->env_inherit = from->env_inherit;
 	p->env_hide_values = from->env_hide_values;
-	p->env_values_after = p->env_allow.n; /* the profile's own list names no variable for its value */
+	p->env_values_after = p->env_allow.n; /* The profile's own list allows no variable by its value. */
 	return rc;
 }
 

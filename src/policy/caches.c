@@ -47,7 +47,7 @@ static const char *const cache_names[] = {
 	NULL,
 };
 
-/* Where programs are started from. */
+/* Directories from which programs are started. */
 static const char *const program_names[] = {
 	"bin", ".local/bin", ".bun/bin", ".cargo/bin", ".deno/bin", ".npm-global/bin", ".yarn/bin", "go/bin", NULL,
 };

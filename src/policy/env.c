@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which variables of the caller reach the command: by name here, by value in env_values.c. */
+/* Decides which of the caller's variables reach the command: by name here, by value in env_values.c. */
 #include "base/glob.h"
 #include "policy/policy.h"
 #include "policy/tables.h"
@@ -16,7 +16,7 @@ const char *const policy_env_strict_allow[] = {
 };
 
 const char *const policy_env_moderate_deny[] = {
-	/* what the name says; TOKEN only at the end of a word, for TOKENIZERS_PARALLELISM is nobody's secret */
+	/* the name says it; TOKEN only at the end of a word, because TOKENIZERS_PARALLELISM is no secret */
 	"*TOKEN",
 	"*TOKENS",
 	"*_TOKEN_*",
@@ -68,10 +68,10 @@ const char *const policy_env_moderate_deny[] = {
 	"BW_SESSION",
 	"OP_SESSION_*",
 
-	/* headers and settings that programs pass on to a server, with the authorization among them */
+	/* headers and settings that programs send to a server, with credentials among them */
 	"*_HEADERS",
 	"*EXTRAHEADER*",
-	/* all of them: git refuses to work with a count or a key whose value is missing */
+	/* all of them: git fails if a count or a key has no value */
 	"GIT_CONFIG_COUNT",
 	"GIT_CONFIG_KEY_*",
 	"GIT_CONFIG_VALUE_*",
@@ -112,7 +112,7 @@ const char *const policy_env_moderate_deny[] = {
 	"KUBECONFIG",
 	"NETRC",
 
-	/* ways to somebody who acts for the user: agents, buses, daemons, displays */
+	/* sockets of programs that act for the user: agents, buses, daemons, displays */
 	"SSH_AUTH_SOCK",
 	"SSH_AGENT_PID",
 	"*ASKPASS*",
@@ -133,8 +133,9 @@ const char *const policy_env_moderate_deny[] = {
 	NULL,
 };
 
-/* Wrong inside whatever the profile says: airlock's own settings would steer a nested airlock, the temporary directory
- * is a private /tmp, the runtime directory is hidden, and OLDPWD is where the caller was, not the command. */
+/* Wrong inside the sandbox in every profile: airlock's own settings would control a nested airlock, the temporary
+ * directory is a private /tmp, the runtime directory is hidden, and OLDPWD is the caller's directory, not the
+ * command's. */
 static const char *const never[] = {
 	"AIRLOCK_*", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "XDG_RUNTIME_DIR", "OLDPWD", NULL,
 };
@@ -157,13 +158,13 @@ static bool matches_any(const char *const *patterns, const char *name)
 	return false;
 }
 
-/* Does an allow pattern of index `from` or later match? */
+/* True if an allow pattern of index `from` or later matches. */
 static bool is_allowed(const struct policy *p, size_t from, const char *name)
 {
 	return from < p->env_allow.n && matches_any((const char *const *)p->env_allow.v + from, name);
 }
 
-/* Which letters there are, whatever their case: a bit each, some shared with digits. */
+/* The set of letters in a name, ignoring case: one bit each, some shared with digits. */
 static uint32_t letters_of(const char *s, size_t len)
 {
 	uint32_t bits = 0;
@@ -172,7 +173,7 @@ static uint32_t letters_of(const char *s, size_t len)
 	return bits;
 }
 
-/* Those that every name has which a pattern fits; none where that takes more than a glance. */
+/* The letters that every matching name must contain; none if that is not easy to tell. */
 static uint32_t letters_needed(const char *pattern)
 {
 	size_t len = strlen(pattern);
@@ -182,7 +183,7 @@ static uint32_t letters_needed(const char *pattern)
 	return is_plain(word, n) ? letters_of(word, n) : 0;
 }
 
-/* Secrets are spelt in any case (npm_config__authToken), so what removes ignores it; what keeps does not. */
+/* Secrets are spelt in any case (npm_config__authToken), so deny patterns ignore case; allow patterns do not. */
 static bool is_denied(const struct policy_env *e, const char *name)
 {
 	const struct policy *p = e->policy;

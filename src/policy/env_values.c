@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values that show by themselves that they hold a secret, whatever the variable is called: an address with a password in it
- * (`postgres://user:secret@host`, `https://token@host`) and a private key. A few string searches: this is on the way to
- * every command's start. */
+/* Recognises values that are secrets, whatever the variable is called: an address with a password in it
+ * (`postgres://user:secret@host`, `https://token@host`) and a private key. Uses a few string searches only, because
+ * every start of a command runs this. */
 #include "policy/policy.h"
 
 #include <string.h>
 
-/* Characters that end an address in a longer text. */
+/* Characters that end an address inside a longer text. */
 #define ENDS_ADDRESS " \t\r\n\"'<>`|,;"
 
 static bool all_digits(const char *s, size_t len)
@@ -17,7 +17,8 @@ static bool all_digits(const char *s, size_t len)
 	return i == len;
 }
 
-/* Is the scheme before "://" http or https? A user name without a password is a token there; in ssh://git@host it is not. */
+/* True if the scheme before "://" is http or https, where a user name without a password is a token; in ssh://git@host
+ * it is not. */
 static bool is_web(const char *value, const char *colon)
 {
 	size_t before = (size_t)(colon - value);
@@ -25,8 +26,8 @@ static bool is_web(const char *value, const char *colon)
 	       (before >= 5 && strncasecmp(colon - 5, "https", 5) == 0);
 }
 
-/* `rest` is what follows "://". The part before the '@' must not contain a slash, but people do not escape the passwords
- * they paste: "user:pa/ss@host" is recognised because what follows the colon is not a port. */
+/* `rest` follows "://". A slash normally ends the part before the '@', but people paste passwords without escaping:
+ * "user:pa/ss@host" is recognised because what follows the colon is not a port. */
 static bool has_password(const char *rest, bool web)
 {
 	size_t len = strcspn(rest, ENDS_ADDRESS), authority = strcspn(rest, ENDS_ADDRESS "/?#");

@@ -64,7 +64,7 @@ int policy_expand_path(const char *text, const char *home, char **ret, struct ai
 	if (!in_home && text[0] != '/')
 		return base_error(err, AIRLOCK_ERR_INVALID, "path", text,
 				  "\"%s\" is not a path that starts with / or ~/", text);
-	/* Without its slashes the rest is relative to home; "~//x" is no absolute path. */
+	/* Strips all slashes: the rest is relative to home; "~//x" is not an absolute path. */
 	const char *rest = in_home ? text + 1 + strspn(text + 1, "/") : text;
 	char *path = path_normalize(home, rest);
 	if (!path)
@@ -73,7 +73,7 @@ int policy_expand_path(const char *text, const char *home, char **ret, struct ai
 	return 0;
 }
 
-/* A sandbox's /proc and /dev are its own: a host's could undo everything else. Hiding there does no harm. */
+/* A sandbox has its own /proc and /dev: the host's could undo everything else. Hiding paths there does no harm. */
 static int check_path(const struct policy_path *rule, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf origin = BUF_INIT;

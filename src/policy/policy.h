@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum policy_access {
-	POLICY_HIDE,  /* not there, or there and empty */
+	POLICY_HIDE,  /* does not exist, or exists and is empty */
 	POLICY_TMPFS, /* a private, empty, writable directory */
 	POLICY_READ,  /* the host's, read-only */
 	POLICY_WRITE, /* the host's, writable: a root */
@@ -37,7 +37,7 @@ enum policy_network {
 	POLICY_NETWORK_REFUSE, /* off, and asking is refused */
 };
 
-enum policy_changes { /* from loosest to tightest but for DISCARD, which is neither */
+enum policy_changes { /* from loosest to tightest, except DISCARD, which is neither */
 		      POLICY_CHANGES_DIRECT,
 		      POLICY_CHANGES_APPLY,
 		      POLICY_CHANGES_ASK,
@@ -45,7 +45,7 @@ enum policy_changes { /* from loosest to tightest but for DISCARD, which is neit
 		      POLICY_CHANGES_DISCARD,
 };
 
-/* One limit; TEXT_NONE is no limit. `asked` when a person named it for this run: then it must be enforceable. */
+/* One limit; TEXT_NONE means no limit. `asked`: a person set it for this run, so it must be enforceable. */
 struct policy_limit {
 	int64_t value;
 	bool asked;
@@ -59,20 +59,21 @@ struct policy {
 	enum policy_network network;
 	bool network_wanted; /* --network */
 	enum policy_changes changes;
-	bool changes_asked; /* somebody chose the mode, it is not the profile's */
+	bool changes_asked; /* someone chose the mode; it is not the profile's default */
 	bool nested, share_pid, new_session;
 	bool unix_sockets; /* AF_UNIX beyond socketpair(2) */
 	struct policy_limit timeout_ms, memory, pids, file_size;
-	int64_t tmp_size, shm_size; /* of the sandbox's own /tmp and the like, of /dev/shm: policy_share_bytes */
+	int64_t tmp_size,
+		shm_size; /* sizes of the sandbox's own /tmp and the like, and of /dev/shm: see policy_share_bytes */
 	bool env_inherit;
 	/* Patterns as of base/glob.h, on names; a name that is allowed is never removed by deny of an earlier source. Added
 	 * with policy_allow_env and policy_deny_env, which remember the order. */
 	struct strs env_allow, env_deny;
-	size_t *env_deny_after; /* for each of env_deny how many of env_allow came before it, and cannot save from it */
+	size_t *env_deny_after; /* for each entry of env_deny: how many entries of env_allow came before it and cannot override it */
 	size_t n_env_deny_after;
-	struct strs env_set; /* NAME=VALUE, or NAME to pass the caller's */
-	/* Remove variables whose value is a secret (policy_env_value_is_secret), unless an allow pattern beyond the first
-	 * env_values_after names them. */
+	struct strs env_set; /* NAME=VALUE, or NAME to pass on the caller's */
+	/* Remove variables whose value is a secret (policy_env_value_is_secret), unless an allow pattern after the
+	 * first env_values_after names them. */
 	bool env_hide_values;
 	size_t env_values_after;
 };
@@ -88,21 +89,21 @@ bool policy_is_builtin(const char *name);
 /* NULL-terminated. */
 const char *const *policy_builtin_names(void);
 
-/* Fills an empty policy with a built-in profile exactly as docs/design says. home is absolute and normal. */
+/* Fills an empty policy with a built-in profile as docs/design describes. home is absolute and normal. */
 int policy_apply_builtin(struct policy *p, const char *name, const char *home, struct airlock_error *err);
 
-/* What moderate hides below the home directory: names relative to it, NULL-terminated, for ever. */
+/* The names below the home directory that moderate hides, relative to it; NULL-terminated, static. */
 const char *const *policy_secret_names(void);
 
-/* What programs keep in the home to save work (caches.c): names relative to it, outer directories before what lies in them,
- * NULL-terminated, for ever. */
+/* The caches in the home (caches.c): names relative to it, outer directories before inner ones; NULL-terminated,
+ * static. */
 const char *const *policy_cache_names(void);
 
-/* May this path be a cache? Both absolute and normal. */
+/* Whether this path may be a cache. Both absolute and normal. */
 enum policy_cache_fault {
 	POLICY_CACHE_FINE,
 	POLICY_CACHE_OUTSIDE,  /* not below the home */
-	POLICY_CACHE_PROGRAMS, /* programs are started from there, from above it or from below it */
+	POLICY_CACHE_PROGRAMS, /* programs are started from there, from a directory above or below it */
 };
 enum policy_cache_fault policy_cache_check(const char *path, const char *home);
 
@@ -113,42 +114,42 @@ int policy_add_path(struct policy *p, enum policy_access access, const char *pat
 /* The rule that decides about path (most specific, then latest), or NULL. */
 const struct policy_path *policy_rule_for(const struct policy *p, const char *path);
 
-/* Contradictions and impossible values: AIRLOCK_ERR_INVALID. */
+/* Finds contradictions and impossible values: AIRLOCK_ERR_INVALID. */
 int policy_validate(const struct policy *p, struct airlock_error *err);
 
-/* Adds a pattern. Of one source add what it denies first: its allow is then the exception. A denied name is matched in
- * any case, an allowed one exactly. */
+/* Adds a pattern. For one source, add its denials first: its allow patterns are then exceptions. Deny ignores case,
+ * allow does not. */
 int policy_allow_env(struct policy *p, const char *pattern, struct airlock_error *err);
 int policy_deny_env(struct policy *p, const char *pattern, struct airlock_error *err);
 
-/* The verdict on one variable of the caller, with its reason. */
+/* The verdict on one variable of the caller, and the reason. */
 enum policy_env_verdict {
 	POLICY_ENV_KEPT,
 	POLICY_ENV_REPLACED,   /* env_set gives it another value */
-	POLICY_ENV_INSIDE,     /* it would be wrong inside: airlock's own settings, the temporary directory */
+	POLICY_ENV_INSIDE,     /* wrong inside: airlock's own settings, the temporary directory */
 	POLICY_ENV_NAME,       /* its name is denied */
 	POLICY_ENV_VALUE,      /* its value is a secret */
-	POLICY_ENV_NOT_LISTED, /* the profile passes a list of names, and this is not in it */
+	POLICY_ENV_NOT_LISTED, /* the profile passes on a list of names, and this is not in it */
 	POLICY_ENV_N_VERDICTS,
 };
 
-/* Does a value show by itself that it is a secret: an address with a password, a private key? Pure. */
+/* True if a value is a secret by itself: an address with a password, a private key. Pure. */
 bool policy_env_value_is_secret(const char *value);
 
-/* Does the command's environment keep the caller's variable of this name, if its value is harmless? Pure. */
+/* True if the command gets the caller's variable of this name, provided that its value is harmless. Pure. */
 bool policy_keeps_env(const struct policy *p, const char *name);
 
-/* The same for many variables: what can be said of the patterns beforehand is said once. Borrows the policy. */
+/* The same for many variables: prepares the patterns once. Borrows the policy. */
 struct policy_env {
 	const struct policy *policy;
-	uint32_t *letters; /* of each pattern of env_deny: a name without them all cannot match */
+	uint32_t *letters; /* for each pattern of env_deny: letters without which a name cannot match */
 };
 int policy_env_init(struct policy_env *ret, const struct policy *p);
 enum policy_env_verdict policy_env_judge(const struct policy_env *e, const char *name, const char *value);
 void policy_env_done(struct policy_env *e);
 
-/* A size: bytes, or as a negative number percents of the machine's memory (-50 is half of it), rounded down to a MiB but at
- * least one. The kernel takes half of the memory where nobody says a size, and so do the built-in profiles. */
+/* A size: bytes, or a negative percentage of the machine's memory (-50 is half of it), rounded down to a MiB but at
+ * least one. Half of the memory is the kernel's own default for tmpfs, and that of the built-in profiles. */
 #define POLICY_HALF_OF_MEMORY INT64_C(-50)
 int64_t policy_share_bytes(int64_t share, int64_t memory);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What moderate hides, one path a line. Names below the home directory are relative to it; a directory hides all of it.
- * A person who needs one of them says so: readonly_paths = ["~/.npmrc"] in the configuration, or --ro ~/.npmrc.
- * A path that does not exist costs one look and leaves no trace. */
+/* What moderate hides, one path a line. Names below the home directory are relative to it; a directory hides
+ * everything in it. A person who needs one of them shows it: readonly_paths = ["~/.npmrc"] in the configuration, or
+ * --ro ~/.npmrc. A path that does not exist costs one lookup and leaves no trace. */
 #include "policy/policy.h"
 #include "policy/tables.h"
 
@@ -259,7 +259,7 @@ static const char *const home_secrets[] = {
 	".windsurf-server/data/User/globalStorage",
 	".config/Windsurf/User/globalStorage",
 
-	/* what agents and editors keep of their work: transcripts, prompts, pasted text, copies of files */
+	/* records of agents and editors: transcripts, prompts, pasted text, copies of files */
 	".claude/projects",
 	".claude/history.jsonl",
 	".claude/file-history",
@@ -372,7 +372,7 @@ static const char *const home_secrets[] = {
 	".local/share/remmina",
 	".vnc",
 
-	/* histories: what was typed, passwords in the wrong place included */
+	/* histories: everything that was typed, including passwords at the wrong prompt */
 	".bash_history",
 	".bash_sessions",
 	".local/state/bash/history",
@@ -461,7 +461,7 @@ const char *const policy_password_files[] = {
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", NULL,
 };
 
-/* Mostly readable for root only; but root may run airlock too, and permissions slip. */
+/* Usually only root can read these; but root may run airlock too, and permissions are sometimes wrong. */
 const char *const policy_system_secrets[] = {
 	"/etc/sudoers",
 	"/etc/sudoers.d",

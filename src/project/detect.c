@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which directory is the project when nobody, or somebody, said so. */
+/* Finds the project directory, named or not. */
 #include "project/project.h"
 
 #include "base/path.h"
@@ -19,7 +19,7 @@ static int real_directory(const char *path, char **ret, struct airlock_error *er
 	_cleanup_free_ char *real = NULL;
 	struct stat st;
 	struct airlock_error why = {0};
-	/* A lookup that finds nothing gets words about projects; every other failure keeps its own. */
+	/* A lookup that finds nothing gets a message about projects; every other failure keeps its own. */
 	int rc = fs_real_path(path, &real, &why);
 	if (rc == AIRLOCK_ERR_NOT_FOUND)
 		return missing(err, path);
@@ -33,10 +33,10 @@ static int real_directory(const char *path, char **ret, struct airlock_error *er
 	return 0;
 }
 
-/* Joined, not normalised: in a/../b the ".." leaves the directory a leads to. */
+/* Joined, not normalised: in a/../b the ".." leaves the directory that a leads to. */
 static int detect_wanted(const char *wanted, const char *cwd, char **ret, struct airlock_error *err)
 {
-	if (wanted[0] == '\0') /* an unset variable in a script must not mean the current directory */
+	if (wanted[0] == '\0') /* An unset variable in a script must not mean the current directory. */
 		return base_error(err, AIRLOCK_ERR_INVALID, "project", wanted,
 				  "the name of the project directory is empty");
 	if (wanted[0] == '/')
@@ -54,13 +54,13 @@ static bool has_entry(const char *dir, const char *name)
 	return path && lstat(path, &st) == 0;
 }
 
-/* /, $HOME and what contains it: the search upward ends there, whatever is in it. */
+/* /, $HOME and the directories above it: the upward search ends there, whatever they contain. */
 static bool is_too_wide(const char *dir, const char *home)
 {
 	return strcmp(dir, "/") == 0 || (home && path_is_beneath(home, dir));
 }
 
-/* A directory added with `airlock project add` is a project wherever it lies. */
+/* A directory added with `airlock project add` is a project wherever it is. */
 static bool is_marked(const char *dir, const char *home, const char *state_dir)
 {
 	if (state_dir && project_is_known(state_dir, dir))
@@ -68,7 +68,7 @@ static bool is_marked(const char *dir, const char *home, const char *state_dir)
 	return project_may_adopt(dir, home) && (has_entry(dir, ".git") || has_entry(dir, ".airlock.toml"));
 }
 
-/* cwd when nothing marks a directory below $HOME and /. */
+/* cwd, if nothing marks a directory below $HOME and /. */
 static char *nearest_marked(const char *cwd, const char *home, const char *state_dir)
 {
 	_cleanup_free_ char *dir = strdup(cwd);
@@ -82,7 +82,7 @@ static char *nearest_marked(const char *cwd, const char *home, const char *state
 	return dir ? strdup(cwd) : NULL;
 }
 
-/* *ret is NULL when there is none worth the name. */
+/* *ret is NULL if there is no acceptable one. */
 static int resolve_home(const char *home, char **ret, struct airlock_error *err)
 {
 	if (!home || home[0] != '/')

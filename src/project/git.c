@@ -17,11 +17,11 @@
 #include <sys/stat.h>
 
 #define MAX_POINTER 8192     /* a path and a word */
-#define MAX_CONFIG (1 << 20) /* of a config file worth looking through */
+#define MAX_CONFIG (1 << 20) /* maximum size of a config file worth reading */
 
 struct gitdir {
-	char *dir;    /* real path of what .git points to */
-	char *common; /* the repository's own directory: dir itself but for worktrees */
+	char *dir;    /* real path of the target of .git */
+	char *common; /* the repository's own directory: dir itself, except for worktrees */
 	bool is_worktree;
 };
 
@@ -45,13 +45,13 @@ static char *read_line(const char *dir, const char *name)
 	_cleanup_buf_ struct buf b = BUF_INIT;
 	if (!path || fs_read_file(path, MAX_POINTER, &b, NULL) < 0 || b.len == 0)
 		return NULL;
-	/* Only the end of the file ends the path, as in git: a directory may have a newline in its name. */
+	/* Only the end of the file ends the path, as in git: a directory name may contain a newline. */
 	while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r'))
 		b.data[--b.len] = '\0';
 	return b.len > 0 && strlen(b.data) == b.len ? buf_take(&b) : NULL;
 }
 
-/* Real path of path as seen from base; NULL when it is not there. */
+/* Real path of path, relative to base; NULL if it does not exist. */
 static char *resolve(const char *base, const char *path)
 {
 	if (path[0] == '/')
@@ -74,7 +74,7 @@ static bool has_entry(const char *dir, const char *name)
 	return path && lstat(path, &st) == 0;
 }
 
-/* False when the .git file points at nothing that could be a git directory. */
+/* False if the .git file does not point at a possible git directory. */
 static bool find_gitdir(const char *project, struct gitdir *g)
 {
 	g->dir = read_pointer(project, ".git", "gitdir: ");
@@ -86,7 +86,7 @@ static bool find_gitdir(const char *project, struct gitdir *g)
 	return g->common && stat(g->common, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The way back of a worktree names its .git file, which need not be spelt as we spell it. */
+/* The back reference of a worktree names its .git file, perhaps in another spelling. */
 static bool worktree_is_proved(const struct gitdir *g, const char *project)
 {
 	_cleanup_free_ char *worktrees = path_dirname(g->dir);
@@ -106,7 +106,7 @@ static char unescape(char c)
 	return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'b' ? '\b' : c;
 }
 
-/* One value as git-config writes it: quotes, backslash escapes, a comment after it. False when it is broken off. */
+/* Reads one value as git-config writes it: quotes, backslash escapes, a comment after it. False if it is cut off. */
 static bool unquote(const char *s, size_t n, struct buf *out)
 {
 	bool quoted = false;
@@ -130,7 +130,7 @@ static bool unquote(const char *s, size_t n, struct buf *out)
 	return !out->failed && !quoted;
 }
 
-/* The value of `worktree = …` in this line, NULL when it is another line. The text goes on behind its n bytes. */
+/* The value of `worktree = …` in this line, or NULL for another line. The text continues after its n bytes. */
 static char *worktree_value(const char *line, size_t n)
 {
 	static const char key[] = "worktree";
@@ -180,7 +180,7 @@ static bool config_names(const char *gitdir, const char *file, const char *proje
 	return tree && strcmp(tree, project) == 0;
 }
 
-/* config.worktree is where git moves the setting when a sparse checkout is made. */
+/* git moves the setting to config.worktree when it makes a sparse checkout. */
 static bool submodule_is_proved(const struct gitdir *g, const char *project)
 {
 	return config_names(g->dir, "config", project) || config_names(g->dir, "config.worktree", project);
@@ -192,7 +192,7 @@ static int note(struct strs *notes, const char *dir, const char *why, struct air
 	return notes->failed ? base_oom(err) : 0;
 }
 
-/* The place is right only when no command could have written the proof. */
+/* The location proves something only if no command could have written there. */
 static const char *why_not_proved(const struct gitdir *g, const struct roots *roots, const char *project)
 {
 	if (roots_cover(roots, g->dir))
@@ -208,7 +208,7 @@ static int add_proved(const struct gitdir *g, const struct roots_rules *rules, s
 	_cleanup_buf_ struct buf why = BUF_INIT;
 	const char *secret = NULL;
 	enum roots_verdict verdict = roots_judge(rules, g->common, &secret);
-	/* Outside the home directory too: the proof says more about it than the place. */
+	/* Outside the home directory too: the proof is stronger than the location. */
 	if (verdict == ROOTS_OK || verdict == ROOTS_OUTSIDE_HOME || verdict == ROOTS_NO_HOME) {
 		roots_add(roots, g->common, g->is_worktree ? RULE_ORIGIN(WORKTREE) : RULE_ORIGIN(SUBMODULE));
 		return roots->failed ? base_oom(err) : 0;

@@ -23,7 +23,7 @@ static void push(struct ignore *ig, const struct ignore_rule *rule)
 	ig->v[ig->n++] = *rule;
 }
 
-/* Blanks at the end count only behind a backslash. */
+/* Trailing blanks count only after a backslash. */
 static size_t trimmed(const char *line, size_t len)
 {
 	if (len > 0 && line[len - 1] == '\r')
@@ -89,7 +89,7 @@ void ignore_enter(struct ignore *ig, int dir_fd, const char *path)
 		return;
 	}
 	ig->levels[ig->depth++] = ig->n;
-	if (ig->depth == 1) /* the weakest: every .gitignore overrules it */
+	if (ig->depth == 1) /* the weakest: every .gitignore overrides it */
 		add_file(ig, dir_fd, ".git/info/exclude", path);
 	add_file(ig, dir_fd, ".gitignore", path);
 }

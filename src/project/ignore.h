@@ -12,7 +12,7 @@
 
 struct ignore_rule {
 	char *pattern;
-	size_t dir_len; /* of the directory it stands in, with its slash; paths are matched from there on */
+	size_t dir_len; /* path of its directory, with a slash; paths are matched from there */
 	bool negated, only_dirs, anchored;
 };
 
@@ -28,12 +28,12 @@ struct ignore {
 		0                                                                                                      \
 	}
 
-/* dir_fd is the directory whose path from the top is path. Files that cannot be read say nothing. */
+/* dir_fd is the directory whose path from the top is path. Unreadable files are ignored. */
 void ignore_enter(struct ignore *ig, int dir_fd, const char *path);
 void ignore_leave(struct ignore *ig);
-/* Rules as a file has them, of a directory at path. */
+/* Adds the rules of a file in the directory at path. */
 void ignore_add(struct ignore *ig, const char *path, const char *text, size_t len);
-/* Of the entry itself: what lies in an ignored directory is ignored too, which is the caller's to know. */
+/* For the entry itself. What is in an ignored directory is ignored too; the caller must know that. */
 bool ignore_matches(const struct ignore *ig, const char *path, bool is_dir);
 void ignore_done(struct ignore *ig);
 #define _cleanup_ignore_ _cleanup_(ignore_done)

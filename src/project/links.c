@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Two ways to the same list. The search walks the project, once and on request. Verifying, on every run, only looks where the
- * links that are remembered lead today. Neither makes anything writable: that takes a person's answer to this link and this
- * target, and a link that was turned since is another link.
+/* Two ways to the same list. The search walks the project, once and on request. Verifying, on every run, only checks
+ * where the remembered links lead today. Neither makes anything writable: that needs a person's answer to this link
+ * with this target, and a link that was changed since is another link.
  *
- * The search reads directories and link targets, nothing else: d_type tells the symlinks, so that a file costs no system
- * call of its own. It stays on each directory's mount: what is mounted in a project (a network share, a chroot's /proc)
- * may be endless or hang. What one directory holds is sorted before it is judged, so that the outcome does not depend on
- * the order in which the file system names things. */
+ * The search reads directories and link targets, nothing else: d_type identifies the symlinks, so that a file costs no
+ * system call. It stays on each directory's mount: what is mounted in a project (a network share, a chroot's /proc)
+ * may be endless or hang. The entries of a directory are sorted before they are judged, so that the result does not
+ * depend on the file system's order. */
 #include "project/links.h"
 
 #include "base/array.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define PROGRESS_EVERY 4096
-/* Bounds for a project that is all links: each one is looked at on every run, each target is a mount. */
+/* Limits for a project full of links: each link is checked on every run, each target is a mount. */
 #define MAX_PER_TARGET 8
 #define MAX_TARGETS 256
 #define MAX_REFUSED 256 /* for people to look at */
@@ -77,7 +77,7 @@ static void set_before(struct links *l, struct project_link *link, const struct 
 	}
 }
 
-/* Adds a link whose target may become a root, with the answer there is to it. */
+/* Adds a link whose target may become a root, with the existing answer. */
 static void add_answerable(struct links *l, const char *path, const char *target, const struct links *remembered)
 {
 	const struct project_link *known = links_find(remembered, path, target);
@@ -108,7 +108,7 @@ struct search {
 	size_t targets, refused;
 	struct fs_inodes seen;
 	size_t entries;
-	bool full; /* MAX_TARGETS was reached and said */
+	bool full; /* MAX_TARGETS was reached and reported */
 };
 
 static bool room_for_note(struct search *s)
@@ -125,7 +125,7 @@ static void count_entry(struct search *s)
 		s->q->progress(s->entries, s->q->progress_data);
 }
 
-/* How a link or directory found in dir is called: as short as it is unmistakable. */
+/* The shortest unambiguous name of a link or directory found in dir. */
 static char *name_in(const struct search *s, const char *dir, const char *rel)
 {
 	return strcmp(dir, s->rules->project) == 0 ? strdup(rel) : path_join(dir, rel);
@@ -133,7 +133,7 @@ static char *name_in(const struct search *s, const char *dir, const char *rel)
 
 static void note_unsearched(struct search *s, const char *dir, const char *rel, int errnum)
 {
-	if (errnum == -ENOENT || errnum == -ENOTDIR || errnum == -ELOOP) /* gone or replaced meanwhile */
+	if (errnum == -ENOENT || errnum == -ENOTDIR || errnum == -ELOOP) /* gone or replaced since */
 		return;
 	_cleanup_free_ char *path = rel ? path_join(dir, rel) : strdup(dir);
 	if (!path || !room_for_note(s))
@@ -161,7 +161,7 @@ static void look_at_link(struct fs_walk *w, const char *dir, struct links *candi
 		(void)links_add(candidates, rel, target, AIRLOCK_LINK_UNANSWERED);
 }
 
-/* What git keeps in its own directory is git's; a directory met before under another name is done already. */
+/* Skips git's own directory, and a directory already seen under another name. */
 static int enter_dir(struct search *s, struct fs_walk *w, const char *dir)
 {
 	if (strcmp(w->name, ".git") == 0)
@@ -176,7 +176,7 @@ static int enter_dir(struct search *s, struct fs_walk *w, const char *dir)
 	return 0;
 }
 
-/* Returns -errno only for what ends the whole search. */
+/* Returns -errno only for errors that end the whole search. */
 static int walk_dir(struct search *s, const char *dir, struct fs_walk *w, struct links *candidates)
 {
 	for (;;) {
@@ -231,7 +231,8 @@ static size_t count_target(const struct links *l, const char *target)
 	return n;
 }
 
-/* Only what a person has allowed is searched in turn: what lies behind other links is not the project's. */
+/* Continues only into directories that a person has allowed: what is behind other links does not belong to the
+ * project. */
 static void accept(struct search *s, const char *path, const char *target)
 {
 	size_t known = count_target(s->found, target);
@@ -289,7 +290,7 @@ static int search_dir(struct search *s, const char *dir)
 	return candidates.failed ? -ENOMEM : 0;
 }
 
-/* The queue grows while it is worked through. */
+/* The queue grows while we work through it. */
 static int search_all(struct search *s)
 {
 	strs_add(&s->queue, s->rules->project);
@@ -315,7 +316,7 @@ int links_search(const struct roots_rules *rules, const struct project_query *q,
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "search", rules->project) : 0;
 }
 
-/* A link in a linked root counts only as long as that directory still is one. */
+/* A link in a linked root counts only as long as that directory is still a root. */
 static bool lies_in_a_root(const char *path, const struct roots_rules *rules, const struct links *now)
 {
 	if (path_is_beneath(path, rules->project))
@@ -326,7 +327,7 @@ static bool lies_in_a_root(const char *path, const struct roots_rules *rules, co
 	return false;
 }
 
-/* NULL when the link, or what it led to, is gone: nothing to say then. */
+/* NULL if the link or its target is gone: nothing to report then. */
 static char *where_it_leads(const char *path)
 {
 	struct stat st;
@@ -350,7 +351,7 @@ static void verify_one(const struct roots_rules *rules, const struct links *reme
 	if (!path || !lies_in_a_root(path, rules, now))
 		return;
 	_cleanup_free_ char *target = where_it_leads(path);
-	/* Judged again: the home directory or the list of secrets may be another today. */
+	/* Judged again: the home directory or the list of secrets may have changed. */
 	enum roots_verdict verdict = target ? roots_judge(rules, target, &secret) : ROOTS_INSIDE;
 	if (verdict == ROOTS_INSIDE)
 		return;
@@ -366,7 +367,7 @@ static void verify_one(const struct roots_rules *rules, const struct links *reme
 int links_verify(const struct roots_rules *rules, const struct links *remembered, struct links *now, struct strs *notes,
 		 struct airlock_error *err)
 {
-	for (size_t i = 0; i < remembered->n; i++) /* a link that was turned may have several entries */
+	for (size_t i = 0; i < remembered->n; i++) /* a link that was changed may have several entries */
 		if (links_find_path(remembered, remembered->v[i].path) == &remembered->v[i])
 			verify_one(rules, remembered, remembered->v[i].path, now, notes);
 	return now->failed || notes->failed ? base_oom(err) : 0;

@@ -33,7 +33,7 @@ static int damaged(struct airlock_error *err, const char *path, const char *why)
 	return base_error(err, AIRLOCK_ERR_CORRUPT, "read", path, "%s: %s", path, why);
 }
 
-/* Missing and unreadable are told apart by code; what is there but no file of ours counts as damaged. */
+/* Different codes for missing and unreadable; anything that is not a valid file of ours counts as damaged. */
 static int read_trusted(const char *path, struct buf *ret, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
@@ -56,7 +56,7 @@ static bool sum_is_right(const struct buf *b)
 	return strcmp(hex, b->data + b->len - SUM_BYTES) == 0;
 }
 
-/* The string at *at, which is moved behind it; NULL at the end. */
+/* Returns the string at *at and moves *at behind it; NULL at the end. */
 static const char *next_string(const char **at, const char *end)
 {
 	const char *s = *at;
@@ -177,7 +177,7 @@ int memory_lock(const char *state_dir, const char *project, struct airlock_error
 	if (rc < 0)
 		return rc;
 	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || flock(fd, LOCK_EX) < 0) /* held for a moment only */
+	if (fd < 0 || flock(fd, LOCK_EX) < 0) /* held only for a moment */
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "lock", dir);
 	return TAKE_FD(fd);
 }

@@ -9,15 +9,15 @@
 
 #include "project/links.h"
 
-/* AIRLOCK_ERR_NOT_FOUND: never seen; AIRLOCK_ERR_CORRUPT: not one we can trust, search again; anything else: the file
- * cannot be read. ret is filled only on success. */
+/* AIRLOCK_ERR_NOT_FOUND: never seen; AIRLOCK_ERR_CORRUPT: not trustworthy, search again; anything else: unreadable.
+ * ret is filled only on success. */
 int memory_load(const char *state_dir, const char *project, struct links *ret, struct airlock_error *err);
 
-/* Writes only when it differs from what is there. Refused links are left out: they are judged anew each time. */
+/* Writes only if something changed. Leaves refused links out: they are judged again each time. */
 int memory_save(const char *state_dir, const char *project, const struct links *links, struct airlock_error *err);
 
-/* Between these two no other airlock changes the file: whoever reads it to write it again holds the lock. A descriptor to be
- * closed, or an error. */
+/* Between these two calls no other airlock changes the file: whoever reads it to rewrite it holds the lock. Returns a
+ * descriptor to close, or an error. */
 int memory_lock(const char *state_dir, const char *project, struct airlock_error *err);
 
 int memory_forget(const char *state_dir, const char *project, struct airlock_error *err);

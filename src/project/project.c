@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Puts the pieces together: remembered or searched links, the git directory, the list of roots. */
+/* Combines remembered or searched links, the git directory and the list of roots into a project. */
 #include "project/project.h"
 
 #include "base/path.h"
@@ -15,7 +15,7 @@ struct opening {
 	const struct project_query *q;
 	struct roots_rules rules;
 	bool rules_ready;
-	struct links links; /* all that lead out, and the answers to them */
+	struct links links; /* all links that lead out, with their answers */
 	struct roots roots;
 	struct strs notes;
 };
@@ -28,8 +28,8 @@ static void opening_done(struct opening *o)
 	strs_done(&o->notes);
 }
 
-/* The real path as far as there is one: a secret that does not exist yet has its place all the same. NULL and errno when
- * that cannot be known. */
+/* The real path, as far as it exists: a secret that does not exist yet still has a location. NULL with errno if
+ * unknown. */
 static char *resolve_longest(const char *path)
 {
 	_cleanup_free_ char *normal = path_normalize(NULL, path);
@@ -48,7 +48,7 @@ static char *resolve_longest(const char *path)
 	return TAKE_PTR(normal);
 }
 
-/* Under both names: the one it was given and the real one. */
+/* Under both names: the given one and the real one. */
 static int add_secret(struct strs *secrets, const char *path, struct airlock_error *err)
 {
 	char *real = resolve_longest(path);
@@ -59,7 +59,7 @@ static int add_secret(struct strs *secrets, const char *path, struct airlock_err
 	return secrets->failed ? base_oom(err) : 0;
 }
 
-/* Only when there is something to judge: resolving every secret is most of what a plain run would do here. */
+/* Only if there is something to judge: resolving every secret is most of the cost of a plain run here. */
 static int prepare_rules(struct opening *o, struct airlock_error *err)
 {
 	if (o->rules_ready)
@@ -87,7 +87,7 @@ static bool remembers(struct opening *o)
 	return false;
 }
 
-/* An answer about a link that leads elsewhere at the moment is kept: it holds again when the link leads back. */
+/* Keeps an answer about a link that leads elsewhere now: it applies again if the link leads back. */
 static void keep_answers(struct links *links, const struct links *remembered)
 {
 	size_t found = links->n;
@@ -101,7 +101,7 @@ static void keep_answers(struct links *links, const struct links *remembered)
 	}
 }
 
-/* The answers are read again: a person may have given one while we searched. */
+/* Reads the answers again: a person may have given one while we searched. */
 static int save(struct opening *o, struct airlock_error *err)
 {
 	_cleanup_links_ struct links all = LINKS_INIT, latest = LINKS_INIT;
@@ -126,7 +126,7 @@ static int search(struct opening *o, bool remember, struct airlock_error *err)
 	int rc = prepare_rules(o, err);
 	if (rc < 0)
 		return rc;
-	if (remember) /* nothing, or nothing to be trusted: then nobody has answered anything */
+	if (remember) /* nothing, or nothing trustworthy: then nobody has answered */
 		(void)memory_load(o->q->state_dir, o->q->dir, &remembered, NULL);
 	rc = links_search(&o->rules, o->q, &remembered, &o->links, &o->notes, err);
 	if (rc < 0 || !remember)
@@ -165,8 +165,8 @@ static int recall_or_search(struct opening *o, struct airlock_error *err)
 	return search(o, true, err);
 }
 
-/* A link widens the roots inside the home directory only: without one, or when it is in the project already, there is
- * nothing to find. */
+/* A link widens the roots only inside the home directory: without a home, or if it is in the project, there is nothing
+ * to find. */
 static int find_links(struct opening *o, struct airlock_error *err)
 {
 	const struct project_query *q = o->q;

@@ -27,7 +27,7 @@ struct project_link {
 	char *secret; /* refused because of it; or NULL */
 	enum airlock_link_state state;
 	enum airlock_link_reason reason;
-	bool granted; /* nobody has answered it, and for this run it is a root all the same */
+	bool granted; /* nobody has answered it, but it is a root for this run */
 };
 void project_link_done(struct project_link *l);
 
@@ -35,22 +35,22 @@ struct project {
 	char *dir;		    /* real path */
 	struct project_root *roots; /* roots[0] is the project; none lies inside another */
 	size_t n_roots;
-	struct project_link *links; /* a link in another root comes after the one that made it a root */
+	struct project_link *links; /* a link in another root comes after the link that made it a root */
 	size_t n_links;
-	/* Links refused and why, directories not searched: sentences for a person, with paths as raw bytes. */
+	/* Refused links and why, directories not searched: sentences for a person, with paths as raw bytes. */
 	struct strs notes;
 };
 
 struct project_query {
 	const char *dir;  /* the project, real path as given by project_detect */
 	const char *home; /* real path of $HOME, or NULL: then no link makes a root */
-	/* Links are remembered in <state_dir>/projects/<hash>/links. NULL, or a directory in the project: nothing is
-	 * remembered and every call searches. */
+	/* Links are stored in <state_dir>/projects/<hash>/links. If it is NULL or in the project, nothing is stored
+	 * and every call searches. */
 	const char *state_dir;
-	/* NULL-terminated absolute paths no link may lead to, into or above; state_dir is one without being named. They
-	 * need not exist and may be spelt through symlinks. */
+	/* NULL-terminated absolute paths that no link may lead to, into or above; always includes state_dir. They need
+	 * not exist and may contain symlinks. */
 	const char *const *secrets;
-	bool rescan; /* search again and remember anew; answers stay */
+	bool rescan; /* search again and store the result; answers stay */
 	/* Roots for this run: all links that nobody has answered, or these if they still lead there (NULL: none). */
 	bool grant_all;
 	const struct project_link *grants;
@@ -67,26 +67,26 @@ struct project_query {
  * Real path, owned by the caller. */
 int project_detect(const char *wanted, const char *cwd, const char *home, char **ret_dir, struct airlock_error *err);
 
-/* The same, and a directory that was made a project with `airlock project add` is marked too. */
+/* The same, but a directory added with `airlock project add` counts as marked too. */
 int project_detect_known(const char *wanted, const char *cwd, const char *home, const char *state_dir, char **ret_dir,
 			 struct airlock_error *err);
 
-/* A mark beside what is remembered of the project, so that a run need not open the database to know. */
+/* A mark beside the stored links, so that a run need not open the database. */
 bool project_is_known(const char *state_dir, const char *dir);
 int project_set_known(const char *state_dir, const char *dir, bool known, struct airlock_error *err);
 
-/* Links and directories that cannot be used become notes. It fails when what was remembered cannot be read (a damaged
- * file is searched anew), and out of memory or descriptors. */
+/* Links and directories that cannot be used become notes. Fails if the stored links cannot be read (a damaged file is
+ * searched again), and out of memory or descriptors. */
 int project_open(const struct project_query *q, struct project **ret, struct airlock_error *err);
 void project_free(struct project *p);
 
-/* Remembers a person's answer (allowed or denied) to each of these links. A no takes back every yes to the same link, whatever
- * it led to then. AIRLOCK_ERR_UNAVAILABLE: nothing is remembered of this project. */
+/* Stores a person's answer (allowed or denied) to each of these links. A no revokes every yes to the same link,
+ * whatever its target was. AIRLOCK_ERR_UNAVAILABLE: nothing is stored for this project. */
 int project_answer(const struct project_query *q, const struct project_link *links, size_t n,
 		   enum airlock_link_state answer, struct airlock_error *err);
-/* 1: the link at path is remembered, with a target it led to; owned by the caller. */
+/* 1: the link at path is stored, with a target it had; owned by the caller. */
 int project_find_answer(const struct project_query *q, const char *path, struct project_link *ret);
-/* Forgets the links and the answers to them. */
+/* Forgets the links and their answers. */
 int project_forget_links(const char *state_dir, const char *dir, struct airlock_error *err);
 
 /* Where the link at path (relative to the project, or absolute) leads, unanswered; owned by the caller. The link must lie in

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* /home is hidden because of other people's homes; the user's own in it is not meant. */
+/* /home is hidden because of other people's homes; the user's own home in it is not. */
 static bool means_other_homes(const struct roots_rules *r, const char *secret, const char *target)
 {
 	return r->home && strcmp(r->home, secret) != 0 && path_is_beneath(r->home, secret) &&
@@ -127,7 +127,7 @@ static int compare(const void *a, const void *b)
 	return path_compare(((const struct project_root *)a)->path, ((const struct project_root *)b)->path);
 }
 
-/* Sorted, a parent comes before its children: one look at those already kept is enough. */
+/* Sorted, a parent comes before its children: comparing with those already kept is enough. */
 void roots_prune(struct roots *l)
 {
 	if (l->n < 2)

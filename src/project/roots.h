@@ -22,15 +22,15 @@ enum roots_verdict {
 	ROOTS_OK,
 	ROOTS_INSIDE,	     /* in the project already: nothing to widen */
 	ROOTS_HOME,	     /* $HOME, or a directory that contains it */
-	ROOTS_ABOVE_PROJECT, /* would swallow the project */
+	ROOTS_ABOVE_PROJECT, /* contains the project */
 	ROOTS_SECRET,	     /* a secret or inside one */
 	ROOTS_ABOVE_SECRET,  /* contains a secret */
 	ROOTS_OUTSIDE_HOME,
 	ROOTS_NO_HOME, /* outside the project, and there is no home directory to stay in */
 };
 
-/* The first reason that applies, in the order above: only the last two depend on where home is and may be waived for a
- * directory that proved itself otherwise. ret_secret (may be NULL) is borrowed from the rules. */
+/* The first reason that applies, in the order above: only the last two depend on the home and may be waived for a
+ * directory that is proved otherwise. ret_secret (may be NULL) is borrowed from the rules. */
 enum roots_verdict roots_judge(const struct roots_rules *r, const char *target, const char **ret_secret);
 
 /* The same for the public API. */
@@ -54,6 +54,6 @@ struct roots {
 /* Copies path, borrows the name of because. A path that is in the list already keeps its first reason. */
 void roots_add(struct roots *l, const char *path, struct airlock_origin because);
 bool roots_cover(const struct roots *l, const char *path); /* path is one of them or inside one */
-/* Leaves the first where it is, sorts the others and removes those inside another. */
+/* Keeps the first one in place, sorts the others and removes those inside another. */
 void roots_prune(struct roots *l);
 void roots_done(struct roots *l);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Shared by every user of the machine, who may all plant markers there. */
+/* Shared by every user of the machine; any of them may plant markers there. */
 static const char *const temporary[] = {"/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp"};
 
 /* Where agents keep settings, hooks and transcripts, in a home or in a project. */
@@ -35,7 +35,7 @@ static bool is_settings_name(const char *name, size_t len)
 	return false;
 }
 
-/* Agents check out their worktrees in SETTINGS/worktrees/NAME: such a checkout is a project like any other. */
+/* Agents check out their worktrees in SETTINGS/worktrees/NAME: such a checkout is an ordinary project. */
 static bool is_worktree(const char *after_settings)
 {
 	static const char prefix[] = "/worktrees/";
@@ -65,7 +65,7 @@ enum airlock_unclaimed project_unclaimed(const char *dir, const char *home)
 	const char *in_home = home ? path_rest(dir, home) : NULL;
 	if (in_home && in_home[0] == '.')
 		return AIRLOCK_UNCLAIMED_DOT_DIRECTORY;
-	/* Below the home only: the home itself may lie in a directory of such a name. */
+	/* Only below the home: the home itself may be in a directory of such a name. */
 	if (is_in_settings(in_home ? in_home - 1 : dir))
 		return AIRLOCK_UNCLAIMED_AGENT_SETTINGS;
 	return in_home ? AIRLOCK_CLAIMABLE : judge_temporary(dir);

@@ -13,8 +13,8 @@
 /* dir and home are real paths; home may be NULL. The first reason that applies, in the order of the enum. */
 enum airlock_unclaimed project_unclaimed(const char *dir, const char *home);
 
-/* May dir be taken as the project without being named? All but AIRLOCK_UNCLAIMED_IN_TEMPORARY stand against it. */
+/* True if dir may be the project without being named. All reasons except AIRLOCK_UNCLAIMED_IN_TEMPORARY forbid it. */
 bool project_may_adopt(const char *dir, const char *home);
 
-/* The words that follow "DIR is ", for example "the home directory". */
+/* The words after "DIR is ", for example "the home directory". */
 const char *project_unclaimed_words(enum airlock_unclaimed reason);

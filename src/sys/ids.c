@@ -18,7 +18,7 @@
 #define HELPER_MS 10000
 #define MAX_GROUPS 16
 
-/* Whether one line of the map of our own namespace has all of these ids. The kernel wants no more than that. */
+/* True if one line of our own namespace's id map covers all of these ids. That is all the kernel requires. */
 static bool has_ids(const char *map, uint32_t first, uint32_t count)
 {
 	char text[4096];
@@ -58,7 +58,7 @@ struct keeper {
 	struct probe_id_maps maps;
 };
 
-/* A copy of this process; makes system calls only. */
+/* Runs in a copy of this process: system calls only. */
 static int keep(const void *arg, struct probe_report *r)
 {
 	const struct keeper *k = arg;
@@ -66,7 +66,7 @@ static int keep(const void *arg, struct probe_report *r)
 	long rc = raw_call1(__NR_unshare, CLONE_NEWUSER);
 	if (rc < 0)
 		return probe_stop(r, "unshare", rc);
-	/* Groups stay as they are: without this a member of a group that is refused something could leave it. */
+	/* Keeps the groups as they are: otherwise a process could leave a group that is denied something. */
 	rc = probe_put("/proc/self/setgroups", "deny");
 	rc = rc < 0 ? rc : probe_put("/proc/self/uid_map", k->maps.uid);
 	if (rc < 0)
@@ -75,7 +75,7 @@ static int keep(const void *arg, struct probe_report *r)
 	rc = rc < 0 ? rc : raw_call3(__NR_dup3, k->wait_fd, 0, 0);
 	if (rc < 0)
 		return probe_stop(r, "dup3", rc);
-	(void)raw_call3(__NR_close_range, 2, ~0U, 0); /* or it would keep the pipes of other runs open */
+	(void)raw_call3(__NR_close_range, 2, ~0U, 0); /* Otherwise it would keep the pipes of other runs open. */
 	(void)raw_call3(__NR_write, 1, &byte, 1);
 	while (raw_call3(__NR_read, 0, &byte, 1) > 0)
 		;
@@ -157,7 +157,7 @@ int sys_make_user_ns(const uint32_t *groups, size_t n, struct sys_ids_failure *r
 		ret->errnum = -rc;
 		return -EBADF;
 	}
-	base_closep(&told_end); /* so that its end is seen when it fails */
+	base_closep(&told_end); /* So that its end is noticed if it fails. */
 	bool is_ready = wait_until_ready(ready_end);
 	if (is_ready && map_groups(c.pid, groups, n, ret))
 		fd = open_user_ns(c.pid, ret);

@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* May this process map those ids, and root, into a namespace that it makes? In a container they may not exist. */
+/* True if this process may map these ids, and root, into a namespace that it makes. In a container they may not exist.
+ */
 bool sys_may_map_ids(uint32_t first, uint32_t count);
 
 enum sys_ids_obstacle {
 	SYS_IDS_NONE,
 	SYS_IDS_NO_NAMESPACE, /* errnum says why */
 	SYS_IDS_NO_HELPER,    /* newgidmap(1) is not installed */
-	SYS_IDS_REFUSED,      /* by newgidmap; said is what it said */
+	SYS_IDS_REFUSED,      /* by newgidmap; `said` is its message */
 };
 
 struct sys_ids_failure {
@@ -22,7 +23,7 @@ struct sys_ids_failure {
 	char said[160];
 };
 
-/* A user namespace that has our user and group and these groups beside, as themselves. Only newgidmap(1), which is setuid, may
- * map groups that are not our own, and does where /etc/subgid allows it. Returns a descriptor of it, which is the caller's,
- * or a negative value with the failure. Takes some milliseconds. */
+/* Makes a user namespace that maps our user and group and these groups to themselves. Only newgidmap(1), which is
+ * setuid, may map other groups, and only if /etc/subgid allows it. Returns a descriptor, owned by the caller, or a
+ * negative value with the failure. Takes some milliseconds. */
 int sys_make_user_ns(const uint32_t *groups, size_t n, struct sys_ids_failure *ret);

@@ -18,7 +18,7 @@
 #define FILE_BYTES 8192
 #define IOPRIO_WHO_PROCESS 1
 
-/* Text of the kernel, at most FILE_BYTES of it. -errno. */
+/* Reads at most FILE_BYTES of a kernel file. -errno on failure. */
 static int read_text(const char *path, char out[FILE_BYTES])
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +27,7 @@ static int read_text(const char *path, char out[FILE_BYTES])
 	return n < 0 ? -errno : 0;
 }
 
-/* Lines of /proc/self/status that a child has in common with its parent. */
+/* The lines of /proc/self/status that a child shares with its parent. */
 static bool is_inherited(const char *line)
 {
 	static const char *const names[] = {"Umask:",	    "Uid:",	     "Gid:",	     "Groups:",
@@ -53,7 +53,7 @@ static int add_status(struct buf *out)
 	return rc;
 }
 
-/* Files that are not there on every kernel are the same as empty. */
+/* A missing file, as on other kernels, counts as empty. */
 static void add_files(struct buf *out)
 {
 	static const char *const names[] = {SELF "cgroup", SELF "attr/current", "/proc/self/oom_score_adj"};
@@ -88,7 +88,7 @@ static void add_limits(struct buf *out)
 	}
 }
 
-/* Whoever has changed his root sees other files under the same names. */
+/* A process that changed its root sees other files under the same names. */
 static int add_root(struct buf *out)
 {
 	struct statx st;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Landlock as the kernel has it today; linux/landlock.h of the build machine may be older. Each returns ≥ 0 or -errno. */
+/* Landlock's interface as of today; linux/landlock.h on the build machine may be older. Each function returns ≥ 0 or
+ * -errno. */
 #pragma once
 
 #include "sys/raw.h"
@@ -38,13 +39,13 @@ struct sys_landlock_beneath {
 	int32_t dir_fd;
 } __attribute__((packed));
 
-/* The version of the interface, or -errno: none, or switched off. */
+/* The version of the interface, or -errno if there is none or it is disabled. */
 static inline long sys_landlock_version(void)
 {
 	return raw_call3(__NR_landlock_create_ruleset, 0, 0, 1);
 }
 
-/* `size`: how much of the structure this version knows. */
+/* `size`: how much of the structure this version defines. */
 static inline long sys_landlock_create(const struct sys_landlock_ruleset *r, unsigned long size)
 {
 	return raw_call3(__NR_landlock_create_ruleset, r, size, 0);

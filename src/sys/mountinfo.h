@@ -5,5 +5,5 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The mount point of a line, with its octal escapes undone. */
+/* The mount point of a line, with octal escapes decoded. */
 bool sys_mount_point(const char *line, char *out, size_t size);

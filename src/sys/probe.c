@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Namespaces, Landlock, seccomp and single system calls. The try_* functions run in the child: raw system calls only.
- * With CLONE_NEWUSER they hold all capabilities of the new namespace and none outside; root and working directory are
- * the caller's; mounts are a private copy where CLONE_NEWNS is said. */
+/* Probes of namespaces, Landlock, seccomp and single system calls. The try_* functions run in the child: raw system
+ * calls only. With CLONE_NEWUSER they hold all capabilities of the new namespace and none outside; root and working
+ * directory are the caller's; with CLONE_NEWNS mounts are a private copy. */
 #include "sys/probe.h"
 
 #include "sys/probe_child.h"
@@ -29,7 +29,8 @@
 #define MFD_CLOEXEC 0x0001U
 #endif
 
-/* Ubuntu's AppArmor rule lets the namespace be made and then takes every capability in it away: only using one tells. */
+/* Ubuntu's AppArmor rule lets us make the namespace and then removes every capability in it: only using one shows
+ * that. */
 static int try_userns(const void *arg, struct probe_report *r)
 {
 	if (probe_write_id_maps(arg, r) < 0)
@@ -71,7 +72,7 @@ void sys_probe_mountns(struct sys_probe *ret)
 	probe_conclude(ret, &r, "created one and mounted a tmpfs in it");
 }
 
-/* The child is pid 1 of the new namespace, so a proc of that namespace calls it "1". */
+/* The child is pid 1 of the new namespace, so the /proc of that namespace calls it "1". */
 static int try_procfs(const void *arg, struct probe_report *r)
 {
 	if (probe_write_id_maps(arg, r) < 0 || make_mounts_private(r) < 0)
@@ -118,7 +119,7 @@ void sys_probe_netns(struct sys_probe *ret)
 	probe_conclude(ret, &r, "created one and brought its loopback up");
 }
 
-/* linux/landlock.h of the build machine may be older than the kernel; these three never change. */
+/* linux/landlock.h on the build machine may be older than the kernel; these three never change. */
 #define LANDLOCK_VERSION_FLAG 1U
 #define LANDLOCK_READ_DIR (1ULL << 3)
 struct landlock_fs_attr {
@@ -168,7 +169,7 @@ static int try_seccomp(const void *arg, struct probe_report *r)
 
 void sys_probe_seccomp(struct sys_probe *ret)
 {
-	/* An errno that getppid can never give by itself. */
+	/* An errno that getppid never returns by itself. */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_getppid, 0, 1),
@@ -204,7 +205,8 @@ void sys_probe_listener(struct sys_probe *ret)
 	probe_conclude(ret, &r, "calls can be listened to");
 }
 
-/* Single calls. In a child, because a filter that knows none of them may kill instead of refusing. */
+/* Probes of single calls. Each runs in a child, because a filter that does not know the call may kill instead of
+ * refusing. */
 static int try_pidfd_open(const void *arg, struct probe_report *r)
 {
 	long rc = raw_call2(__NR_pidfd_open, raw_call0(__NR_getpid), 0);
@@ -227,12 +229,12 @@ static int try_openat2(const void *arg, struct probe_report *r)
 	return probe_stop(r, rc < 0 ? "openat2" : "openat2 left the root it was given", rc < 0 ? rc : -EIO);
 }
 
-/* A file that is no program: ENOEXEC means that executing it would have been allowed. */
+/* A file that is not a program: ENOEXEC proves that executing it would have been allowed. */
 static int try_memfd_exec(const void *arg, struct probe_report *r)
 {
 	char *none[] = {NULL};
 	long fd = raw_call2(__NR_memfd_create, "probe", MFD_CLOEXEC | MFD_EXEC);
-	if (fd == -EINVAL) /* before 6.3 there was no such flag and no such restriction */
+	if (fd == -EINVAL) /* Before 6.3 there was neither the flag nor the restriction. */
 		fd = raw_call2(__NR_memfd_create, "probe", MFD_CLOEXEC);
 	if (fd < 0)
 		return probe_stop(r, "memfd_create", fd);

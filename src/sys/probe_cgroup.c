@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which control groups can hold a limit for us. Tried for real: make a group, set its limits to "none", move a child into
- * it, remove it. Version 2 first: beside our own group (where systemd's user manager has delegated the level above), then
- * below it (rare: version 2 passes no controllers on from a group with processes in it). Version 1
- * has one hierarchy per controller and no such rule. */
+/* Finds the control groups that can hold a limit for us, by trying: make a group, set its limits to "none", move a
+ * child into it, remove it. Version 2 first: beside our own group (if systemd's user manager has delegated the level
+ * above), then below it (rare: in version 2 a group that contains processes passes on no controllers). Version 1 has
+ * one hierarchy per controller and no such rule. */
 #include "sys/probe.h"
 
 #include "sys/probe_child.h"
@@ -57,7 +57,7 @@ static bool has_word(const char *list, const char *separators, const char *word)
 	return false;
 }
 
-/* Copies the group of controller ("" for version 2) from lines like "4:memory:/user" and "0::/user". */
+/* Copies the group of a controller ("" for version 2) from lines like "4:memory:/user" and "0::/user". */
 static bool own_group(const char *cgroup, const char *controller, char ret[PATH_MAX])
 {
 	for (const char *line = cgroup; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
@@ -73,7 +73,7 @@ static bool own_group(const char *cgroup, const char *controller, char ret[PATH_
 	return false;
 }
 
-/* The directory of group below this mount, "" when the mount does not show it. */
+/* The directory of the group below this mount, "" if the mount does not show it. */
 static void directory_of(const struct mount_line *m, const char *group, char ret[PATH_MAX])
 {
 	const char *rest = path_is_normal(group) ? path_rest(group, m->root) : NULL;
@@ -157,7 +157,7 @@ int sys_cgroup_locate_of(const char *cgroup, struct sys_cgroup_places *ret)
 
 /* ── What can be done there ── */
 
-/* One group of ours while it is being tried. */
+/* Our own group while we try it. */
 struct trial {
 	char path[PATH_MAX + 64]; /* the group */
 	char file[PATH_MAX + 96]; /* a file in it or above it */
@@ -183,7 +183,7 @@ static int begin(struct trial *t, const char *dir)
 	return -errno;
 }
 
-/* A group is busy for a moment after its last process has gone. */
+/* A group stays busy for a moment after its last process has ended. */
 static void end(struct trial *t)
 {
 	for (int i = 0; i < 50 && rmdir(t->path) < 0 && errno == EBUSY; i++)
@@ -216,8 +216,8 @@ static bool try_v1(const char *dir, const char *limit, const char *none, struct 
 	return good;
 }
 
-/* Version 2: a group has a controller's files only when the group above passes the controller on. Not done here where it
- * is missing: that would change the machine. */
+/* In version 2, a group has a controller's files only if the group above passes the controller on. We do not enable a
+ * missing one: that would change the machine. */
 static bool try_limit(struct trial *t, const char *name, struct probe_report *r)
 {
 	return access(file_in(t, t->path, name), F_OK) == 0 && set_limit(t, name, "max", r) == 0;
@@ -249,7 +249,7 @@ static void examine_v2(const struct sys_cgroup_places *at, struct sys_cgroup *re
 		struct probe_report above = *r;
 		try_v2(dir = at->v2, ret, r);
 		if (*at->v2_parent && !ret->memory && !ret->pids)
-			*r = above; /* the more telling of two failures: delegation happens there */
+			*r = above; /* The more informative of two failures: delegation happens there. */
 	}
 	if (!ret->memory && !ret->pids)
 		return;

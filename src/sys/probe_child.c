@@ -31,7 +31,7 @@ int probe_left_ms(long deadline_ms)
 	return left > 0 ? (int)left : 0;
 }
 
-/* Replaces a descriptor below 3 by a higher copy. */
+/* Replaces a descriptor below 3 by a copy above 2. */
 static int lift(int *fd)
 {
 	if (*fd > 2)
@@ -67,7 +67,7 @@ void probe_send(const struct probe_report *r)
 	(void)raw_call3(__NR_write, r->fd, r, sizeof *r);
 }
 
-/* In the child: every signal blocked, memory a copy of one moment of a program that may have threads. */
+/* Runs in the child: every signal blocked, memory a snapshot of a program that may have threads. */
 _Noreturn static void child_main(int write_fd, probe_fn fn, const void *arg)
 {
 	struct probe_report r = {.fd = write_fd};
@@ -77,8 +77,8 @@ _Noreturn static void child_main(int write_fd, probe_fn fn, const void *arg)
 		(void)raw_call1(__NR_exit_group, 0);
 }
 
-/* No exit signal: see the head of probe_child.h. Kernels before 5.2 leave pidfd alone, some emulations
- * refuse the flag. */
+/* No exit signal: see the top of probe_child.h. Kernels before 5.2 do not set pidfd; some emulations refuse the flag.
+ */
 static long clone_child(int *pidfd)
 {
 	long rc = raw_call3(__NR_clone, CLONE_PIDFD, 0, pidfd);
@@ -110,8 +110,8 @@ int probe_start(probe_fn fn, const void *arg, struct probe_child *ret)
 	return 0;
 }
 
-/* 0 with the report; -EIO when the child died without one; -ETIMEDOUT. The pidfd is watched too: a program that forks at
- * the same moment may keep our pipe's other end open for long. */
+/* Returns 0 with the report; -EIO if the child died without one; -ETIMEDOUT. Also watches the pidfd: a program that
+ * forks at the same moment may keep the other end of our pipe open for long. */
 static int await_report(struct probe_child *c, long deadline, struct probe_report *ret)
 {
 	struct pollfd p[2] = {{.fd = c->report_fd, .events = POLLIN}, {.fd = c->pidfd, .events = POLLIN}};
@@ -133,7 +133,7 @@ static void kill_child(const struct probe_child *c)
 		(void)kill(c->pid, SIGKILL);
 }
 
-/* A child stuck in the kernel (a dead network file system) cannot be waited for; it is left to init then. */
+/* A child that hangs in the kernel (a dead network file system) cannot be waited for; init will reap it. */
 static void reap(struct probe_child *c)
 {
 	struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
@@ -166,8 +166,8 @@ struct inside {
 	const void *arg;
 };
 
-/* In the child, which makes a second one in the namespaces: a filter that answers such a clone with death must not hit
- * the calling program. */
+/* Runs in the child, which makes a second child in the namespaces: a filter that answers such a clone with death must
+ * not kill the calling program. */
 static int try_inside(const void *arg, struct probe_report *r)
 {
 	const struct inside *in = arg;
@@ -182,7 +182,7 @@ static int try_inside(const void *arg, struct probe_report *r)
 	(void)raw_call4(__NR_wait4, pid, &status, __WALL, NULL);
 	if (WIFSIGNALED(status))
 		return probe_stop(r, "child killed", -EIO);
-	r->fd = -EBADF; /* it has been said already */
+	r->fd = -EBADF; /* Already reported. */
 	return 0;
 }
 
@@ -218,8 +218,8 @@ long probe_put(const char *path, const char *text)
 	return n < 0 ? n : 0;
 }
 
-/* The files below /proc/self of a program that made itself undumpable, or has changed its user, are root's. Making the
- * child dumpable would help, and would also let others read the copy of the program's memory that it has: not done. */
+/* If a program made itself undumpable or changed its user, its files below /proc/self belong to root. We do not make
+ * the child dumpable: others could then read its copy of the program's memory. */
 int probe_write_id_maps(const struct probe_id_maps *maps, struct probe_report *r)
 {
 	long rc = probe_put("/proc/self/setgroups", "deny");

@@ -23,7 +23,7 @@
 #define PROBE_TIMEOUT_MS 5000
 
 struct probe_report {
-	/* What failed, NULL when nothing did. A string literal: it lies at the same address in parent and child. */
+	/* The step that failed, or NULL. A string literal: it has the same address in parent and child. */
 	const char *step;
 	int errnum;
 	int value; /* the probe's own result, when it has one */
@@ -32,7 +32,7 @@ struct probe_report {
 
 typedef int (*probe_fn)(const void *arg, struct probe_report *r);
 
-/* For the last line of a failing step in the child: rc is what raw_callN returned. Always -1. */
+/* Ends a failing step in the child: rc is the result of raw_callN. Always returns -1. */
 static inline int probe_stop(struct probe_report *r, const char *step, long rc)
 {
 	r->step = step;
@@ -40,11 +40,11 @@ static inline int probe_stop(struct probe_report *r, const char *step, long rc)
 	return -1;
 }
 
-/* Runs fn in a child made with these CLONE_NEW* flags (0: none) and fills ret: also when clone itself is refused ("clone"), the
- * child dies ("child killed") or is too slow ("timeout"). */
+/* Runs fn in a child made with these CLONE_NEW* flags (0: none) and fills ret, also if clone itself is refused
+ * ("clone"), the child dies ("child killed") or is too slow ("timeout"). */
 void probe_try(unsigned long namespaces, probe_fn fn, const void *arg, struct probe_report *ret);
 
-/* The same without namespaces and in two halves, for a caller that has more to watch than the report. */
+/* The same without namespaces and in two halves, for a caller that watches more than the report. */
 struct probe_child {
 	pid_t pid;
 	int pidfd;     /* -EBADF on kernels without CLONE_PIDFD */
@@ -56,21 +56,21 @@ void probe_send(const struct probe_report *r);
 /* Waits at most timeout_ms for the report, ends the child if it has not ended itself, reaps it. */
 void probe_finish(struct probe_child *c, int timeout_ms, struct probe_report *ret);
 
-/* pipe2(O_CLOEXEC) whose ends are never 0, 1 or 2, whatever the program has closed. 0 or -errno. */
+/* pipe2(O_CLOEXEC) whose ends are never 0, 1 or 2, even if the program has closed those. Returns 0 or -errno. */
 int probe_pipe(int ret_fds[2]);
 
-/* Milliseconds of CLOCK_MONOTONIC, and the rest until deadline (never below 0). */
+/* Milliseconds of CLOCK_MONOTONIC, and the time left until deadline (never below 0). */
 long probe_now_ms(void);
 int probe_left_ms(long deadline_ms);
 
-/* The identity maps a child writes after CLONE_NEWUSER; made in the parent, where snprintf is allowed. */
+/* The identity maps that a child writes after CLONE_NEWUSER; made in the parent, where snprintf is allowed. */
 struct probe_id_maps {
 	char uid[40], gid[40];
 };
 struct probe_id_maps probe_id_maps(void);
 int probe_write_id_maps(const struct probe_id_maps *maps, struct probe_report *r);
 
-/* Turns a report into words: what when it worked, else the step and the reason. */
+/* Turns a report into words: `what` if it worked, else the step and the reason. */
 void probe_conclude(struct sys_probe *ret, const struct probe_report *r, const char *what);
 
 /* open, write all of text, close; for the child. 0 or -errno. */

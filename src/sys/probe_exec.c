@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Three processes: we, a child that never executes anything, and the program as its child.
- * The one in the middle is there for the program's status: exec gives a process SIGCHLD as its exit signal again, and
- * then the calling program's SIG_IGN or its wait(-1) can make the status vanish. The middle one reports it by pipe. */
+/* Uses three processes: ourselves, a child that never executes anything, and the program as its child. The middle one
+ * exists for the program's exit status: exec resets a process's exit signal to SIGCHLD, and then the calling program's
+ * SIG_IGN or wait(-1) can consume the status. The middle process reports it through a pipe. */
 #include "sys/probe_exec.h"
 
 #include "sys/probe_child.h"
@@ -26,7 +26,7 @@ struct exec_arg {
 	int out_fd, err_fd; /* both above 2 */
 };
 
-/* Middle process. The kernel's struct sigaction of all zeros is SIG_DFL on every architecture. */
+/* The middle process. A kernel struct sigaction of all zeros is SIG_DFL on every architecture. */
 static void default_signals(void)
 {
 	long zero[8] = {0};
@@ -34,14 +34,14 @@ static void default_signals(void)
 		(void)raw_call4(__NR_rt_sigaction, s, zero, NULL, KERNEL_SIGSET_SIZE);
 }
 
-/* Program's process, up to the exec. */
+/* The program's process, until it calls exec. */
 static long become_program(const struct exec_arg *a)
 {
 	static const char *const no_environment[] = {NULL};
 	uint64_t none = 0;
 	long null = raw_call4(__NR_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0), rc = null;
 	if (rc == 0)
-		rc = raw_call3(__NR_fcntl, 0, F_SETFD, 0); /* 0 was closed: it is in place already */
+		rc = raw_call3(__NR_fcntl, 0, F_SETFD, 0); /* 0 was closed, so it is in place already. */
 	else if (rc > 0)
 		rc = raw_call3(__NR_dup3, null, 0, 0);
 	if (rc >= 0)
@@ -53,8 +53,8 @@ static long become_program(const struct exec_arg *a)
 	if (rc < 0)
 		return rc;
 	(void)raw_call3(__NR_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
-	/* It does not die with us, and does not need to: it ends by itself. bwrap killed half-way through would leave a
-	 * child of its own that waits for it for ever. */
+	/* It does not die with us and need not: it ends by itself. Killing bwrap half-way would leave a child that
+	 * waits for it forever. */
 	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET_SIZE);
 	return raw_call3(__NR_execve, a->path, a->argv, no_environment);
 }
@@ -88,7 +88,7 @@ struct stream {
 	size_t len, size;
 };
 
-/* Reads what is there, keeps what fits; closes at the end of the stream. */
+/* Reads what is available, keeps what fits, and closes at the end of the stream. */
 static void drain(struct stream *s)
 {
 	char chunk[1024];
@@ -105,7 +105,7 @@ static void drain(struct stream *s)
 	}
 }
 
-/* Keeps both streams flowing until the report is there, the middle process has died, or time is up. */
+/* Reads both streams until the report arrives, the middle process dies, or the time is up. */
 static void relay(const struct probe_child *c, struct stream streams[2], long deadline)
 {
 	for (;;) {
@@ -135,9 +135,9 @@ static void watch(struct probe_child *c, struct stream streams[2], int timeout_m
 	struct probe_report r;
 	long deadline = probe_now_ms() + timeout_ms;
 	relay(c, streams, deadline);
-	/* Before the middle process is reaped: until then its number is its group's and nobody else's. A program that has
-	 * ended well may have left others behind in the group; they go too. The middle one may be among the killed, but
-	 * its report is in the pipe by then. */
+	/* Before the middle process is reaped: until then its process group id cannot be reused. A program that ended
+	 * normally may have left others in the group; kill them too. The middle one may be killed as well, but its
+	 * report is in the pipe already. */
 	struct pollfd ready = {.fd = c->report_fd, .events = POLLIN};
 	bool reported = poll(&ready, 1, 0) == 1;
 	(void)kill(-c->pid, SIGKILL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Running a helper program briefly, with its output: for probes, not for commands of the user. */
+/* Runs a helper program briefly and captures its output: for probes, not for the user's commands. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ struct sys_exec {
 	char err[1024];
 };
 
-/* Executes path with argv and an empty environment: stdin is /dev/null, working directory "/", a session of its own,
- * signals as at login, no descriptor above 2. Waits at most timeout_ms, then kills its process group. Safe where SIGCHLD
- * is ignored or somebody else waits for every child. */
+/* Executes path with argv and an empty environment: stdin is /dev/null, working directory "/", its own session,
+ * default signals, no descriptor above 2. Waits at most timeout_ms, then kills its process group. Works if SIGCHLD is
+ * ignored or another thread waits for every child. */
 void sys_probe_exec(const char *path, const char *const *argv, int timeout_ms, struct sys_exec *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The place we run in: containers and their kin, kernel settings, file systems. Reads only, nothing is tried. */
+/* Where we run: containers and the like, kernel settings, file systems. Only reads; tries nothing. */
 #include "sys/probe.h"
 
 #include "sys/probe_child.h"
@@ -29,7 +29,7 @@ int sys_read_small(const char *path, char *ret, size_t size)
 	return n < 0 ? -saved : (int)n;
 }
 
-/* root + name, or "" when it does not fit (and then does not exist). */
+/* root + name, or "" if it does not fit (such a file does not exist). */
 static const char *under(const char *root, const char *name, char path[PATH_MAX])
 {
 	int n = snprintf(path, PATH_MAX, "%s%s", root, name);
@@ -56,7 +56,7 @@ static void name_container(struct sys_environment *e, const char *name, size_t l
 	(void)snprintf(e->container_name, sizeof e->container_name, "%.*s", (int)AL_MIN(len, 24), name);
 }
 
-/* The variable `container`, which container managers give pid 1; only readable by its owner and root. */
+/* The variable `container`, which container managers set for pid 1; readable only by its owner and root. */
 static void look_at_init(const char *root, struct sys_environment *e)
 {
 	char text[4096];
@@ -66,7 +66,7 @@ static void look_at_init(const char *root, struct sys_environment *e)
 			name_container(e, text + i + 10, strlen(text + i + 10));
 }
 
-/* Group names of container managers, in the hierarchy of pid 1. */
+/* Names of container managers in the control groups of pid 1. */
 static void look_at_init_groups(const char *root, struct sys_environment *e)
 {
 	static const char *const rows[][2] = {
@@ -84,7 +84,7 @@ static void look_at_init_groups(const char *root, struct sys_environment *e)
 static void look_for_container(const char *root, struct sys_environment *e)
 {
 	char text[64];
-	/* systemd writes there what it was told, readable by everyone. */
+	/* systemd writes this for everyone to read. */
 	if (get(root, "/run/systemd/container", text, sizeof text) > 0)
 		name_container(e, text, strcspn(text, "\n"));
 	look_at_init(root, e);
@@ -106,8 +106,8 @@ static bool is_first_userns(const char *root)
 	       count == UINT32_MAX;
 }
 
-/* In a chroot no mount of this process has "/" as its place, unless the chroot was made at a mount point: then pid 1
- * (where we may look) has another root in the same mount namespace. */
+/* In a chroot no mount of this process has "/" as its mount point, unless the chroot was made at a mount point: then
+ * pid 1 (if we may look) has another root in the same mount namespace. */
 static bool is_chroot(const char *root)
 {
 	char path[PATH_MAX], line[2 * PATH_MAX];
@@ -179,7 +179,7 @@ void sys_kernel_examine(struct sys_kernel *ret)
 	ret->max_user_namespaces = read_setting("/proc/sys/user/max_user_namespaces");
 }
 
-/* The settings that stop ordinary users do not stop who has CAP_SYS_ADMIN. */
+/* Settings that stop ordinary users do not stop a process with CAP_SYS_ADMIN. */
 static bool is_privileged(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -200,8 +200,8 @@ static enum sys_userns_obstacle setting_in_the_way(const struct sys_kernel *k, i
 	return SYS_USERNS_OTHER;
 }
 
-/* A chroot at a mount point cannot be seen from inside. But where no filter and no setting stands in the way, being in
- * a chroot is what the kernel answers clone(CLONE_NEWUSER) with EPERM for (in a user namespace also: ids it has not). */
+/* A chroot at a mount point cannot be seen from inside. But if no filter and no setting forbids it, EPERM from
+ * clone(CLONE_NEWUSER) means a chroot (or, in a user namespace, unmapped ids). */
 static bool is_refused_for_chroot(const struct sys_environment *e, const struct sys_probe *userns)
 {
 	bool at_clone = strncmp(userns->detail, "clone", 5) == 0;

@@ -24,11 +24,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* The report's value: what failed has to do with the caller's directory. */
+/* Value of the report: the failure concerns the caller's directory. */
 enum { OVER_OURS, OVER_CALLERS };
 
 struct overlay_arg {
-	bool new_user; /* as runs do when the caller has no privileges */
+	bool new_user; /* as runs do if the caller has no privileges */
 	struct probe_id_maps maps;
 	char dir[PATH_MAX];
 	const char *over; /* may be NULL */
@@ -39,7 +39,7 @@ static long open_directory(const char *path)
 	return raw_call4(__NR_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
-/* The mounted overlay's root as a descriptor (it never appears in the tree), or -1. */
+/* The root of the mounted overlay as a descriptor (it never appears in the tree), or -1. */
 static long mount_overlay(const char *over, const char *upper, const char *work, struct probe_report *r)
 {
 	static const char *const steps[] = {[RAW_OVERLAY_OPEN] = "fsopen(overlay)",
@@ -57,7 +57,7 @@ static long mount_overlay(const char *over, const char *upper, const char *work,
 	return root < 0 ? probe_stop(r, steps[step], root) : root;
 }
 
-/* Does to files of the lower directory what commands do: write, rename, remove. */
+/* Does what commands do to files of the lower directory: write, rename, remove. */
 static int change_files(long root, struct probe_report *r)
 {
 	long fd = raw_call4(__NR_openat, root, "kept", O_WRONLY | O_APPEND | O_CLOEXEC, 0);
@@ -102,7 +102,8 @@ static int make_file(int dir, const char *name)
 	return rc;
 }
 
-/* The directory of the picture above. 0 or -errno; what was made so far is there to be removed in either case. */
+/* Makes the directory of the picture above. Returns 0 or -errno; what was made so far must be removed in either case.
+ */
 static int make_layers(int dir)
 {
 	static const char *const dirs[] = {"lower", "lower/old", "upper", "work", "over", "over-work"};
@@ -118,7 +119,7 @@ static int make_layers(int dir)
 
 static void remove_children(int parent, const char *name, int depth);
 
-/* Nobody but us can write here (0700), so names are safe to use; the kernel's work/work is mode 000. */
+/* Only we can write here (0700), so names are safe; the kernel's work/work has mode 000. */
 static void remove_entry(int dir, const char *name, int depth)
 {
 	if (unlinkat(dir, name, 0) == 0 || unlinkat(dir, name, AT_REMOVEDIR) == 0 || depth == 0)
@@ -148,7 +149,7 @@ static bool is_whiteout(int dir, const char *path)
 	return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == 0;
 }
 
-/* What the run would read afterwards; the step that is wrong, or NULL. */
+/* Checks what a run would read afterwards; returns the wrong step, or NULL. */
 static const char *look_at_upper(int dir)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* System calls without libc: safe after clone, in a threaded program, in a freestanding program.
- * Every wrapper returns ≥ 0 or -errno and touches neither errno nor thread-local storage. */
+/* System calls without libc: safe after clone, in a threaded program and in a freestanding program. Every wrapper
+ * returns ≥ 0 or -errno and touches neither errno nor thread-local storage. */
 #pragma once
 
 #include <asm/unistd.h>

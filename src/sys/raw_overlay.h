@@ -32,13 +32,13 @@ struct raw_overlay {
 enum raw_overlay_step {
 	RAW_OVERLAY_OPEN,    /* fsopen */
 	RAW_OVERLAY_OPTION,  /* fsconfig of an option; -ENAMETOOLONG: too many lower directories */
-	RAW_OVERLAY_CREATE,  /* the kernel does not want these directories */
+	RAW_OVERLAY_CREATE,  /* the kernel refuses these directories */
 	RAW_OVERLAY_MOUNT,   /* fsmount */
 	RAW_OVERLAY_WORKDIR, /* /proc/self/fd could not be made the working directory */
 };
 
-/* The headers of the kernel and of the C library exclude each other (mount.h, fcntl.h), and this is for both sides; the numbers
- * are kernel interface. */
+/* The headers of the kernel and of the C library exclude each other (mount.h, fcntl.h), and this file serves both; the
+ * numbers are kernel interface. */
 enum {
 	RAW_AT_FDCWD = -100,
 	RAW_O_CLOEXEC = 02000000,
@@ -51,7 +51,7 @@ enum {
 	RAW_FSCONFIG_MAX = 256, /* the longest string, its NUL included */
 };
 
-/* May the caller mount without a user namespace of its own? */
+/* True if the caller may mount without its own user namespace. */
 static inline int raw_may_mount(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -62,7 +62,7 @@ static inline int raw_may_mount(void)
 
 #define RAW_OVERLAY_FDS "/proc/self/fd"
 
-/* Appends "/proc/self/fd/N", or "N" when the working directory is there. The end, or -1 when it does not fit. */
+/* Appends "/proc/self/fd/N", or "N" if that is the working directory. Returns the end, or -1 if it does not fit. */
 static inline long raw_overlay_name(char *out, long at, int fd, int relative)
 {
 	static const char prefix[] = RAW_OVERLAY_FDS "/";
@@ -82,7 +82,7 @@ static inline long raw_overlay_name(char *out, long at, int fd, int relative)
 	return at;
 }
 
-/* All lower directories as one string: its length, or -1 when it does not fit. */
+/* All lower directories as one string; returns its length, or -1 if it does not fit. */
 static inline long raw_overlay_names(char *out, const struct raw_overlay *o, int relative)
 {
 	long at = 0;
@@ -113,9 +113,9 @@ static inline long raw_overlay_options(long fs, const struct raw_overlay *o, con
 	rc = rc < 0 ? rc : raw_overlay_set(fs, "lowerdir", lower);
 	if (rc < 0 || o->upper < 0)
 		return rc;
-	/* Otherwise each file that is copied up waits for the disk. Nothing relies on that: apply syncs what it takes, and a
-	 * layer is mounted a second time only when it is empty and the kernel's directory, with its mark of this, is gone.
-	 * Known since 5.10. */
+	/* Without this option, each copied-up file waits for the disk. Nothing relies on that: apply syncs what it
+	 * takes, and a layer is mounted a second time only if it is empty and the kernel's work directory, which marks
+	 * it as volatile, is gone. Linux 5.10 and newer. */
 	(void)raw_call5(__NR_fsconfig, fs, RAW_FSCONFIG_FLAG, "volatile", 0, 0);
 	rc = raw_overlay_set_directory(fs, "upperdir", o->upper);
 	return rc < 0 ? rc : raw_overlay_set_directory(fs, "workdir", o->work);
@@ -141,7 +141,7 @@ static inline long raw_overlay_create(const struct raw_overlay *o, const char *l
 	return rc;
 }
 
-/* A detached mount (CLOEXEC), or -errno and the step that failed. The descriptors stay the caller's. */
+/* Returns a detached mount (CLOEXEC), or -errno and the step that failed. The descriptors stay the caller's. */
 static inline long raw_overlay_mount(const struct raw_overlay *o, enum raw_overlay_step *ret_step)
 {
 	char lower[RAW_FSCONFIG_MAX];

@@ -20,7 +20,7 @@
 
 /* ── The keeper ── */
 
-/* A copy of this process that lets go of everything but its pipe, or it would keep the pipes of other runs open. */
+/* A copy of this process that closes everything but its pipe; otherwise it would keep the pipes of other runs open. */
 static int keep(const void *arg, struct probe_report *r)
 {
 	char byte;
@@ -41,7 +41,8 @@ static int start_keeper(struct sys_scope *s)
 	int rc = probe_pipe(fds);
 	if (rc < 0)
 		return rc;
-	/* Ours must not be open in it, or it would never see the end. Descriptors are copied, so it closes its own. */
+	/* Our end must not be open in it, or it would never see the end of file. Descriptors are copies, so it closes
+	 * its own. */
 	rc = probe_start(keep, &fds[0], &c);
 	(void)close(fds[0]);
 	if (rc < 0) {
@@ -98,14 +99,14 @@ static int ask_for_scope(const struct sys_scope *s)
 	return call(argv);
 }
 
-/* systemd takes our numbers of processes for its own: from a container with the host's bus they would mean others. */
+/* systemd reads our pids as its own: from a container with the host's bus they would name other processes. */
 static bool has_first_pid_namespace(void)
 {
 	struct stat st;
 	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
 }
 
-/* /run/user/UID, whatever XDG_RUNTIME_DIR says: it decides whom we talk to. */
+/* Always /run/user/UID: XDG_RUNTIME_DIR could make us talk to someone else. */
 static int find_bus(struct sys_scope *s)
 {
 	struct stat st;
@@ -123,7 +124,7 @@ static int find_bus(struct sys_scope *s)
 
 /* ── The groups ── */
 
-/* systemd answers when it has begun: until the keeper is there it is not done. */
+/* systemd answers when it has begun; the scope is ready only when the keeper is in it. */
 static int find_directory(struct sys_scope *s)
 {
 	char path[64], group[PATH_MAX];
@@ -151,7 +152,7 @@ static int put(const char *dir, const char *file, const char *text)
 	return (int)probe_put(path, text);
 }
 
-/* A group with processes in it passes no controllers on, so the keeper gets one of its own. */
+/* A group that contains processes passes on no controllers, so the keeper gets its own group. */
 static int divide(const struct sys_scope *s)
 {
 	char keeper[16], keep_dir[PATH_MAX + 8];
