@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Below this only somebody with a capability can listen, and nobody inside has any. */
+/* Only a process with a capability can listen below this, and nobody inside has one. */
 #define FIRST_FREE_PORT 1024
 #define V4_BYTES offsetof(struct sockaddr_in, sin_zero)
 #define V6_BYTES offsetof(struct sockaddr_in6, sin6_scope_id)
@@ -25,7 +25,7 @@ static void add_abstract(const char *name, size_t len, struct buf *out)
 {
 	buf_addc(out, '@');
 	for (size_t i = 1; i < len; i++)
-		buf_addc(out, name[i] ? name[i] : '@'); /* as everybody shows it */
+		buf_addc(out, name[i] ? name[i] : '@'); /* in the usual notation */
 }
 
 bool denial_add_address(const void *address, size_t len, struct buf *out)
@@ -71,7 +71,7 @@ bool denial_is_own_address(const void *address, size_t len)
 	in_port_t port = 0;
 	if (family_of(address, len) == AF_INET && len >= V4_BYTES) {
 		memcpy(&v4, address, V4_BYTES);
-		/* Linux connects 0.0.0.0 to itself, too. */
+		/* Linux connects 0.0.0.0 to itself too. */
 		is_loopback = ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET || v4.sin_addr.s_addr == INADDR_ANY;
 		port = ntohs(v4.sin_port);
 	} else if (family_of(address, len) == AF_INET6 && len >= V6_BYTES) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What would allow something that was refused: an option, and for paths the directory it should be given.
+/* What would allow something that was refused: an option and, for paths, the directory to give it.
  *
- * A write is allowed by making a directory writable. The nearest directory that exists is the first choice, but often not
- * the one that helps: a program that fails at ~/.npm/_cacache/tmp/x writes elsewhere in ~/.npm next. So in the home the
- * directory of the program is offered (~/.npm, ~/.cache/pip), and several refusals in one tree are offered the directory
- * they have in common. The home itself, what is above it and the directories of all programs (~/.config) are never offered:
- * whoever follows such a hint has no sandbox any more. */
+ * A write is allowed by making a directory writable. The nearest existing directory is the first choice, but often not
+ * the useful one: a program that fails at ~/.npm/_cacache/tmp/x writes elsewhere in ~/.npm next. So in the home we
+ * offer the program's directory (~/.npm, ~/.cache/pip), and for several refusals in one tree their common directory.
+ * We never offer the home itself, directories above it or the directories of all programs (~/.config): whoever
+ * followed such a hint would have no sandbox left. */
 #include "denial/advice.h"
 
 #include "base/path.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Directories of the home in which every program has its own. */
+/* Directories in the home in which every program has its own directory. */
 static const char *const shared_dirs[] = {".config", ".local", ".local/share", ".local/state", ".cache"};
 
 static bool is_write(enum airlock_attempt a)
@@ -29,7 +29,7 @@ static bool is_directory(const struct denial_scene *scene, const char *path)
 
 /* ── Which directory ── */
 
-/* The part of a path below the home, or NULL when it is not below it. */
+/* The part of a path below the home, or NULL if it is not below it. */
 static const char *below_home(const struct denial_scene *scene, const char *path)
 {
 	if (!scene->home || !path_is_beneath(path, scene->home) || strcmp(path, scene->home) == 0)
@@ -46,7 +46,7 @@ static bool is_shared_dir(const char *below, size_t len)
 	return false;
 }
 
-/* True for directories that are too much to offer. */
+/* True for directories that are too large to offer. */
 static bool is_too_wide(const struct denial_scene *scene, const char *dir)
 {
 	const char *below = below_home(scene, dir);
@@ -55,8 +55,8 @@ static bool is_too_wide(const struct denial_scene *scene, const char *dir)
 	return !dir[1] || (scene->home && path_is_beneath(scene->home, dir));
 }
 
-/* Of "/home/u/.cache/pip/http/x" the length of "/home/u/.cache/pip"; 0 for paths outside the home, and where the home or a
- * shared directory has the file itself. */
+/* For "/home/u/.cache/pip/http/x" the length of "/home/u/.cache/pip"; 0 for paths outside the home, and for files
+ * directly in the home or a shared directory. */
 static size_t length_of_anchor(const struct denial_scene *scene, const char *path)
 {
 	const char *below = below_home(scene, path);
@@ -165,7 +165,7 @@ static bool is_about_directory(const struct airlock_denial *d)
 	return d->remedy == AIRLOCK_REMEDY_ALLOW_WRITE && !d->is_to_make;
 }
 
-/* The length of the deepest directory that both are in, or that one of them is. */
+/* The length of the deepest directory that contains or is both. */
 static size_t common_length(const char *a, const char *b)
 {
 	size_t i = 0, last = 0;
@@ -177,7 +177,7 @@ static size_t common_length(const char *a, const char *b)
 	return last;
 }
 
-/* Only below one directory of the home: what two refusals elsewhere have in common may be half of the system. */
+/* Only below one directory in the home: the common directory of two refusals elsewhere may be half of the system. */
 void advice_join(const struct denial_scene *scene, struct denials *list)
 {
 	for (size_t i = 0; i < list->n; i++)

@@ -12,7 +12,7 @@ const char *const denial_devices[DENIAL_DEVICES] = {"/dev/null",   "/dev/zero",	
 
 static const struct denial_verdict not_refused = {0};
 
-/* The mount a path is seen through: the deepest above it. */
+/* The mount through which a path is seen: the deepest one above it. */
 static const struct plan_mount *cover_of(const struct denial_scene *scene, const char *path)
 {
 	const struct plan_mount *found = NULL;
@@ -28,7 +28,7 @@ static const struct plan_mount *cover_of(const struct denial_scene *scene, const
 	return found;
 }
 
-/* Entries of rebuilt directories stand for the rule above them: the nearest mount that somebody set. */
+/* Entries of rebuilt directories inherit the rule above them: the nearest mount that a rule set. */
 static const struct plan_mount *rule_of(const struct denial_scene *scene, const char *path)
 {
 	const struct plan_mount *found = NULL;
@@ -52,7 +52,7 @@ static struct denial_verdict by_rule(const struct denial_scene *scene, enum airl
 	return (struct denial_verdict){rule, RULE_ORIGIN(PROFILE, scene->plan->profile), NULL}; /* no rule shows it */
 }
 
-/* Hidden by not being among the entries of a rebuilt directory. The deepest counts, unless a mount is deeper. */
+/* Hidden because it is not among the entries of a rebuilt directory. The deepest counts, unless a mount is deeper. */
 static struct denial_verdict left_out(const struct denial_scene *scene, const char *path,
 				      const struct plan_mount *cover)
 {
@@ -87,7 +87,7 @@ static bool is_hiding(const struct plan_mount *m)
 	return m && (m->kind == PLAN_EMPTY_DIR || m->kind == PLAN_EMPTY_FILE);
 }
 
-/* Rules on the host's own view: what is missing is missing, what is not granted is refused. */
+/* Rules on the host's own view: what does not exist is missing, what is not granted is refused. */
 static struct denial_verdict decide_in_place(const struct denial_scene *scene, const struct denial_try *t,
 					     const struct plan_mount *cover)
 {
@@ -104,7 +104,7 @@ static struct denial_verdict decide_in_place(const struct denial_scene *scene, c
 	return by_rule(scene, rule, t->path);
 }
 
-/* Something that is not there inside: is it there at all? */
+/* Does not exist inside: does it exist at all? */
 static struct denial_verdict decide_missing(const struct denial_scene *scene, const char *path,
 					    const struct plan_mount *cover)
 {
@@ -136,15 +136,15 @@ static struct denial_verdict decide_address(const struct denial_scene *scene, co
 	return (struct denial_verdict){AIRLOCK_DENIAL_NETWORK_OFF, scene->network_origin, NULL};
 }
 
-/* Names are made and deleted in their directory, which must let it; content is the file's own. */
+/* The directory decides whether names in it can be made and deleted; the file decides about its content. */
 static bool is_of_name(const struct denial_try *t)
 {
 	return t->flags & CHILD_SEEN_MISSING || t->op == CHILD_SEEN_DELETE || t->op == CHILD_SEEN_RENAME;
 }
 
-/* Would it have failed outside, too? The first process says so where it can see it (CHILD_SEEN_FOREIGN); read-only overlays
- * answer it before their permissions do, so the host is asked as well. Modes, owners and times are the owner's to change,
- * which permission to write says nothing about. */
+/* Whether it would have failed outside too. The first process says so if it can see it (CHILD_SEEN_FOREIGN); read-only
+ * overlays answer before they check permissions, so we ask the host as well. Only the owner may change modes, owners
+ * and times; write permission says nothing about that. */
 static bool fails_outside(const struct denial_scene *scene, const struct denial_try *t)
 {
 	if (t->flags & CHILD_SEEN_FOREIGN)
@@ -162,7 +162,7 @@ static bool fails_outside(const struct denial_scene *scene, const struct denial_
 	return fails;
 }
 
-/* Most are root's alone outside, and an ordinary user would have been refused there as well. */
+/* Most of these are only for root outside as well, so an ordinary user would have been refused there too. */
 static struct denial_verdict decide_call(const struct denial_scene *scene, const struct denial_try *t)
 {
 	bool fails =

@@ -22,11 +22,12 @@
 /* Everything a decision depends on; borrowed. */
 struct denial_scene {
 	const struct plan *plan;
-	const struct plan_world *world; /* whether something that is not visible is there at all; not for regions */
-	/* May the user of this run write to this file, or make and delete names in this directory, outside the sandbox? It
-	 * is asked about things that exist. NULL: yes. Not for regions. */
+	const struct plan_world *world; /* whether something invisible exists at all; not for regions */
+	/* Whether this run's user may write to this file, or make and delete names in this directory, outside the
+	 * sandbox. Called for existing paths only. NULL: yes. Not for regions. */
 	bool (*may_write)(const char *path);
-	/* Could the user of this run do this outside, as far as the machine's settings say? NULL: yes. Not for regions. */
+	/* Whether this run's user could do this outside, as far as the machine's settings say. NULL: yes. Not for
+	 * regions. */
 	bool (*may_call)(enum child_seen_op op);
 	bool is_root;
 	const char *home;     /* never offered as a whole; NULL: there is none */
@@ -60,10 +61,10 @@ int denial_regions(const struct denial_scene *scene, struct child_region **ret, 
 struct denials {
 	struct airlock_denial *v; /* the list owns all strings in them but names of origins, which are the plan's */
 	size_t n, cap;
-	uint64_t lost; /* more calls than there was room to note */
+	uint64_t lost; /* more calls than could be recorded */
 };
 
-/* The memory file of child/seen.h. Damaged records end the list; they are no error. */
+/* The memory file of child/seen.h. A damaged record ends the list without an error. */
 int denials_read(const struct denial_scene *scene, const void *bytes, size_t len, struct denials *ret,
 		 struct airlock_error *err);
 void denials_done(struct denials *d);
@@ -78,7 +79,7 @@ enum denial_reader { DENIAL_FOR_PERSON, DENIAL_FOR_AGENT /* without hints: they 
 struct json;
 void denials_print_json(const struct denials *d, enum denial_reader reader, struct json *j, const char *key);
 
-/* A struct sockaddr as text. False when it is none of the families that are noted. */
+/* A struct sockaddr as text. False if its family is not recorded. */
 bool denial_add_address(const void *address, size_t len, struct buf *out);
-/* Does it stay in a network namespace of one's own, where somebody inside may serve it? */
+/* True if it stays in the sandbox's own network namespace, where a process inside may serve it. */
 bool denial_is_own_address(const void *address, size_t len);

@@ -8,7 +8,7 @@
 
 #define ALL (CHILD_REFUSES_READ | CHILD_REFUSES_WRITE)
 
-/* Mounts: what is not granted is not there, or empty. */
+/* With mounts: what is not granted does not exist, or is empty. */
 static uint32_t refused_by_mount(enum plan_mount_kind kind)
 {
 	switch (kind) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From what was observed to what was refused. */
+/* Turns what was observed into what was refused. */
 #include "denial/denial.h"
 
 #include "base/array.h"

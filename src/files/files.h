@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The calls of airlock/files.h on a place that is open already. Results are the caller's. */
+/* The calls of airlock/files.h on an open place. The caller owns the results. */
 #pragma once
 
 #include "files/place.h"
@@ -14,7 +14,7 @@ int files_glob(const struct files_place *p, const char *pattern, const char *pat
 int files_grep(const struct files_place *p, const char *text, const char *path, const char *glob, int64_t max,
 	       struct airlock_files **ret, struct airlock_error *err);
 
-/* Straight into the place's own directories: a workspace's. */
+/* Writes directly into the place's own directories: a workspace's. */
 int files_write(const struct files_place *p, const char *path, const void *content, size_t size,
 		struct airlock_files **ret, struct airlock_error *err);
 int files_edit(const struct files_place *p, const char *path, const char *old_text, const char *new_text, bool all,
@@ -23,20 +23,20 @@ int files_delete(const struct files_place *p, const char *path, struct airlock_f
 
 /* ── Parts of these, for changes that go through a layer ── */
 
-/* What a file may be written to: at, found or not; the mount may be written, nothing but a regular file is there. */
+/* Checks that at, found or not, may be written: the mount is writable, and only a regular file is there. */
 int files_resolve_target(const struct files_place *p, const char *path, struct files_at *at, struct airlock_error *err);
-/* What may be removed. */
+/* Checks that it may be removed. */
 int files_resolve_removal(const struct files_place *p, const char *path, struct files_at *at,
 			  struct airlock_error *err);
-/* Why it could not be opened for reading; rc: -errno. */
+/* The error for a failed open for reading; rc: -errno. */
 int files_open_error(const char *shown, int rc, struct airlock_error *err);
 /* The whole content of what was found, into an empty buffer. */
 int files_slurp(const struct files_at *at, const char *shown, struct buf *ret, struct airlock_error *err);
-/* Replaces old_text in content. Returns how many there were, or a code. */
+/* Replaces old_text in content. Returns the number of occurrences, or a code. */
 int64_t files_replace(struct buf *content, const char *shown, const char *old_text, const char *new_text, bool all,
 		      struct airlock_error *err);
-/* Owner, mode and attributes of dir_fd/name, whose stat is like, for fd. */
+/* Copies owner, mode and attributes of dir_fd/name, whose stat is like, to fd. */
 void files_make_alike(int dir_fd, const char *name, const struct stat *like, int fd);
-/* A new file beside name in dir_fd, then renamed to it. Mode, owner and user attributes are those of `like` (may be NULL). 0 or
- * -errno; -ESTALE: name is not what `like` says any more. */
+/* Writes a new file beside name in dir_fd, then renames it. Mode, owner and user attributes are those of `like` (may
+ * be NULL). 0 or -errno; -ESTALE: name is no longer what `like` says. */
 int files_put(int dir_fd, const char *name, const void *content, size_t size, const struct stat *like);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Entries of a directory that a run's layer may lie over, and opening what was found. */
+/* Looks up entries of a directory that a run's layer may cover, and opens what was found. */
 #include "files/resolve.h"
 
 #include "base/path.h"
@@ -9,7 +9,7 @@
 
 #include <fcntl.h>
 
-/* What was decided about is not held any more: the live tree counts for it. */
+/* A decided change is no longer held: the live tree counts for it. */
 static int is_decided(const struct files_look *l, const char *name, bool *ret)
 {
 	*ret = false;
@@ -84,7 +84,8 @@ int files_open_dir(const struct files_place *p, const struct files_at *at, int *
 	}
 	if (at->lower_fd >= 0 && !marks.opaque) {
 		lower = open_side(at->lower_fd, at->name);
-		/* Below a directory of the layer there may be nothing, or a file it replaced. */
+		/* Below a directory of the layer the live tree may have nothing, or a file that the directory
+		 * replaced. */
 		if (lower < 0 && (upper < 0 || (lower != -ENOENT && lower != -ENOTDIR && lower != -ELOOP)))
 			return lower;
 	}

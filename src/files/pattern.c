@@ -59,7 +59,7 @@ static int expand_one(struct strs *out, const char *text)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* The first brace of every text in turn, until none has any. */
+/* Expands the first brace of every text in turn, until none is left. */
 static int expand(struct strs *out, const char *text)
 {
 	_cleanup_strs_ struct strs todo = STRS_INIT;

@@ -10,13 +10,13 @@
 #include "base/buf.h"
 
 struct files_pattern {
-	struct strs forms;     /* without braces: one for each way through them */
-	bool base_only;	       /* no slash: held against the last component alone */
+	struct strs forms;     /* without braces: one for each combination */
+	bool base_only;	       /* no slash: matched with the last component only */
 	bool only_directories; /* ends with a slash */
 };
 
-/* 0, -EINVAL for an empty pattern or braces that do not close, -E2BIG when the braces say too much, -ENOMEM. A leading slash
- * means what it does in a shell that stands in the directory searched: from there. */
+/* 0, -EINVAL for an empty pattern or an unclosed brace, -E2BIG if the braces expand to too much, -ENOMEM. A leading
+ * slash means the directory that is searched. */
 int files_pattern_parse(struct files_pattern *p, const char *text);
 /* path: relative, normal. */
 bool files_pattern_matches(const struct files_pattern *p, const char *path);

@@ -23,7 +23,7 @@ struct files_mount {
 	bool read_only;
 };
 
-/* Below a mount: what is not to be seen, or not to be changed. The deepest one counts, the last of equals. */
+/* Below a mount: paths that must not be seen or changed. The deepest counts, the last of equals. */
 enum files_access { FILES_WRITABLE, FILES_READABLE, FILES_HIDDEN };
 struct files_rule {
 	char *inside;
@@ -31,7 +31,7 @@ struct files_rule {
 };
 
 struct files_place {
-	bool workspace; /* "/" is the directory itself: "..", and links, stay below it */
+	bool workspace; /* "/" is the directory itself: ".." and links stay below it */
 	char *base;	/* inside: where relative paths start */
 	struct files_mount *mounts;
 	size_t n_mounts;
@@ -47,16 +47,16 @@ struct files_place {
 /* upper: a layer's directory or NULL. */
 int files_place_mount(struct files_place *p, const char *inside, const char *outside, const char *upper, bool read_only,
 		      struct airlock_error *err);
-/* Passed over when it is not strictly below a mount. */
+/* Ignored if it is not strictly below a mount. */
 int files_place_rule(struct files_place *p, const char *inside, enum files_access access, struct airlock_error *err);
-/* By the rules alone. */
+/* Considers the rules only. */
 enum files_access files_place_access(const struct files_place *p, const char *inside);
 void files_place_done(struct files_place *p);
 
-/* The mount at exactly this path inside, or NULL; and is there one below it? */
+/* The mount at exactly this path inside, or NULL; and whether there is one below it. */
 const struct files_mount *files_place_at(const struct files_place *p, const char *inside);
 bool files_place_leads_to(const struct files_place *p, const char *inside);
 
-/* How a path is shown: "/a/b" in a workspace, "a/b" in a project ("." for itself), absolute elsewhere. Lexical. Owned by the
- * caller. */
+/* How a path is shown: "/a/b" in a workspace, "a/b" in a project ("." for the project), absolute elsewhere. Lexical.
+ * Owned by the caller. */
 char *files_place_shown(const struct files_place *p, const char *path);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ls and read. */
+/* ls and read.
+ *
+ * read streams the file: it keeps the requested lines and counts all of them, so that the result can name the total.
+ * Links are resolved by resolve.c before anything is opened. */
 #include "files/files.h"
 
 #include "base/text.h"
@@ -9,11 +12,11 @@
 
 #define CHUNK (256 * 1024)
 #define CONTENT_MAX (16 * 1024 * 1024)
-#define FILE_MAX ((off_t)1 << 30) /* all lines are counted, and those of a sparse file of terabytes take hours */
+#define FILE_MAX ((off_t)1 << 30) /* all lines are counted, and counting a sparse file of terabytes takes hours */
 
 /* ── ls ── */
 
-/* A link to a directory in the place counts as one, as it does for whoever follows it. */
+/* A link to a directory in the place counts as a directory, as it does for whoever follows it. */
 static bool is_directory(const struct files_place *p, const char *path, const struct stat *st)
 {
 	_cleanup_files_at_ struct files_at at = FILES_AT_INIT;
@@ -58,7 +61,7 @@ int files_open_error(const char *shown, int rc, struct airlock_error *err)
 	return base_errno(err, AIRLOCK_ERR_IO, rc, "read", shown);
 }
 
-/* Lines, streamed: what is wanted is kept, everything is counted. */
+/* Streams lines: keeps the requested ones, counts all. */
 struct reader {
 	int64_t offset, limit; /* limit < 0: all */
 	int64_t line;	       /* the line the next byte is in, 0 the first */
@@ -79,7 +82,7 @@ static void keep(struct reader *r, const char *data, size_t len)
 	size_t room = CONTENT_MAX - r->out->len;
 	if (len > room) {
 		r->full = true;
-		if (r->lines_kept > 0) { /* whole lines; this one is the next call's */
+		if (r->lines_kept > 0) { /* whole lines only; this one is for the next call */
 			r->out->len = r->kept_end;
 			r->out->data[r->kept_end] = '\0';
 			return;
@@ -134,12 +137,12 @@ static int stream(int fd, const char *shown, struct reader *r, struct airlock_er
 		if (r->out->failed)
 			return base_oom(err);
 	}
-	if (r->in_line) /* the last line has no end */
+	if (r->in_line) /* the last line has no newline */
 		take_line_end(r, is_wanted(r));
 	return 0;
 }
 
-/* A line that was cut must not end within a character. */
+/* A cut line must not end within a character. */
 static void trim_to_character(struct buf *b)
 {
 	for (size_t back = 1; back <= 3 && back <= b->len; back++) {

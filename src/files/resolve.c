@@ -13,7 +13,7 @@
 
 #define MAX_LINKS 40
 #define MAX_LEVELS 256
-#define MAX_RACES 1000 /* how often one component may be something else than a moment before */
+#define MAX_RACES 1000 /* how often one component may change its type while we look */
 
 /* A directory on the way, on each side. Outside every mount both are -EBADF and mount is NULL. */
 struct level {
@@ -30,7 +30,7 @@ struct walk {
 	size_t n;
 	struct buf inside; /* path of the level on top, "" for the root */
 	char *todo;	   /* what is still to be walked */
-	size_t given;	   /* how much at the end of todo is the caller's; what is before it was in a link */
+	size_t given; /* how many bytes at the end of todo are the caller's; what is before them came from a link */
 	unsigned links, races;
 	bool detour;
 };
@@ -45,7 +45,7 @@ void files_at_done(struct files_at *at)
 	*at = (struct files_at)FILES_AT_INIT;
 }
 
-/* ── Saying no ── */
+/* ── Refusals ── */
 
 static int blocked(const char *shown, const char *how, struct airlock_error *err)
 {
@@ -92,7 +92,7 @@ static int open_in_root(int root_fd, const char *path, uint64_t resolve)
 	return fd < 0 ? -errno : fd;
 }
 
-/* "a//b/" → "a" and "b"; false for what names no entry ("", "."). */
+/* "a//b/" → "a" and "b"; false for "" and ".", which name no entry. */
 static bool split_last(const char *path, struct buf *dir, struct buf *name)
 {
 	size_t end = strlen(path);
@@ -106,7 +106,7 @@ static bool split_last(const char *path, struct buf *dir, struct buf *name)
 	return end > start && !(end - start == 1 && path[start] == '.');
 }
 
-/* 1: answered. 0: the walk must find out. Only the fast way: no layer, one mount, nothing that needs words. */
+/* 1: answered. 0: the walk must find out. The fast path: no layer, one mount, no error message needed. */
 static int ask_kernel(const struct files_place *p, const char *path, int flags, struct files_at *ret)
 {
 	const struct files_mount *m = p->mounts;
@@ -206,7 +206,7 @@ static int start_at_root(struct walk *w)
 	return push_mount(w, files_place_at(w->place, "/"));
 }
 
-/* What is to be walked before what is left of todo. */
+/* Puts text in front of the rest of todo. */
 static int prepend(struct walk *w, const char *text, size_t rest_at)
 {
 	struct buf todo = BUF_INIT;
@@ -228,18 +228,18 @@ static int go_up(struct walk *w, bool given)
 	}
 	if (given)
 		return blocked(w->shown, "\"..\" goes above it", w->err);
-	w->detour = true; /* a link's: to a command the root is above itself */
+	w->detour = true; /* in a link: to a command the root is its own parent */
 	return 0;
 }
 
-/* A link on the way, or at the end: its text takes the place of its name. */
+/* A link on the way, or at the end: its text replaces its name. */
 static int follow(struct walk *w, const char *name, bool in_upper, size_t rest_at)
 {
 	char text[PATH_MAX];
 	const struct level *l = top(w);
 	ssize_t n = readlinkat(in_upper ? l->upper_fd : l->lower_fd, name, text, sizeof text);
 	if (n < 0 && errno == EINVAL && w->races++ < MAX_RACES)
-		return 1; /* no link any more: look again */
+		return 1; /* not a link any more: look again */
 	if (n < 0)
 		return refused(w->shown, -errno, w->err);
 	if (n == 0 || n == (ssize_t)sizeof text)
@@ -289,7 +289,7 @@ static int enter(struct walk *w, const char *name, bool in_upper)
 	return push(w, m, upper, lower);
 }
 
-/* Out of todo's front: the component's length and where the rest begins. */
+/* The first component of todo: its length, and where the rest begins. */
 static size_t next_component(const char *todo, size_t *ret_start, size_t *ret_rest)
 {
 	size_t start = strspn(todo, "/"), len = strcspn(todo + start, "/");
@@ -315,7 +315,7 @@ static int finish(struct walk *w, const char *name, const char *rest, struct fil
 	return ret->name && ret->rest && ret->inside ? 0 : base_oom(w->err);
 }
 
-/* The walk ended at a directory that is open already: it is its own ".". */
+/* The walk ended at a directory that is already open: it is its own ".". */
 static int finish_here(struct walk *w, struct files_at *ret)
 {
 	if (!top(w)->mount)
@@ -329,7 +329,7 @@ static int finish_here(struct walk *w, struct files_at *ret)
 										  : 0;
 }
 
-/* Below a path that no mount is at. */
+/* Below a path without a mount. */
 static int enter_void(struct walk *w, const char *name)
 {
 	buf_printf(&w->inside, "/%s", name);
@@ -341,7 +341,7 @@ static int enter_void(struct walk *w, const char *name)
 	return push_mount(w, m);
 }
 
-/* Nothing is there but the way to a mount, which a command would find as empty directories. */
+/* Only the way to a mount is there, which a command would see as empty directories. */
 static bool is_way_to_mount(const struct walk *w, const char *name)
 {
 	if (w->place->n_mounts < 2)
@@ -350,7 +350,7 @@ static bool is_way_to_mount(const struct walk *w, const char *name)
 	return whole && files_place_leads_to(w->place, whole);
 }
 
-/* 1: there is a mount at name, which was entered; 0: there is none. */
+/* 1: there is a mount at name, and we entered it; 0: there is none. */
 static int consult_place(struct walk *w, const char *name)
 {
 	if (w->place->n_mounts < 2 && w->place->n_rules == 0)

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 
 enum {
-	FILES_NO_FOLLOW = 1 << 0, /* a link at the end is the thing itself */
+	FILES_NO_FOLLOW = 1 << 0, /* a link at the end is the result itself */
 	FILES_NO_FAST = 1 << 1,	  /* the walk only: for tests */
 };
 
@@ -30,7 +30,7 @@ struct files_at {
 	char *rest;		/* not found, and more than the last component is missing: what follows name; else "" */
 	char *inside;		/* the directory's own path inside, links resolved */
 	bool found, in_upper;
-	bool detour; /* through a link that names a path outside the workspace, though it was found inside */
+	bool detour; /* reached through a link that names a path outside the workspace, though it was found inside */
 	struct stat st;
 };
 #define FILES_AT_INIT                                                                                                  \
@@ -38,24 +38,25 @@ struct files_at {
 		.upper_fd = -EBADF, .lower_fd = -EBADF                                                                 \
 	}
 
-/* 0 also when it is not there: at.found. AIRLOCK_ERR_BLOCKED: it leads out. AIRLOCK_ERR_NOT_FOUND: below something that is no
- * directory. AIRLOCK_ERR_INVALID: no path at all, or links in a circle. */
+/* Also 0 if it does not exist: at.found. AIRLOCK_ERR_BLOCKED: it leads out. AIRLOCK_ERR_NOT_FOUND: below something
+ * that is not a directory. AIRLOCK_ERR_INVALID: not a path, or a loop of links. */
 int files_resolve(const struct files_place *p, const char *path, int flags, struct files_at *ret,
 		  struct airlock_error *err);
 void files_at_done(struct files_at *at);
 #define _cleanup_files_at_ _cleanup_(files_at_done)
 
-/* The same, and it must be there: AIRLOCK_ERR_NOT_FOUND, or AIRLOCK_ERR_BLOCKED when a link led away. */
+/* The same, but it must exist: AIRLOCK_ERR_NOT_FOUND, or AIRLOCK_ERR_BLOCKED if a link led out. */
 int files_find(const struct files_place *p, const char *path, int flags, struct files_at *ret,
 	       struct airlock_error *err);
 
-/* Opens what was found, if it is still that: a regular file for reading. -errno: -EISDIR, -EINVAL for what is neither file
+/* Opens what was found, if it is still the same: a regular file for reading. -errno: -EISDIR, -EINVAL for neither file
  * nor directory, -ESTALE. */
 int files_open_file(const struct files_at *at);
-/* The directory that was found, O_RDONLY, on each side it is on; -EBADF where not. 0 or -errno. */
+/* The directory that was found, O_RDONLY, on each side where it exists, else -EBADF. 0 or -errno. */
 int files_open_dir(const struct files_place *p, const struct files_at *at, int *ret_upper, int *ret_lower);
 
-/* One entry of a directory that may be on two sides: 1 found, 0 not there, -errno. dir_inside is the directory's path. */
+/* One entry of a directory that may have two sides: 1 found, 0 not there, -errno. dir_inside is the directory's path.
+ */
 struct files_look {
 	const struct files_place *place;
 	const struct files_mount *mount;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The result of a file call: filled while the call runs, then read as values, as JSON or as text.
+ *
+ * JSON and text are made on request and cached in the result, which owns every string it hands out. */
 #include "files/result.h"
 
 #include "base/array.h"

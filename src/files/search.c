@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* glob and grep. */
+/* glob and grep.
+ *
+ * grep reads a file through a window and searches it by whole lines; a line longer than the window is searched in
+ * pieces and reported once, with its beginning. */
 #include "files/files.h"
 
 #include "files/pattern.h"
@@ -14,7 +17,7 @@
 #define NEEDLE_MAX 65536
 #define BINARY_HEAD 8192
 
-/* What a search begins with. */
+/* What a search starts with. */
 struct search {
 	const struct files_place *place;
 	struct files_pattern pattern;
@@ -163,7 +166,7 @@ static int search_lines(struct grep *g, const char *start, const char *end)
 	return rc;
 }
 
-/* A piece of a line that is longer than the window: reported once, with its beginning. */
+/* A piece of a line longer than the window: reported once, with its beginning. */
 static int search_piece(struct grep *g, const char *data, size_t len, bool ends)
 {
 	if (!g->long_line) {
@@ -190,7 +193,7 @@ static void drop(struct grep *g, size_t n)
 	g->len -= n;
 }
 
-/* Searches what of the window can be: up to its last line end, or all of it when it has none or the file is over. */
+/* Searches the window up to its last line end, or all of it if it has none or the file has ended. */
 static int search_window(struct grep *g, bool over)
 {
 	int rc = 0;
@@ -198,7 +201,7 @@ static int search_window(struct grep *g, bool over)
 		const char *end = memchr(g->window, '\n', g->len);
 		size_t n = end ? (size_t)(end - g->window) + 1 : g->len;
 		rc = search_piece(g, g->window, n, end != NULL);
-		/* The text may lie across the border. */
+		/* The text may span the border. */
 		drop(g, end || over ? n : n - AL_MIN(n, g->needle_len - 1));
 		if (rc != 0 || !end)
 			return rc;
@@ -220,7 +223,7 @@ static bool is_binary(const struct grep *g)
 	return memchr(g->window, '\0', AL_MIN(g->len, (size_t)BINARY_HEAD)) != NULL;
 }
 
-/* Files that cannot be read are passed over, as those that vanish are. 1: enough. */
+/* Skips files that cannot be read or have vanished. 1: enough. */
 static int search_file(struct grep *g)
 {
 	_cleanup_close_ int fd = files_tree_open(&g->s->tree);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every directory is opened anew beneath the start, so depth costs no descriptors, and what is moved away meanwhile is
- * simply not there any more. */
+/* Opens every directory again beneath the start, so depth costs no descriptors; a directory that was moved away is
+ * simply gone. */
 #include "files/tree.h"
 
 #include "base/array.h"
@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define MAX_DEPTH 1000 /* directories; deeper ones are listed and not entered */
+#define MAX_DEPTH 1000 /* directories; deeper ones are listed but not entered */
 
 /* ── Opening ── */
 
-/* Where openat2 is missing. */
+/* For kernels without openat2. */
 static int open_by_component(int dir_fd, const char *relative, int flags)
 {
 	_cleanup_close_ int at = -EBADF;
@@ -55,7 +55,7 @@ int files_open_plain(int dir_fd, const char *relative, int flags)
 	return -errno;
 }
 
-/* The directory of an entry, and its name there. */
+/* The directory of an entry, and its name in it. */
 static int open_parent(int start_fd, const char *relative, const char **ret_name)
 {
 	const char *slash = strrchr(relative, '/');
@@ -132,12 +132,12 @@ static int push_named(struct files_tree *t, const struct files_look *look, const
 	}
 	int rc = files_look(look, name, &st, &in_upper);
 	if (rc <= 0)
-		return rc == -ENOMEM ? rc : 0; /* gone, deleted by the layer, or not to be seen */
+		return rc == -ENOMEM ? rc : 0; /* gone, deleted by the layer, or hidden */
 	char *relative = *dir->relative ? path_join(dir->relative, name) : strdup(name);
 	return push(t, relative, &st, in_upper, dir->depth + 1);
 }
 
-/* The entries of both sides onto the stack, the first on top. */
+/* Pushes the entries of both sides onto the stack, the first on top. */
 static int push_entries(struct files_tree *t, const struct files_tree_item *dir, int upper_fd, int lower_fd)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
@@ -187,7 +187,7 @@ static int enter(struct files_tree *t, const struct files_tree_item *dir)
 
 /* ── The walk ── */
 
-/* A file alone: the start is the directory it is in, and it the only entry. */
+/* A single file: the start is its directory, and it is the only entry. */
 static int start_with_file(struct files_tree *t, const struct files_at *at)
 {
 	t->upper_fd = at->upper_fd >= 0 ? fcntl(at->upper_fd, F_DUPFD_CLOEXEC, 3) : -EBADF;
@@ -228,7 +228,7 @@ static char *shown_path(const struct files_tree *t)
 
 int files_tree_next(struct files_tree *t, struct airlock_error *err)
 {
-	/* What follows the entry before is its content. */
+	/* The content of the previous entry comes next. */
 	bool go_in = t->now.relative && S_ISDIR(t->now.st.st_mode) && !t->flat && t->now.depth < MAX_DEPTH;
 	if (go_in && enter(t, &t->now) == -ENOMEM)
 		return base_oom(err);

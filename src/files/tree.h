@@ -9,7 +9,7 @@
 
 #include "files/resolve.h"
 
-/* An entry that was listed and not visited yet. */
+/* An entry that was listed but not visited yet. */
 struct files_tree_item {
 	char *relative; /* below the directory that is searched; "" for itself */
 	struct stat st;
@@ -34,15 +34,15 @@ struct files_tree {
 		.upper_fd = -EBADF, .lower_fd = -EBADF                                                                 \
 	}
 
-/* at: what was found at shown; a file is then the only entry. */
+/* at: what was found at shown; if it is a file, it is the only entry. */
 int files_tree_start(struct files_tree *t, const struct files_place *p, const struct files_at *at, const char *shown,
 		     struct airlock_error *err);
-/* 1: an entry, in the order of path_compare; 0: that was all; or a code. Directories that cannot be read are entries without
+/* 1: an entry, in the order of path_compare; 0: no more; or a code. Unreadable directories are entries without
  * content. */
 int files_tree_next(struct files_tree *t, struct airlock_error *err);
 /* The current entry, a regular file, for reading. An fd or -errno. */
 int files_tree_open(const struct files_tree *t);
-/* A path below a directory without following any link: openat2, or component by component where there is none. -errno. */
+/* A path below a directory without following links: openat2, or component by component without it. -errno. */
 int files_open_plain(int dir_fd, const char *relative, int flags);
 void files_tree_done(struct files_tree *t);
 #define _cleanup_files_tree_ _cleanup_(files_tree_done)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* write, edit and delete, straight into the directories of the place. */
+/* write, edit and delete, directly in the directories of the place.
+ *
+ * A file is replaced as a whole: a new file beside it gets its mode, owner and attributes and is renamed over it,
+ * after a check that it is still the file that was read. So a reader sees the old or the new content, and a concurrent
+ * change is a conflict. */
 #include "files/files.h"
 
 #include "base/path.h"
@@ -49,7 +53,7 @@ int files_resolve_target(const struct files_place *p, const char *path, struct f
 		rc = check_mount(p, at, path, err);
 	if (rc < 0)
 		return rc;
-	/* No directories are made where only a link says that there are some. */
+	/* Makes no directories below a path that exists only as the target of a link. */
 	if (!at->found && at->detour && *at->rest)
 		return led_away(path, err);
 	if (!at->found || S_ISREG(at->st.st_mode))
@@ -71,7 +75,7 @@ int files_resolve_removal(const struct files_place *p, const char *path, struct 
 
 /* ── A new file in the place of an old one ── */
 
-/* User attributes and access lists go with the file, as they would if it were written to. */
+/* User attributes and access lists go with the file, as if it were written in place. */
 static void copy_attributes(int dir_fd, const char *name, int fd)
 {
 	_cleanup_buf_ struct buf names = BUF_INIT;
@@ -91,7 +95,7 @@ void files_make_alike(int dir_fd, const char *name, const struct stat *like, int
 	if (like->st_uid != geteuid() || like->st_gid != getegid())
 		(void)fchown(fd, like->st_uid, like->st_gid);
 	copy_attributes(dir_fd, name, fd);
-	/* What was set-user-id belonged to the old content. */
+	/* A set-user-id bit belonged to the old content. */
 	(void)fchmod(fd, like->st_mode & 01777);
 }
 
@@ -109,12 +113,12 @@ static int create_beside(int dir_fd, char *name, size_t size)
 	return -EEXIST;
 }
 
-/* Is the name still what it was when it was looked at? */
+/* True if the name is still what it was when we looked. */
 static bool is_unchanged(int dir_fd, const char *name, const struct stat *like)
 {
 	struct stat now;
 	if (fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) < 0)
-		return !like && (errno == ENOENT || errno == ENAMETOOLONG); /* which the caller is about to be told */
+		return !like && (errno == ENOENT || errno == ENAMETOOLONG); /* the caller is about to learn of it */
 	return like && now.st_dev == like->st_dev && now.st_ino == like->st_ino && now.st_size == like->st_size &&
 	       now.st_mtim.tv_sec == like->st_mtim.tv_sec && now.st_mtim.tv_nsec == like->st_mtim.tv_nsec;
 }
@@ -128,7 +132,7 @@ int files_put(int dir_fd, const char *name, const void *content, size_t size, co
 	int rc = fs_write_all(fd, content, size);
 	if (rc == 0 && like)
 		files_make_alike(dir_fd, name, like, fd);
-	/* Object stores upload on close, and say then whether it worked. */
+	/* Object stores upload on close, and report then whether it worked. */
 	int closed = close(TAKE_FD(fd));
 	if (rc == 0 && closed < 0)
 		rc = -errno;
@@ -143,7 +147,7 @@ int files_put(int dir_fd, const char *name, const void *content, size_t size, co
 
 /* ── Directories above ── */
 
-/* Makes name in dir_fd, which becomes the descriptor of it. Also when somebody else has just made it. */
+/* Makes name in dir_fd and returns its descriptor in dir_fd; also if someone else has just made it. */
 static int make_and_enter(int *dir_fd, const char *name)
 {
 	if (mkdirat(*dir_fd, name, 0777) < 0 && errno != EEXIST)
@@ -225,7 +229,7 @@ int files_write(const struct files_place *p, const char *path, const void *conte
 {
 	bool existed = false;
 	int rc = 1;
-	/* Whole contents: whoever is last has the say, so changes meanwhile only mean to look again. */
+	/* Replaces the whole content: the last writer wins, so a concurrent change only means to look again. */
 	for (int tries = 0; rc == 1 && tries < 100; tries++)
 		rc = try_write(p, path, content, size, &existed, err);
 	if (rc == 1)

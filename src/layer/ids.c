@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Ids of a sandbox of root's, in its layer: who owns an entry, and whom its ACLs name. The kernel has stored them as the
- * machine has them, shifted (base/ids.h). Here they become the ids that the command meant. */
+/* Ids of a sandbox of root in its layer: the owner of an entry, and the users in its ACLs. The kernel has stored them
+ * shifted (base/ids.h). Here they become the ids that the command used. */
 #include "layer/upper.h"
 
 #include "base/ids.h"
@@ -16,9 +16,9 @@
 #define ACL_VERSION 2
 #define ACL_HEAD 4
 #define ACL_ENTRY 8
-#define ACL_ID_AT 4 /* in an entry; ids of entries that name nobody are -1, which is not shifted */
+#define ACL_ID_AT 4 /* in an entry; entries without a user or group have id -1, which is not shifted */
 
-/* True when the value named somebody by a shifted id, and does not any more. */
+/* True if the value contained a shifted id; it is converted now. */
 static bool settle_acl(struct buf *acl)
 {
 	bool changed = false;
@@ -65,14 +65,14 @@ static int settle_owner(int dirfd, const char *name, struct stat *st)
 	    fstatat(dirfd, name, st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (S_ISREG(st->st_mode))
-		st->st_mode |= setid; /* chown(2) takes them away, and the report tells of them */
+		st->st_mode |= setid; /* chown(2) removes them, and the report says so */
 	return 1;
 }
 
 int upper_settle_ids(int dirfd, const char *name, struct stat *st)
 {
 	if (geteuid() != 0)
-		return 0; /* nobody else has such a sandbox */
+		return 0; /* no other user has such a sandbox */
 	bool is_given = ids_is_shifted(st->st_uid) || ids_is_shifted(st->st_gid);
 	int rc = S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) ? settle_acls(dirfd, name) : 0;
 	return rc < 0 || !is_given ? rc : settle_owner(dirfd, name, st);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Overlay writes into the upper directory through the same calls as everybody, so inotify sees what it creates, moves and
- * removes there. It does not see writes, but a file is copied up before the first one.
+/* Overlay writes into the upper directory through ordinary calls, so inotify sees what it creates, moves and removes
+ * there. It does not see writes, but a file is copied up before its first write.
  *
- * A watch covers one directory, so each directory that appears gets its own, before what is in it is listed: an entry made
- * in between is seen twice rather than not at all. Watches are kept in the order of their numbers, which only grow. */
+ * A watch covers one directory, so each new directory gets its own watch before it is listed: an entry made in between
+ * is seen twice rather than not at all. Watches are sorted by their numbers, which only grow. */
 #include "layer/monitor.h"
 
 #include "base/array.h"
@@ -28,7 +28,7 @@
 #define WATCH_BYTES_MAX ((size_t)4 << 20) /* of their paths: a very deep tree */
 #define BATCHES_MAX 16			  /* reads of one monitor_read */
 #define WALK_MAX 100000			  /* entries of one counting */
-#define WALK_PAUSE 20			  /* a counting is repeated after this many times its own duration */
+#define WALK_PAUSE 20			  /* a count is repeated after this many times its own duration */
 
 struct watch {
 	int wd;
@@ -44,7 +44,7 @@ struct monitor {
 	size_t n_watches, cap_watches, live_watches, watch_bytes;
 	struct monitor_seen seen;
 	bool walking; /* events no longer tell everything */
-	bool stale;   /* something happened since it was counted */
+	bool stale;   /* something happened since the last count */
 	uint64_t counted;
 	int64_t next_count_us;
 	struct latest {
@@ -84,7 +84,7 @@ static void path_changed(struct monitor *m, size_t root, const char *path)
 		give_up_events(m);
 }
 
-/* Exchanging a file for its whiteout moves both; only what is really gone does not count any more. */
+/* Exchanging a file with its whiteout moves both; only a path that is really gone no longer counts. */
 static void path_left(struct monitor *m, size_t root, const char *path)
 {
 	struct stat st;
@@ -119,7 +119,7 @@ static void drop_watch(struct monitor *m, struct watch *w)
 	m->live_watches--;
 }
 
-/* Those that are gone leave gaps; closing them when they are the most keeps this cheap. */
+/* Removed watches leave gaps; compacting when most are gaps keeps this cheap. */
 static void close_gaps(struct monitor *m)
 {
 	size_t kept = 0;
@@ -135,7 +135,7 @@ static int append_watch(struct monitor *m, int wd, size_t root, char *path)
 {
 	close_gaps(m);
 	if (m->n_watches > 0 && m->watches[m->n_watches - 1].wd >= wd)
-		return -ENOSPC; /* the numbers have begun anew, after two thousand million directories */
+		return -ENOSPC; /* the numbers have wrapped around, after two billion directories */
 	if (!ARRAY_ROOM(m->watches, m->n_watches, m->cap_watches, 16))
 		return -ENOMEM;
 	m->watches[m->n_watches++] = (struct watch){wd, root, path};
@@ -144,7 +144,7 @@ static int append_watch(struct monitor *m, int wd, size_t root, char *path)
 	return 0;
 }
 
-/* A directory that was moved keeps its number and gets its new path. Takes path. */
+/* A moved directory keeps its number and gets its new path. Takes path. */
 static int keep_watch(struct monitor *m, int wd, size_t root, char *path)
 {
 	struct watch *w = find_watch(m, wd);
@@ -163,7 +163,7 @@ static int keep_watch(struct monitor *m, int wd, size_t root, char *path)
 	return 0;
 }
 
-/* The directory name in dirfd, or dirfd itself; path has a slash at the end, or is "". 0 or -errno. */
+/* Watches the directory name in dirfd, or dirfd itself; path has a slash at the end, or is "". 0 or -errno. */
 static int watch_dir(struct monitor *m, int dirfd, const char *name, size_t root, const char *path)
 {
 	char proc[sizeof "/proc/self/fd/-2147483648/" + NAME_MAX];
@@ -172,7 +172,7 @@ static int watch_dir(struct monitor *m, int dirfd, const char *name, size_t root
 	char *copy = strdup(path);
 	if (!copy)
 		return -ENOMEM;
-	/* The descriptor pins the parent; "." so that its magic link is gone through, the name so that it is not followed. */
+	/* The descriptor pins the parent; "." follows its magic link, and the name itself is not followed. */
 	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d/%s", dirfd, name ? name : ".");
 	int wd = inotify_add_watch(m->fd, proc, EVENTS);
 	if (wd < 0) {
@@ -184,7 +184,7 @@ static int watch_dir(struct monitor *m, int dirfd, const char *name, size_t root
 
 /* ── Directories that appear ── */
 
-/* Not about this directory, which may be gone again or locked, but about what we have left. */
+/* The error is not about this directory, which may be gone or locked, but about our own limits. */
 static bool is_shortage(int rc)
 {
 	return rc == -ENOSPC || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
@@ -200,7 +200,8 @@ static int on_walked_dir(struct monitor *m, struct fs_walk *w, size_t root, stru
 	return is_shortage(rc) ? rc : 0;
 }
 
-/* Everything below a directory, whose path (with a slash, or "") is in path: it may have arrived full. Takes fd. */
+/* Everything below a directory, whose path (with a slash, or "") is in path: it may have arrived with content. Takes
+ * fd. */
 static int watch_below(struct monitor *m, int fd, size_t root, struct buf *path)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
@@ -221,7 +222,7 @@ static int watch_below(struct monitor *m, int fd, size_t root, struct buf *path)
 	return event;
 }
 
-/* path without a slash at the end. Whatever cannot be watched makes us count by walking. */
+/* path has no slash at the end. If something cannot be watched, we count by walking. */
 static void dir_appeared(struct monitor *m, size_t root, const char *path)
 {
 	_cleanup_buf_ struct buf below = BUF_INIT;
@@ -300,7 +301,7 @@ static int64_t now_us(void)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Counts on from n. */
+/* Continues counting at n. */
 static uint64_t count_in(int root_fd, uint64_t n)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;

@@ -20,7 +20,8 @@
 
 struct monitor;
 
-/* The directories are those of the roots, in their order. 0 or -errno: -EMFILE, -ENOSPC when the user's quota is used up. */
+/* The directories are those of the roots, in their order. 0 or -errno: -EMFILE, -ENOSPC if the user's quota is used
+ * up. */
 int monitor_open(const char *const *uppers, size_t n, struct monitor **ret);
 void monitor_close(struct monitor *m); /* NULL is fine */
 
@@ -29,7 +30,7 @@ void monitor_read(struct monitor *m);
 
 /* Files, symlinks and deletions in the layers; directories do not count. */
 uint64_t monitor_count(struct monitor *m);
-/* False once it counts by walking, which is done now and then and ends at a bound. */
+/* False once it counts by walking, which happens now and then and has a limit. */
 bool monitor_is_exact(const struct monitor *m);
 
 struct monitor_path {

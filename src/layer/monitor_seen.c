@@ -15,7 +15,7 @@ uint64_t monitor_seen_key(size_t root, const char *path)
 	return h > REMOVED ? h : h + 2;
 }
 
-/* Where key is, or where it would go. The table always has a free slot. */
+/* The slot of key, used or free. The table always has a free slot. */
 static uint64_t *find(const struct monitor_seen *s, uint64_t key)
 {
 	uint64_t *removed = NULL;
@@ -30,7 +30,7 @@ static uint64_t *find(const struct monitor_seen *s, uint64_t key)
 	}
 }
 
-/* Also gets rid of the removed ones. */
+/* Also drops the removed ones. */
 static int rebuild(struct monitor_seen *s, size_t cap)
 {
 	struct monitor_seen fresh = {.slots = calloc(cap, sizeof *fresh.slots), .cap = cap};

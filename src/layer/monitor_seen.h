@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A set of numbers with a bound, for monitor.c: which paths have been counted, by a hash of them. */
+/* A bounded set of numbers for monitor.c: the hashes of the paths that have been counted. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct monitor_seen {
 	size_t n, used, cap;
 };
 
-/* 1: added, 0: it was there, -ENOSPC: MONITOR_SEEN_MAX are, -ENOMEM. */
+/* 1: added, 0: already there, -ENOSPC: there are MONITOR_SEEN_MAX, -ENOMEM. */
 int monitor_seen_add(struct monitor_seen *s, uint64_t key);
 void monitor_seen_remove(struct monitor_seen *s, uint64_t key);
 void monitor_seen_done(struct monitor_seen *s);

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* That we looked at a file is nobody's business, and writing it down costs half as much again as reading a small one. Only
- * its owner may ask for that. */
+/* O_NOATIME: our reading should leave no trace, and updating the access time costs half as much as reading a small
+ * file. Only the owner may use it. */
 static int open_quietly(int dirfd, const char *name, const struct stat *known)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Mounted with userxattr overlay keeps its marks in user.*, otherwise in trusted.*, which only root can see. */
+/* With userxattr, overlay stores its marks in user.*, otherwise in trusted.*, which only root can see. */
 static const char *const prefixes[] = {"user.overlay.", "trusted.overlay."};
 
-/* The rest behind overlay's prefix, or NULL for an attribute that is not overlay's. */
+/* The rest after overlay's prefix, or NULL if it is not overlay's attribute. */
 static const char *own_part(const char *attribute)
 {
 	for (size_t i = 0; i < AL_ARRAY_LEN(prefixes); i++)
@@ -28,7 +28,7 @@ bool upper_owns_xattr(const char *attribute)
 	return own_part(attribute) != NULL;
 }
 
-/* "y" hides the directories below; "x" only says that there may be whiteouts in their xattr form. */
+/* "y" hides the directories below; "x" only says that there may be whiteouts in xattr form. */
 static int read_opaque(int fd, const char *name, const char *attribute, struct upper_dir *ret)
 {
 	_cleanup_buf_ struct buf value = BUF_INIT;
@@ -72,7 +72,7 @@ int upper_entry_read(int dirfd, const char *name, const struct stat *st, const s
 {
 	_cleanup_buf_ struct buf names = BUF_INIT;
 	*ret = (struct upper_entry){.whiteout = is_device_whiteout(st)};
-	if (ret->whiteout || S_ISLNK(st->st_mode)) /* a symlink can carry neither mark */
+	if (ret->whiteout || S_ISLNK(st->st_mode)) /* a symlink cannot have either mark */
 		return 0;
 	bool may_be_whiteout = dir->whiteouts && S_ISREG(st->st_mode) && st->st_size == 0;
 	int rc = xattrs_list(dirfd, name, &names);
@@ -90,7 +90,7 @@ int upper_entry_read(int dirfd, const char *name, const struct stat *st, const s
 
 int upper_chmod(int pinned_fd, mode_t mode)
 {
-	char proc[32]; /* fchmod takes no O_PATH descriptor */
+	char proc[32]; /* fchmod does not accept an O_PATH descriptor */
 	(void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", pinned_fd);
 	return chmod(proc, mode & 07777) < 0 ? -errno : 0;
 }
@@ -127,7 +127,7 @@ int upper_relock(int dirfd, const char *name, const struct stat *st)
 	return chmod_entry(dirfd, name, st, st->st_mode);
 }
 
-/* Pinned for as long as it is unlocked: putting the mode back needs nothing that could run out. */
+/* Pinned while it is unlocked: restoring the mode then needs no resource that could run out. */
 static int open_locked(int dirfd, const char *name, const struct stat *st)
 {
 	_cleanup_close_ int pinned = upper_pin(dirfd, name, st);
@@ -211,7 +211,7 @@ static int strip_listed(int fd, const struct buf *names)
 	return n;
 }
 
-/* Attributes of user.* go only with permission to write, which a file of git's objects, say, does not give. */
+/* Removing user.* attributes needs write permission, which for example git's object files do not give. */
 int upper_strip_xattrs(int fd)
 {
 	_cleanup_buf_ struct buf names = BUF_INIT;

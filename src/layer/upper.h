@@ -17,20 +17,21 @@
 #include <sys/stat.h>
 
 struct upper_dir {
-	bool opaque;	/* hides everything the live directory has */
-	bool whiteouts; /* empty files with overlay's whiteout xattr in it are whiteouts */
+	bool opaque;	/* hides everything in the live directory */
+	bool whiteouts; /* empty files in it with overlay's whiteout xattr are whiteouts */
 	bool copied_up; /* made from a live directory */
 };
 
-/* The directory name in fd, or with NULL fd itself, also O_PATH; it must be readable (see upper_unlock). */
+/* Reads the directory name in fd, or fd itself (also O_PATH) if name is NULL; it must be readable (see upper_unlock).
+ */
 int upper_dir_read(int fd, const char *name, struct upper_dir *ret);
 
 struct upper_entry {
-	bool whiteout;	/* deleted; nothing else holds then */
-	bool copied_up; /* made from a live entry, of this name or of another it had before */
+	bool whiteout;	/* deleted; the other fields mean nothing then */
+	bool copied_up; /* copied up from a live entry, under this name or an earlier one */
 };
 
-/* st is the entry's own; dir is what its directory says. */
+/* st is the entry's own; dir describes its directory. */
 int upper_entry_read(int dirfd, const char *name, const struct stat *st, const struct upper_dir *dir,
 		     struct upper_entry *ret);
 
@@ -39,29 +40,31 @@ int upper_entry_read(int dirfd, const char *name, const struct stat *st, const s
 /* user.overlay.* and trusted.overlay.*: never compared, never applied. */
 bool upper_owns_xattr(const char *attribute);
 
-/* Removes them from what is to leave the layer; fd may be O_PATH. Mode and mtime stay. Returns how many there were. */
+/* Removes them from an entry that leaves the layer; fd may be O_PATH. Keeps mode and mtime. Returns how many there
+ * were. */
 int upper_strip_xattrs(int fd);
 
 /* ── Ids ── */
 
-/* Gives an entry, and those its ACLs name, the ids that the command of root's meant (base/ids.h). 1: its owner was changed, and
- * st is what it is now; 0: nothing was to be done to it. */
+/* Gives an entry, and the users in its ACLs, the ids that root's command used (base/ids.h). 1: its owner was changed,
+ * and st is updated; 0: nothing to do. */
 int upper_settle_ids(int dirfd, const char *name, struct stat *st);
 
 /* ── Access ── */
 
-/* An entry of ours may have any mode; its owner may change that. When it cannot be read (and searched, a directory) gives
- * its owner these bits and returns 1: upper_relock puts st's mode back. 0: nothing was needed. */
+/* An entry of ours may have any mode; its owner may change that. If it cannot be read (and, for a directory,
+ * searched), gives its owner these bits and returns 1: upper_relock restores the mode of st. 0: not needed. */
 int upper_unlock(int dirfd, const char *name, const struct stat *st);
 int upper_relock(int dirfd, const char *name, const struct stat *st);
-/* For who must put the mode back whatever has run out by then: the very entry that was looked at, O_PATH, and its mode. */
+/* For a caller that must restore the mode even if resources run out: exactly this entry, O_PATH, and its mode. */
 int upper_pin(int dirfd, const char *name, const struct stat *st);
 int upper_chmod(int pinned_fd, mode_t mode);
 
-/* The directory of the upper that holds path, as fs_open_parent, whatever the modes on the way: those that keep us out are
- * opened up and stay so. Only after the scan, whose set has the modes that count. */
+/* The directory of the upper that holds path, like fs_open_parent, whatever the modes on the way: closed directories
+ * are opened up and stay so. Only after the scan, which has recorded the real modes. */
 int upper_open_parent(int upper_fd, const char *path, const char **ret_name);
 
-/* Opens a regular file of the upper for reading, whatever its mode, which stays. -EINVAL: not a regular file. */
+/* Opens a regular file of the upper for reading, whatever its mode, which stays the same. -EINVAL: not a regular file.
+ */
 int upper_open_file(int dirfd, const char *name);
 int upper_open_known(int dirfd, const char *name, const struct stat *known); /* as open_known_at */

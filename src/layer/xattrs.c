@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
-/* Linux 6.13 has calls that take a directory; their numbers are the same everywhere. Older kernels, and filters that do not
- * know them, make us go through /proc, which costs several times as much. */
+/* Linux 6.13 has calls that take a directory; their numbers are the same on all architectures. On older kernels, and
+ * under filters that do not know them, we go through /proc, which costs several times as much. */
 #define NR_GETXATTRAT 464
 #define NR_LISTXATTRAT 465
 #define NR_REMOVEXATTRAT 466
@@ -73,7 +73,7 @@ static int remove_own(int fd, const char *attribute)
 	return removexattr(p.path, attribute);
 }
 
-/* Of a name in a directory, not followed. */
+/* For a name in a directory, without following it. */
 
 static ssize_t list_in(int fd, const char *name, char *to, size_t room)
 {
@@ -115,7 +115,7 @@ static ssize_t get(int fd, const char *name, const char *attribute, struct buf *
 	return name ? get_in(fd, name, attribute, b->data, room) : get_own(fd, attribute, b->data, room);
 }
 
-/* Room for size bytes and a NUL; the content is lost. */
+/* Makes room for size bytes and a NUL; the content is lost. */
 static int make_room(struct buf *b, size_t size)
 {
 	b->len = 0;
@@ -129,7 +129,8 @@ static int make_room(struct buf *b, size_t size)
 	return 0;
 }
 
-/* Lists and values are almost always small; the largest possible comes second. attribute NULL: the list. */
+/* Tries a small buffer first, because lists and values are almost always small; then the largest possible. attribute
+ * NULL: the list. */
 static int fill(int fd, const char *name, const char *attribute, struct buf *ret)
 {
 	static const size_t sizes[] = {512, XATTR_SIZE_MAX};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Extended attributes of the entry `name` in a directory, or with name NULL of the descriptor itself, which may be O_PATH.
- * A symlink is looked at itself. All return ≥ 0 or -errno. */
+/* Extended attributes of the entry `name` in a directory, or of the descriptor itself (also O_PATH) if name is NULL.
+ * Does not follow symlinks. All return ≥ 0 or -errno. */
 #pragma once
 
 #include "base/buf.h"
 
-/* The names, each with its NUL, into an emptied buffer. None where the file system has no such thing. */
+/* The names, each with its NUL, into an emptied buffer. Empty if the file system has no attributes. */
 int xattrs_list(int fd, const char *name, struct buf *ret);
 
 /* The value into an emptied buffer; -ENODATA: no such attribute. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A reader of the shell's quoting (POSIX 2.2 and 2.3), far enough to tell letters from operators. It never says what a
- * line does, only whether it is plainly one command: the first thing that is more than that ends the reading. */
+/* Reads the shell's quoting (POSIX 2.2 and 2.3), far enough to tell letters from operators. It never says what a line
+ * does, only whether it is plainly one command: the first thing that is more than that ends the reading. */
 #include "permission/command.h"
 
 #include "base/macros.h"
@@ -13,7 +13,7 @@
 struct word {
 	char text[WORD_MAX]; /* without its quotes */
 	size_t len;	     /* may be more than was kept */
-	bool quoted;	     /* some of it was: then it is no keyword */
+	bool quoted;	     /* part of it was quoted: then it is not a keyword */
 };
 
 struct reader {
@@ -41,7 +41,7 @@ static bool is_control(char c)
 	return ((unsigned char)c < 0x20 && c != '\t' && c != '\n') || c == 0x7f;
 }
 
-/* A dollar begins an expansion unless what follows could not be one; then it is a letter. */
+/* A dollar begins an expansion unless what follows cannot be one; then it is a letter. */
 static bool begins_expansion(const struct reader *r, bool in_quotes)
 {
 	const char *next = r->at + 1;
@@ -75,7 +75,7 @@ static enum command_shape read_single_quotes(struct reader *r)
 	return COMMAND_UNFINISHED;
 }
 
-/* Outside quotes it takes the next letter as it is; in double quotes only those that mean something there. */
+/* Outside quotes it takes the next letter literally; in double quotes only those that are special there. */
 static enum command_shape read_backslash(struct reader *r, bool in_quotes)
 {
 	if (r->at + 1 == r->end)
@@ -119,7 +119,7 @@ static enum command_shape read_double_quotes(struct reader *r)
 	return COMMAND_UNFINISHED;
 }
 
-/* What an unquoted letter is more than a letter; COMMAND_SIMPLE when it is none of these. */
+/* What an unquoted letter means beyond itself; COMMAND_SIMPLE if nothing. */
 static enum command_shape shape_of_letter(const struct reader *r)
 {
 	switch (*r->at) {
@@ -165,7 +165,7 @@ static enum command_shape read_part(struct reader *r)
 	return shape;
 }
 
-/* Does an operator that ends a word, and not the reading, begin here? */
+/* True if an operator that ends a word, but not the reading, begins here. */
 static bool ends_word(const struct reader *r)
 {
 	return r->at == r->end || is_blank(*r->at) || *r->at == '&';
@@ -201,7 +201,7 @@ static bool is_assignment(const struct word *w)
 	return i > 0 && i < kept && w->text[i] == '=' && !w->quoted;
 }
 
-/* The program's name, whatever directory it is called from. */
+/* The program's name without its directory. */
 static bool is_shell(const struct word *w)
 {
 	static const char *const shells[] = {"sh",  "bash", "dash", "zsh",  "ksh",     "mksh",
@@ -286,7 +286,7 @@ enum command_shape command_shape(const char *line, size_t len)
 	}
 	if (r.n_words == 0)
 		return r.after_cd ? COMMAND_UNFINISHED : COMMAND_EMPTY;
-	/* A second change of directory is more than a leading one. */
+	/* Only one leading change of directory is allowed. */
 	return r.after_cd && r.is_cd ? COMMAND_SEQUENCE : COMMAND_SIMPLE;
 }
 

@@ -19,13 +19,13 @@ enum command_shape {
 	COMMAND_REDIRECT,     /* > < >> << */
 	COMMAND_SEQUENCE,     /* ; && || beyond a leading cd */
 	COMMAND_BACKGROUND,   /* & */
-	COMMAND_SUBSTITUTION, /* $(x) `x` $x: what it says depends on when it runs */
+	COMMAND_SUBSTITUTION, /* $(x) `x` $x: its text depends on when it runs */
 	COMMAND_NEWLINE,      /* a second line, also after a backslash */
 	COMMAND_GROUP,	      /* ( ) { }, functions */
 	COMMAND_KEYWORD,      /* if, while, !, … */
 	COMMAND_COMMENT,      /* # hides the rest */
 	COMMAND_CONTROL,      /* a control character */
-	COMMAND_UNFINISHED,   /* a quote or a backslash with nothing behind it */
+	COMMAND_UNFINISHED,   /* a quote or a backslash with nothing after it */
 	COMMAND_NESTED,	      /* another command line in an argument: sh -c, eval */
 	N_COMMAND_SHAPES
 };

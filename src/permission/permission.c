@@ -7,14 +7,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What is longer than this, as it is shown, is shown by its head and its tail, with its length: nothing scrolls the
- * question away. */
+/* A longer text is shown by its head, its tail and its length, so that nothing scrolls the question away. */
 #define SHOWN_MAX 1200
 #define SHOWN_PART 500
 
 /* ── The text ── */
 
-/* How many bytes from here on fit into so many columns when they are escaped; whole characters only. */
+/* How many bytes from here fit into this many columns when escaped; whole characters only. */
 static size_t fitting(const char *s, size_t len, size_t room)
 {
 	_cleanup_buf_ struct buf shown = BUF_INIT;
@@ -30,7 +29,7 @@ static size_t fitting(const char *s, size_t len, size_t room)
 	return done;
 }
 
-/* Where a tail begins that fits, not before `from`. One that begins within a character shows its bytes. */
+/* Where a tail that fits begins, not before `from`. One that begins within a character shows its bytes. */
 static size_t tail_start(const char *s, size_t len, size_t from)
 {
 	size_t start = len > from + SHOWN_PART ? len - SHOWN_PART : from;
@@ -133,7 +132,7 @@ static void add_sentence(const struct permission_inputs *in, struct buf *text)
 	buf_addc(text, '?');
 }
 
-/* ── The line that grants it ── */
+/* ── The command that grants it ── */
 
 static void add_word(struct buf *out, const char *word)
 {
@@ -162,7 +161,7 @@ static char *link_command(const struct permission_inputs *in)
 	return buf_take(&b);
 }
 
-/* Escaped as a whole by whoever shows it: this is for a person to read and type, the bytes are exact. */
+/* Whoever shows this escapes it as a whole: a person reads and types it, the bytes are exact. */
 static char *grant_command(const struct permission_inputs *in)
 {
 	struct buf b = BUF_INIT;
@@ -186,7 +185,7 @@ static char *grant_command(const struct permission_inputs *in)
 	return buf_take(&b);
 }
 
-/* ── What may be remembered, and as what ── */
+/* ── What may be remembered, and under which key ── */
 
 static void offer(struct permission_question *q)
 {
@@ -267,7 +266,7 @@ int permission_collect(const struct permission_inputs *in, struct permission_que
 
 /* ── Changes that were held ── */
 
-/* More than these are counted: the question itself must stay on the screen. */
+/* Counts the rest: the question itself must stay on the screen. */
 #define LINES_MAX 30
 
 static void add_lines(struct buf *text, const char *lines)

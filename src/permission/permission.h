@@ -19,7 +19,7 @@
 
 #define PERMISSION_MAX_REASONS 5
 #define PERMISSION_MAX_CHOICES 6
-#define PERMISSION_MAX_LINKS 16 /* in one question: all of them are shown, whatever is asked about */
+#define PERMISSION_MAX_LINKS 16 /* in one question: all of them are shown */
 
 /* A symlink of the project that leads out. */
 struct permission_link {
@@ -29,43 +29,44 @@ struct permission_link {
 };
 
 struct permission_inputs {
-	bool network;			     /* wanted, and the policy lets it be asked for */
-	bool abstract_sockets;		     /* a grant of it opens those of the host, too */
+	bool network;			     /* requested, and the policy lets a run ask for it */
+	bool abstract_sockets;		     /* granting it opens the host's too */
 	const char *const *extra_writable;   /* NULL-terminated real paths, may be empty */
 	const struct permission_link *links; /* at most PERMISSION_MAX_LINKS */
 	size_t n_links;
 	bool unsandboxed;
 	const char *unsandboxed_because; /* "--no-sandbox", or why nothing else is available */
-	const char *command;		 /* as one shell line; the very bytes that will run */
+	const char *command;		 /* as one shell line; exactly the bytes that will run */
 	const char *const *argv;	 /* what is executed; NULL-terminated */
 	const char *working_dir;
 	const char *project;
 	const char *profile;
-	const char *nonce; /* different for every question; for keys that must not repeat */
+	const char *nonce; /* unique for every question; for keys that must not repeat */
 };
 
 struct permission_question {
 	enum airlock_question_reason reasons[PERMISSION_MAX_REASONS];
 	size_t n_reasons;
-	char *text; /* inert; the last line is the question */
+	char *text; /* escaped; the last line is the question */
 	char *command, *working_dir, *project, *profile;
 	struct strs paths;
 	char *key;
 	char *grant_command; /* the command line with which a person grants it */
 	enum command_shape shape;
 	bool one_time_only;
-	bool is_optional; /* only about links: a no does not stop the run, and answers are remembered with the project */
+	bool is_optional; /* only about links: a no does not stop the run, and answers are stored with the project */
 	enum airlock_answer choices[PERMISSION_MAX_CHOICES];
 	size_t n_choices;
 };
 
 int permission_collect(const struct permission_inputs *in, struct permission_question *ret, struct airlock_error *err);
 
-/* "Apply these too?": the question about changes that a person decides about. Lists are inert, one change a line. */
+/* "Apply these too?": the question about changes that a person must decide about. Lists are escaped, one change a
+ * line. */
 struct permission_apply {
 	const char *run;	  /* its id */
-	const char *sensitive;	  /* they can make other programs do things; "" when there are none */
-	const char *held;	  /* the mode held them, and an agent wants them applied; "" when there are none */
+	const char *sensitive;	  /* files that other programs run or obey; "" if there are none */
+	const char *held;	  /* the mode held them, and an agent wants to apply them; "" if there are none */
 	const char *const *paths; /* as the caller named them; NULL: all of the run */
 	const char *nonce;
 };
@@ -81,11 +82,11 @@ bool permission_allows(enum airlock_answer answer);
 /* "once", "session" or "always". */
 const char *permission_scope(enum airlock_answer answer);
 
-/* Why a question has no yes. */
+/* Why nobody said yes. */
 enum permission_refusal {
 	PERMISSION_SAID_NO,
 	PERMISSION_NOBODY_TO_ASK,
-	PERMISSION_AGENT, /* an agent wants it, and there is no way to ask a person whom it could not answer for */
+	PERMISSION_AGENT, /* an agent wants it, and there is no way to ask a person whom the agent could not impersonate */
 };
-/* AIRLOCK_ERR_DENIED; with the way to grant it when a person reads it. */
+/* AIRLOCK_ERR_DENIED; if a person reads it, with the way to grant it. */
 int permission_denied(const struct permission_question *q, enum permission_refusal why, struct airlock_error *err);

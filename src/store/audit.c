@@ -14,7 +14,7 @@
 #include <sys/file.h>
 
 #define ROTATE_AT ((int64_t)16 << 20)
-#define TAIL 4096 /* the last line is mostly shorter */
+#define TAIL 4096 /* the last line is usually shorter */
 
 /* ── The end of the file ── */
 
@@ -42,7 +42,7 @@ static int read_at(int fd, off_t at, size_t len, struct buf *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* Where the last line begins in the tail, or -1 when it begins before. A last byte that is no newline is its end too. */
+/* Where the last line begins in the tail, or -1 if it begins before. A last byte that is not a newline also ends it. */
 static ssize_t last_line(const struct buf *tail, bool whole_file, size_t *ret_len)
 {
 	size_t end = tail->len;
@@ -97,7 +97,7 @@ static int open_locked(int dir_fd)
 		while (flock(fd, LOCK_EX) < 0)
 			if (errno != EINTR)
 				return -errno;
-		/* Renamed while we waited: that one is closed for good. */
+		/* Renamed while we waited: that file is closed for good. */
 		if (fstat(fd, &ours) == 0 && fstatat(dir_fd, AUDIT_FILE, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    ours.st_ino == there.st_ino && ours.st_dev == there.st_dev) {
 			if (ours.st_size == 0)
@@ -108,7 +108,7 @@ static int open_locked(int dir_fd)
 	return -EAGAIN;
 }
 
-/* The end of the newest file that was put away: where the chain of an empty one begins. */
+/* The end of the newest archived file: the chain of an empty file begins there. */
 static int end_before(const char *dir, int dir_fd, struct end *ret)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
@@ -153,7 +153,7 @@ static int open_end(const char *dir, int dir_fd, int64_t rotate_at, struct end *
 
 /* ── Appending ── */
 
-/* In one write, or not at all. */
+/* Writes everything in one call, or nothing. */
 static int write_line(int fd, const struct buf *line, off_t size)
 {
 	ssize_t n = write(fd, line->data, line->len);
@@ -165,7 +165,7 @@ static int write_line(int fd, const struct buf *line, off_t size)
 	return -errnum;
 }
 
-/* Does the file end with a whole line? -errno when that cannot be told: a line too many would look like tampering. */
+/* True if the file ends with a whole line. -errno if that is unknown: one line too many would look like tampering. */
 static int ends_whole(int fd, off_t size)
 {
 	_cleanup_buf_ struct buf last = BUF_INIT;
@@ -180,7 +180,7 @@ static int append(int fd, const struct end *end, const char *members, struct buf
 	int whole = ends_whole(fd, end->size);
 	if (whole < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, whole, "read", AUDIT_FILE);
-	size_t skip = whole ? 0 : 1; /* a power cut left half a line: it stays, and tells so */
+	size_t skip = whole ? 0 : 1; /* a power cut left half a line: it stays, and shows that */
 	if (skip)
 		buf_addc(&line, '\n');
 	buf_printf(&line, "{\"number\":%" PRId64 ",\"previous\":\"%s\",", end->number + 1, end->hash);

@@ -11,13 +11,14 @@
 
 #include "store/store.h"
 
-/* members: JSON as in an object, starting with "event". The new end is added to the news (inbox.h), for the database. */
+/* members: JSON members as in an object, starting with "event". Adds the new end to the news (inbox.h) for the
+ * database. */
 int audit_append(const char *state_dir, const char *members, struct buf *news, struct airlock_error *err);
 
-/* 0 when everything is as it was written, or how many places are not; report says it for a person. The store (may be NULL)
- * is one that was opened for the history. */
+/* 0 if nobody changed anything, or the number of changed places; report describes them for a person. The store (may be
+ * NULL) was opened for the history. */
 int audit_verify(const char *state_dir, struct store *store, struct buf *report, struct airlock_error *err);
 
-/* For tests: another size to rotate at. */
+/* For tests: another size for rotation. */
 int audit_append_rotating(const char *state_dir, const char *members, struct buf *news, int64_t rotate_at,
 			  struct airlock_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The form of audit files, for those who write and those who verify them. */
+/* The format of audit files, for writing and verifying. */
 #pragma once
 
 #include "base/buf.h"
@@ -13,8 +13,8 @@ struct audit_line {
 	char previous[65];
 };
 
-void audit_first_hash(char out[65]); /* what stands for the line before the first */
-/* What the chain needs of a line; false: it is not one of ours. */
+void audit_first_hash(char out[65]); /* stands for the line before the first */
+/* The parts of a line that the chain needs; false: not one of our lines. */
 bool audit_read_line(const char *line, size_t len, struct audit_line *ret);
-/* The files in the order they were written; 0 or -errno. */
+/* The files in the order in which they were written; 0 or -errno. */
 int audit_list(const char *dir, struct strs *ret);

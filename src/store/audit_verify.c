@@ -46,7 +46,7 @@ int audit_list(const char *dir, struct strs *ret)
 			strs_add(ret, e->d_name);
 	(void)closedir(d);
 	strs_sort(ret);
-	strs_add(ret, AUDIT_FILE); /* the one that is written to is the last */
+	strs_add(ret, AUDIT_FILE); /* the current file is the last one */
 	return ret->failed ? -ENOMEM : 0;
 }
 
@@ -55,7 +55,7 @@ struct verifier {
 	const char *file;
 	int64_t number; /* of the line before */
 	char hash[65];
-	int64_t end_number; /* the last line the database knows of; 0: it knows none */
+	int64_t end_number; /* the last line that the database knows; 0: none */
 	char *end_hash;
 	bool end_seen;
 	int faults;

@@ -53,7 +53,7 @@ static void bind_file(struct sql *q, int64_t project, const struct store_file *f
 	sql_bind_int(q, f->inode);
 	sql_bind_int(q, f->is_text);
 	sql_bind_int(q, f->is_ignored);
-	sql_bind_int(q, f->last_seen); /* the first, when it is new */
+	sql_bind_int(q, f->last_seen); /* the first time, if it is new */
 	sql_bind_int(q, f->last_seen);
 }
 
@@ -74,7 +74,7 @@ static struct sql begin_put(struct store *s, size_t rows, struct airlock_error *
 	return sql_begin(s, buf_str(&text), err);
 }
 
-/* A scan puts a hundred thousand: the statement is prepared once and kept. */
+/* A scan inserts a hundred thousand rows: the statement is prepared once and kept. */
 static int put_rows(struct store *s, sqlite3_stmt **kept, int64_t project, const struct store_file *v, size_t n,
 		    struct airlock_error *err)
 {
@@ -97,7 +97,7 @@ int store_file_put(struct store *s, int64_t project, const struct store_file *f,
 	return rc < 0 || !ret_id ? rc : find_id(s, project, f->path, ret_id, err);
 }
 
-/* What a statement costs beside its rows is as much as they. */
+/* Several rows per statement: the fixed cost of a statement is as large as that of its rows. */
 int store_file_put_many(struct store *s, int64_t project, const struct store_file *v, size_t n,
 			struct airlock_error *err)
 {

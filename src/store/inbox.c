@@ -138,7 +138,7 @@ static int open_or_make(const char *state_dir, const char *file, struct airlock_
 	return fd < 0 ? inbox_error(err, fd, "open", file) : fd;
 }
 
-/* In one write, or not at all. */
+/* Writes everything in one call, or nothing. */
 static int append(int fd, const struct buf *news, off_t size)
 {
 	ssize_t n = write(fd, news->data, news->len);
@@ -146,7 +146,7 @@ static int append(int fd, const struct buf *news, off_t size)
 		return 0;
 	int errnum = n < 0 ? errno : ENOSPC;
 	if (n > 0)
-		(void)ftruncate(fd, size); /* what stays is half a line, which is none */
+		(void)ftruncate(fd, size); /* what remains is half a line, which counts as none */
 	return -errnum;
 }
 
@@ -186,7 +186,7 @@ int inbox_put(const char *state_dir, const struct buf *news, int wait_ms, struct
 	if (rc < 0)
 		return inbox_error(err, rc, "flock", file);
 	rc = put_locked(fd, file, news, err);
-	/* Closing is not enough: somebody may have forked meanwhile, and keep what he knows nothing of. */
+	/* Closing is not enough: another thread may have forked in the meantime, and its child would keep the lock. */
 	(void)flock(fd, LOCK_UN);
 	return rc;
 }

@@ -14,17 +14,17 @@
 #include "store/runs.h"
 
 #define INBOX_FILE "inbox"
-#define INBOX_LARGE (256 << 10) /* taken over by the run that sees it so large: some five hundred runs */
+#define INBOX_LARGE (256 << 10) /* the run that sees this size empties it: about five hundred runs */
 
-/* A run that has begun ("running"), or how it ended: once each, in this order. */
+/* A run that has started ("running"), or its end: once each, in this order. */
 void inbox_add_run(struct buf *news, const struct store_run *run);
 /* What was decided later about its changes. */
 void inbox_add_changes(struct buf *news, const char *run, const char *state, int64_t count);
 /* The last line of the audit file. */
 void inbox_add_audit_end(struct buf *news, int64_t number, const char *hash);
 
-/* Appends them, all or none. AIRLOCK_ERR_BUSY: waited so long in vain; AIRLOCK_ERR_LIMIT: nobody can take it over, and it
- * has become too large. Returns 1 when it is there, and somebody should take the inbox over. */
+/* Appends all of them or none. AIRLOCK_ERR_BUSY: waited in vain; AIRLOCK_ERR_LIMIT: the inbox is too large, because
+ * nobody can move it. Returns 1 if it was appended and someone should move the inbox into the database. */
 int inbox_put(const char *state_dir, const struct buf *news, int wait_ms, struct airlock_error *err);
-/* Moves everything into the database, which is made when it is missing. On failure all of it stays where it is. */
+/* Moves everything into the database, which it creates if missing. On failure everything stays where it is. */
 int inbox_take_over(const char *state_dir, int wait_ms, struct airlock_error *err);

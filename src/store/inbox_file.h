@@ -15,12 +15,12 @@
 #define INBOX_RUN "run"
 #define INBOX_CHANGES "changes"
 #define INBOX_AUDIT "audit"
-#define INBOX_MAX (16 << 20) /* larger, nothing is put in: something keeps everybody from taking it over */
+#define INBOX_MAX (16 << 20) /* if larger, nothing is appended: something prevents everybody from moving it */
 
 char *inbox_path(const char *state_dir);
-/* For what a line says: what is in front of the checksum. False: it is not as it was written. */
+/* The text of a line before its checksum. False: the line is damaged. */
 bool inbox_read_line(const char *line, size_t len, struct fields *ret);
-/* flock that gives up after so long: -EWOULDBLOCK. */
+/* flock that gives up after this time: -EWOULDBLOCK. */
 int inbox_lock(int fd, int operation, int wait_ms);
-/* The words for a failure with this errno. */
+/* The message for a failure with this errno. */
 int inbox_error(struct airlock_error *err, int errnum, const char *op, const char *file);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From the inbox into the database.
+/* Moves the inbox into the database.
  *
- * The database is locked first, then the inbox: whoever waits for the database does not keep runs from putting something
- * in, and nobody who holds the inbox waits for anything. Emptied after the commit; killed in between, the same is taken
- * again, which changes nothing:
- *  - a run that is there already is only changed by its end, and only while it is running,
- *  - what was decided later about its changes follows in the order it was decided in,
- *  - the end of the audit file only moves on.
- */
+ * Locks the database first, then the inbox: whoever waits for the database does not stop runs from appending, and
+ * nobody who holds the inbox waits for anything. The inbox is emptied after the commit. If we are killed in between,
+ * the same lines are read again, which changes nothing:
+ *
+ * - an existing run is changed only by its end, and only while it is running;
+ *
+ * - later decisions about its changes follow in their order;
+ *
+ * - the end of the audit file only moves forward. */
 #include "base/path.h"
 #include "fs/io.h"
 #include "store/inbox.h"
@@ -19,8 +21,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* After a power cut the last transactions may be missing. From here on these would be more than the last ones, and most
- * of them have long been on the disk: it is waited for. */
+/* After a power cut the last transactions may be missing. From here on that would be more than the last few, most of
+ * which have long been on the disk: so wait for the disk. */
 #define MANY (32 << 10)
 #define READ_MAX ((size_t)INBOX_MAX * 4)
 
@@ -61,7 +63,7 @@ static int bind_run(struct sql *q, const struct store_run *run)
 	return rc;
 }
 
-/* Every string must be there: NULL stands for none. */
+/* No string may be NULL. */
 static int take_strings(struct fields *f, const char **const *fields, size_t n)
 {
 	int rc = 0;
@@ -89,7 +91,7 @@ static int read_run(struct fields *f, struct store_run *ret)
 	return rc < 0 ? rc : fields_end(f);
 }
 
-/* -errno when the line cannot be read: 0 with the database's answer in *ret. */
+/* -errno if the line cannot be read; 0 with the database's answer in *ret. */
 static int take_run(struct taking *t, struct fields *f, int *ret)
 {
 	struct store_run run = {0};
@@ -141,7 +143,7 @@ static int newer(const struct taking *t)
 	return AIRLOCK_ERR_INVALID;
 }
 
-/* A line that is not whole is nothing. One that is, and says what we do not know, somebody newer has written. */
+/* An incomplete line counts as none. A complete line that we do not know was written by a newer version. */
 static int take_line(struct taking *t, const char *line, size_t len)
 {
 	static const char *const kinds[] = {INBOX_RUN, INBOX_CHANGES, INBOX_AUDIT, NULL};
@@ -196,7 +198,7 @@ static int open_inbox(const char *file, int flags, struct airlock_error *err)
 	return fd < 0 ? inbox_error(err, errno, "open", file) : fd;
 }
 
-/* Between store_begin and its end. */
+/* Runs between store_begin and its end. */
 static int take_locked(struct store *s, int fd, const char *file, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
@@ -207,7 +209,7 @@ static int take_locked(struct store *s, int fd, const char *file, struct airlock
 	rc = rc < 0 ? rc : take_lines(s, file, &text, err);
 	rc = rc < 0 ? rc : store_commit(s, err);
 	if (rc == 0)
-		(void)ftruncate(fd, 0); /* or it is taken again */
+		(void)ftruncate(fd, 0); /* otherwise it is read again */
 	(void)flock(fd, LOCK_UN);
 	return rc;
 }
@@ -244,9 +246,9 @@ int inbox_take_over(const char *state_dir, int wait_ms, struct airlock_error *er
 	return rc < 0 ? rc : take(s, file, err);
 }
 
-/* ── For those who look, where nothing can be written ── */
+/* ── For readers, if nothing can be written ── */
 
-/* Tables of the same names, in memory, which are found before the ones they are copies of. */
+/* Temporary tables of the same names, which SQLite finds before the originals. */
 static int cover_tables(struct store *s, struct airlock_error *err)
 {
 	return sql_exec(s,
@@ -267,12 +269,12 @@ static int look_into(struct store *s, const char *file, struct airlock_error *er
 	if (rc < 0)
 		return inbox_error(err, rc, "flock", file);
 	rc = read_inbox(fd, file, &text, err);
-	rc = rc < 0 ? rc : cover_tables(s, err); /* as they are before anybody else takes what we have read */
+	rc = rc < 0 ? rc : cover_tables(s, err); /* before anyone else moves what we have read */
 	(void)flock(fd, LOCK_UN);
 	return rc < 0 ? rc : take_lines(s, file, &text, err);
 }
 
-/* A database that root made in the directory of an ordinary user would be of no use to that user. */
+/* A database that root makes in an ordinary user's directory would be useless to that user. */
 static bool is_ours(const char *state_dir)
 {
 	struct stat st;
@@ -294,7 +296,7 @@ static int open_in_memory(const char *state_dir, int wait_ms, struct store **ret
 	return rc;
 }
 
-/* How long those who only look wait for somebody who writes: they can do without. */
+/* How long readers wait for a writer: they can do without. */
 #define LOOK_WAIT_MS 500
 
 static int take_or_look(struct store *s, const char *file, struct airlock_error *err)
@@ -321,7 +323,7 @@ static int open_with_news(const char *state_dir, int wait_ms, const char *file, 
 	if (rc == 0)
 		return take_or_look(*ret, file, err);
 	rc = open_in_memory(state_dir, wait_ms, ret, err);
-	return rc < 0 ? rc : look_into(*ret, file, err); /* never taken: it would be nowhere */
+	return rc < 0 ? rc : look_into(*ret, file, err); /* never move it: the data would be lost */
 }
 
 int store_open_history(const char *state_dir, int wait_ms, struct store **ret, struct airlock_error *err)

@@ -4,8 +4,8 @@
 
 #include "store/store.h"
 
-/* The key is kind, command, working_dir, project and profile, all of them exact bytes; none is NULL. Those that are
- * given are borrowed, those that are returned belong to the caller (store_permission_done). */
+/* The key is kind, command, working_dir, project and profile, all exact bytes and never NULL. Arguments are borrowed;
+ * results are owned by the caller (store_permission_done). */
 struct store_permission {
 	int64_t id;
 	const char *kind;    /* "run", "network"… */
@@ -23,12 +23,12 @@ struct store_permissions {
 	size_t n;
 };
 
-/* Remembers it, in place of an earlier answer to the same question; id and created of p are not looked at (created is now). */
+/* Stores it in place of an earlier answer to the same question; ignores id and created (created is now). */
 int store_permission_add(struct store *s, const struct store_permission *p, int64_t *ret_id, struct airlock_error *err);
-/* 1 and *ret (store_permission_done) when there is one with this key, 0 when there is none. */
+/* 1 and *ret (store_permission_done) if there is an answer with this key, else 0. */
 int store_permission_find(struct store *s, const struct store_permission *key, struct store_permission *ret,
 			  struct airlock_error *err);
-/* Newest first. project: only those of this project, or NULL. */
+/* Newest first. project: only its answers, or NULL for all. */
 int store_permission_list(struct store *s, const char *project, struct store_permissions *ret,
 			  struct airlock_error *err);
 /* AIRLOCK_ERR_NOT_FOUND when there is no such id. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Projects, the records of their files, and the daily backups of these. */
+/* Projects, the records of their files, and the daily backups. */
 #pragma once
 
 #include "store/store.h"
@@ -7,7 +7,7 @@
 struct store_project {
 	int64_t id;
 	char *path;
-	int64_t files; /* records of what is there */
+	int64_t files; /* number of records of existing files */
 	int64_t added, scanned;
 };
 
@@ -16,11 +16,11 @@ struct store_projects {
 	size_t n;
 };
 
-/* The id of the project, which is added when it is not there yet. */
+/* The id of the project; adds it if it is new. */
 int store_project_add(struct store *s, const char *path, int64_t *ret_id, struct airlock_error *err);
 /* 1 and its id, or 0. */
 int store_project_find(struct store *s, const char *path, int64_t *ret_id, struct airlock_error *err);
-/* 1, or 0. Not its files, which have to be counted, nor its path. */
+/* 1, or 0. Without its number of files, which must be counted, and without its path. */
 int store_project_get(struct store *s, const char *path, struct store_project *ret, struct airlock_error *err);
 int store_project_scanned(struct store *s, int64_t id, int64_t when, struct airlock_error *err);
 int store_project_list(struct store *s, struct store_projects *ret, struct airlock_error *err); /* by path */
@@ -30,14 +30,14 @@ void store_projects_done(struct store_projects *l);
 
 #define STORE_TEXT_UNKNOWN (-1)
 
-/* Given strings are borrowed, returned ones the caller's (store_file_done). */
+/* Arguments are borrowed; results are owned by the caller (store_file_done). */
 struct store_file {
 	int64_t id;
 	const char *path;   /* relative to the project; absolute in another root of it */
 	const char *type;   /* "file", "directory", "symlink", "other" */
 	const char *target; /* of a symlink, or NULL */
 	int64_t size, mtime, ctime, inode;
-	int is_text; /* 0, 1, or STORE_TEXT_UNKNOWN: nobody has looked into it yet */
+	int is_text; /* 0, 1, or STORE_TEXT_UNKNOWN: nobody has checked yet */
 	bool is_ignored, is_deleted;
 	const char *last_approved_copy_path; /* "" when there is no backup */
 	int64_t first_seen, last_seen;
@@ -45,10 +45,11 @@ struct store_file {
 
 void store_file_done(struct store_file *f);
 
-/* What is on the disk now: makes the record, or updates it; is_deleted goes. id, first_seen and the copy are kept. */
+/* Stores what is on the disk now: adds or updates the record and clears is_deleted. Keeps id, first_seen and the copy.
+ */
 int store_file_put(struct store *s, int64_t project, const struct store_file *f, int64_t *ret_id,
 		   struct airlock_error *err);
-/* The same, fastest with so many at once. */
+/* The same; fastest with this many at once. */
 #define STORE_FILES_AT_ONCE 32
 int store_file_put_many(struct store *s, int64_t project, const struct store_file *v, size_t n,
 			struct airlock_error *err);
@@ -56,11 +57,11 @@ int store_file_count(struct store *s, int64_t project, int64_t *ret, struct airl
 int store_file_find(struct store *s, int64_t project, const char *path, struct store_file *ret,
 		    struct airlock_error *err); /* 1 or 0 */
 int store_file_mark_deleted(struct store *s, int64_t id, struct airlock_error *err);
-/* Only what is unknown, and of this ctime still. */
+/* Only if it is unknown, and the ctime is still the same. */
 int store_file_set_text(struct store *s, int64_t id, int64_t ctime, bool is_text, struct airlock_error *err);
 int store_file_rename(struct store *s, int64_t id, const char *path, struct airlock_error *err);
 int store_file_remove(struct store *s, int64_t id, struct airlock_error *err);
-/* In the order of their paths. each returns 0 to go on. The file is valid during the call only. */
+/* In the order of their paths. each returns 0 to continue. The file is valid only during the call. */
 typedef int store_file_function(const struct store_file *f, void *data, struct airlock_error *err);
 int store_file_each(struct store *s, int64_t project, store_file_function *each, void *data, struct airlock_error *err);
 int store_file_each_deleted(struct store *s, int64_t project, store_file_function *each, void *data,
@@ -82,14 +83,14 @@ struct store_backups {
 /* Also sets the file's last_approved_copy_path. */
 int store_backup_add(struct store *s, int64_t file, const char *date, const char *name, const char *run,
 		     const char *copy_path, struct airlock_error *err);
-/* Newest first. project 0: of all; path NULL: of all files, else of this one. */
+/* Newest first. project 0: all projects; path NULL: all files. */
 int store_backup_list(struct store *s, int64_t project, const char *path, struct store_backups *ret,
 		      struct airlock_error *err);
 int store_backup_of_file(struct store *s, int64_t file, struct store_backups *ret, struct airlock_error *err);
 /* Those of days before this one. */
 int store_backup_before(struct store *s, const char *date, struct store_backups *ret, struct airlock_error *err);
-/* Takes the backup out of the records; one of a deleted file that has no other goes with it. copy_path is what the file's
- * field holds when it is this backup. */
+/* Removes the record of the backup; the record of a deleted file without other backups goes with it. copy_path is the
+ * value of the file's field if it names this backup. */
 int store_backup_remove(struct store *s, const struct store_backup *b, const char *copy_path,
 			struct airlock_error *err);
 void store_backups_done(struct store_backups *l);

@@ -90,7 +90,7 @@ static int list_ids(struct sql *q, struct strs *ret)
 
 int store_run_find(struct store *s, const char *prefix, struct strs *ret, struct airlock_error *err)
 {
-	/* Ids are ASCII: everything that begins with the prefix lies below the prefix and one higher byte. */
+	/* Ids are ASCII: everything that begins with the prefix sorts below the prefix plus one higher byte. */
 	_cleanup_sql_ struct sql q =
 		sql_begin(s, "SELECT id FROM run WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT 2", err);
 	sql_bind_text(&q, prefix);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tables, as the list of steps that led to them. A step that was ever released is never changed: databases out there
- * have taken it. PRAGMA user_version is how many were taken. */
+/* The tables, as the list of migrations that lead to them. Never change a released migration: existing databases have
+ * it. PRAGMA user_version counts the migrations that were done. */
 #include "store/sql.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ static const char *const migrations[] = {
 	" path BLOB NOT NULL UNIQUE,"
 	" added INTEGER NOT NULL,"
 	" scanned INTEGER NOT NULL DEFAULT 0);"
-	/* A record's id is in the names of its backups: AUTOINCREMENT never gives one to another file. */
+	/* A record's id is in the names of its backups: AUTOINCREMENT never reuses one for another file. */
 	"CREATE TABLE file("
 	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
 	" project_id INTEGER NOT NULL REFERENCES project(id) ON DELETE CASCADE,"
@@ -63,7 +63,7 @@ static const char *const migrations[] = {
 	" scope TEXT NOT NULL,"
 	" created INTEGER NOT NULL,"
 	" UNIQUE(kind, command, working_dir, project, profile));"
-	/* The last line of the audit file, so that lines cut off its end are missed. */
+	/* The last line of the audit file, so that lines cut off its end are noticed. */
 	"CREATE TABLE audit("
 	" id INTEGER PRIMARY KEY CHECK(id = 1),"
 	" number INTEGER NOT NULL,"
@@ -97,7 +97,7 @@ int store_schema_create(struct store *s, int version, struct airlock_error *err)
 	return take_steps(s, 0, version, err);
 }
 
-/* A database with tables and without our number is somebody else's. */
+/* A database with tables but without our number belongs to another program. */
 int store_schema_check_empty(struct store *s, struct airlock_error *err)
 {
 	_cleanup_sql_ struct sql q = sql_begin(s, "SELECT count(*) FROM sqlite_schema", err);
@@ -112,7 +112,7 @@ int store_schema_upgrade(struct store *s, struct airlock_error *err)
 	int version, rc = store_schema_version(s, &version, err);
 	if (rc == 0 && version == 0)
 		rc = store_schema_check_empty(s, err);
-	if (rc < 0 || version >= store_schema_latest()) /* somebody was faster */
+	if (rc < 0 || version >= store_schema_latest()) /* another process was faster */
 		return rc;
 	return take_steps(s, version, store_schema_latest(), err);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What SQLite's code means to a person, and what to do about it. */
+/* Translates SQLite's codes into a message and a hint. */
 static const struct meaning {
 	int sqlite;
 	int code;
@@ -123,7 +123,7 @@ bool sql_is_null(struct sql *q, int column)
 
 char *sql_text(struct sql *q, int column)
 {
-	/* The order matters: the length is that of the form that was asked for. */
+	/* The order matters: the length is that of the form that was requested last. */
 	const void *bytes = sqlite3_column_blob(q->stmt, column);
 	size_t len = (size_t)sqlite3_column_bytes(q->stmt, column);
 	char *copy = malloc(len + 1);

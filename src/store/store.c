@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Opening, and transactions.
  *
- * WAL, so that readers and a writer do not wait for each other. Nothing is waited for at the end of a transaction
- * (synchronous=NORMAL): after a power cut the last ones may be missing, but the database is whole, and what it is about
- * is in files that were made durable by themselves. The last to close does not move the log into the database either,
+ * Uses WAL, so that readers and a writer do not wait for each other. The end of a transaction does not wait for the
+ * disk (synchronous=NORMAL): after a power cut the last transactions may be missing, but the database is intact, and
+ * its rows describe files that were synced separately. The last process to close does not checkpoint the log either,
  * which would make every run wait for the disk twice; that happens once in a thousand pages.
  *
- * Every transaction that writes takes the lock when it begins. One that began by reading and then wants to write can be
- * refused at once, whatever the time to wait: that is how "database is locked" gets to users elsewhere.
- */
+ * Every writing transaction takes the lock when it begins. A transaction that begins by reading and then wants to
+ * write can be refused at once, whatever the busy timeout: that is how "database is locked" reaches users elsewhere. */
 #include "base/path.h"
 #include "fs/fs.h"
 #include "store/sql.h"
@@ -69,8 +68,9 @@ void store_rollback(struct store *s)
 	s->in_transaction = false;
 }
 
-/* The first to open it reads the whole log, and most of our processes are the first: it is kept short. Moving it into the
- * database waits for the disk, so while one process puts in many rows it may grow to some megabytes. */
+/* The first process to open the database reads the whole log, and most of our processes are the first: so the log is
+ * kept short. A checkpoint waits for the disk, so while one process inserts many rows the log may grow to some
+ * megabytes. */
 #define LOG_PAGES 100
 #define LOG_PAGES_BULK 4000
 
@@ -81,7 +81,7 @@ void store_bulk(struct store *s, bool on)
 
 /* ── Opening ── */
 
-/* Ours before SQLite makes it: private whatever the umask is, and never through a symlink. */
+/* Created before SQLite does it: private whatever the umask is, and never through a symlink. */
 static int make_file(const char *file, struct airlock_error *err)
 {
 	_cleanup_close_ int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -95,7 +95,7 @@ static int make_file(const char *file, struct airlock_error *err)
 	return 0;
 }
 
-/* One at a time makes or upgrades: switching to WAL does not wait for others, it fails. */
+/* One process at a time creates or upgrades: switching to WAL does not wait for others, it fails. */
 static int lock_upgrades(const char *dir, struct airlock_error *err)
 {
 	_cleanup_free_ char *file = path_join(dir, LOCK_FILE);
@@ -158,14 +158,14 @@ static int configure(struct store *s, const char *dir, bool make, struct airlock
 		return rc;
 	if (version > store_schema_latest())
 		return newer(s, version, err);
-	if (version == 0 && !make) { /* whoever began it has not come to the end, for want of room perhaps */
+	if (version == 0 && !make) { /* whoever began it did not finish, perhaps because the disk was full */
 		rc = store_schema_check_empty(s, err);
 		return rc < 0 ? rc : none_yet(s, err);
 	}
 	return version < store_schema_latest() ? upgrade(s, dir, err) : 0;
 }
 
-/* There are moments, while somebody makes the log anew, at which SQLite refuses without waiting. */
+/* While another process recreates the log, SQLite refuses at moments without waiting. */
 static int configure_patiently(struct store *s, const char *dir, bool make, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
@@ -204,7 +204,7 @@ static int open_in(const char *dir, int wait_ms, bool make, struct store **ret, 
 	return rc;
 }
 
-/* SQLite refuses a symlink anywhere in the path; the user's own way to the directory may have some. */
+/* SQLite refuses a symlink anywhere in the path; the user's own path to the directory may have some. */
 static int open_store(const char *state_dir, int wait_ms, bool make, struct store **ret, struct airlock_error *err)
 {
 	_cleanup_free_ char *dir = NULL;

@@ -23,11 +23,11 @@
 
 struct store;
 
-/* Makes the directory and the database when they are missing, and brings an older one up to date. */
+/* Creates the directory and the database if they are missing, and upgrades an older one. */
 int store_open(const char *state_dir, int wait_ms, struct store **ret, struct airlock_error *err);
-/* AIRLOCK_ERR_NOT_FOUND instead of making a new one: for those who only look. */
+/* AIRLOCK_ERR_NOT_FOUND instead of creating a new one: for readers. */
 int store_open_existing(const char *state_dir, int wait_ms, struct store **ret, struct airlock_error *err);
-/* From now on, how long somebody else's transaction is waited for. */
+/* How long to wait for another process's transaction from now on. */
 void store_set_wait(struct store *s, int wait_ms);
 void store_close(struct store *s); /* rolls back what was not committed */
 void store_closep(struct store **s);
@@ -36,7 +36,7 @@ void store_closep(struct store **s);
 int store_begin(struct store *s, struct airlock_error *err);
 int store_commit(struct store *s, struct airlock_error *err);
 void store_rollback(struct store *s);
-/* Many transactions follow: the log is moved into the database seldom, until the first transaction after false. */
+/* Many transactions follow: checkpoint rarely, until the first transaction after false. */
 void store_bulk(struct store *s, bool on);
 
 int64_t store_now(void);

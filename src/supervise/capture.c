@@ -34,7 +34,7 @@ void capture_add(struct capture *c, const char *data, size_t len)
 	c->total += len;
 	data += n;
 	len -= n;
-	if (len > c->half) { /* only the last of it can stay */
+	if (len > c->half) { /* only the end of it fits */
 		data += len - c->half;
 		c->tail_at = (c->tail_at + len - c->half) % c->half;
 		len = c->half;
@@ -58,13 +58,13 @@ static void add_tail(const struct capture *c, size_t len, struct buf *out)
 	buf_add(out, c->tail, len - first);
 }
 
-/* What is kept behind the head. */
+/* What is kept after the head. */
 static size_t tail_length(const struct capture *c)
 {
 	return (size_t)AL_MIN(c->total - c->head_len, (uint64_t)c->half);
 }
 
-/* The sequence at s: its bytes, and how many they are once those that are not UTF-8 have become U+FFFD. */
+/* The sequence at s: its bytes, and their number once invalid ones have become U+FFFD. */
 static size_t sequence(const char *s, size_t n, size_t *ret_shown)
 {
 	size_t len = text_utf8_length((const unsigned char *)s, n);
@@ -95,7 +95,7 @@ bool capture_is_cut(const struct capture *c)
 	return !fits(c, &whole);
 }
 
-/* Bytes of an unfinished UTF-8 sequence at the end. */
+/* The number of bytes of an unfinished UTF-8 sequence at the end. */
 static size_t unfinished_tail(const char *s, size_t n)
 {
 	for (size_t back = 1; back <= 3 && back <= n; back++) {
@@ -116,7 +116,7 @@ static size_t leading_continuation(const char *s, size_t n)
 	return i;
 }
 
-/* How many bytes of the beginning are shown in that much room. */
+/* How many bytes of the beginning fit into this much room. */
 static size_t fit_head(const char *s, size_t n, size_t room)
 {
 	size_t i = 0, shown;
@@ -129,7 +129,7 @@ static size_t fit_head(const char *s, size_t n, size_t room)
 	return i;
 }
 
-/* How many must be skipped so that the rest is. */
+/* How many bytes to skip so that the rest fits. */
 static size_t fit_tail(const char *s, size_t n, size_t room)
 {
 	size_t i = leading_continuation(s, n), shown;
@@ -138,7 +138,7 @@ static size_t fit_tail(const char *s, size_t n, size_t room)
 	return i;
 }
 
-/* The line between head and tail is counted, too, where the cap is not so small that nothing else would remain. */
+/* The line between head and tail counts too, unless the cap is so small that nothing else would remain. */
 #define LINE_MAX_LENGTH 48
 static size_t room_of_half(const struct capture *c)
 {

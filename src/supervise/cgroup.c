@@ -35,7 +35,7 @@ int cgroup_write_number(const char *group, const char *file, int64_t value)
 	return cgroup_write(group, file, text);
 }
 
-/* /proc and cgroup files have no size; read what is there. */
+/* Files of /proc and cgroups report no size: read until the end. */
 static char *slurp(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -61,7 +61,7 @@ int64_t cgroup_event(const char *group, const char *file, const char *key)
 	return 0;
 }
 
-/* Is `word` one of the blank- or comma-separated words of text, up to the end of the line? */
+/* True if `word` is one of the blank- or comma-separated words of text, up to the end of the line. */
 static bool has_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);
@@ -74,15 +74,16 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Which pid namespace our numbers mean something in: containers may share one tree of groups. 0: not known. */
+/* The pid namespace in which our pids mean something: containers may share one tree of groups. 0: unknown. */
 static unsigned long long pid_namespace(void)
 {
 	struct stat st;
 	return stat("/proc/self/ns/pid", &st) < 0 ? 0 : (unsigned long long)st.st_ino;
 }
 
-/* Groups a killed airlock left behind: empty, and either the pid in their name (inNAMESPACE.PID-…) is gone or nobody moved in
- * for a minute. A group with a process in it cannot be removed, so this never hurts a running one. */
+/* Removes groups that a killed airlock left behind: empty, and either the pid in their name (inNAMESPACE.PID-…) is
+ * gone or no process was in them for a minute. A group with a process in it cannot be removed, so this never affects a
+ * running one. */
 static bool is_stale(int parent_fd, const char *name)
 {
 	struct stat st;
@@ -116,7 +117,7 @@ static char *make_in(const char *parent, const char *name)
 	return TAKE_PTR(path);
 }
 
-/* A v2 group can only control its children when its own subtree_control says so. */
+/* A v2 group can control its children only if its own subtree_control says so. */
 static bool controls(const char *dir, const char *controller)
 {
 	_cleanup_free_ char *path = path_join(dir, "cgroup.subtree_control");
@@ -126,7 +127,7 @@ static bool controls(const char *dir, const char *controller)
 
 static char *make_version2(const struct sys_cgroup_places *places, const char *controller, const char *name)
 {
-	/* Beside us first: our own group has a process in it, so its children have no controllers. */
+	/* Beside us first: our own group contains a process, so its children have no controllers. */
 	char *made =
 		*places->v2_parent && controls(places->v2_parent, controller) ? make_in(places->v2_parent, name) : NULL;
 	return made ? made : *places->v2 && controls(places->v2, controller) ? make_in(places->v2, name) : NULL;
@@ -148,7 +149,7 @@ char *cgroup_make(const char *controller, const char *name, bool *ret_version2)
 
 void cgroup_remove(const char *group)
 {
-	/* The kernel lets go of the last process a moment after it was waited for. */
+	/* The kernel releases the last process a moment after it was waited for. */
 	for (int i = 0; i < 50 && rmdir(group) < 0 && errno == EBUSY; i++) {
 		struct timespec ms = {0, 1000000};
 		(void)nanosleep(&ms, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Making and reading control groups; deciding nothing. */
+/* Makes and reads control groups; decides nothing. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Makes a group `name` in which the controller ("memory" or "pids") can be set, beside or below our own group.
- * Returns its directory (owned by the caller), or NULL when this machine or user has none. */
+/* Makes a group `name` with the controller ("memory" or "pids"), beside or below our own group. Returns its directory
+ * (owned by the caller), or NULL if this machine or user has none. */
 char *cgroup_make(const char *controller, const char *name, bool *ret_version2);
 int cgroup_write(const char *group, const char *file, const char *value); /* -errno */
 int cgroup_write_number(const char *group, const char *file, int64_t value);
-/* The number behind `key` in a file of "key value" lines, or 0. */
+/* The number after `key` in a file of "key value" lines, or 0. */
 int64_t cgroup_event(const char *group, const char *file, const char *key);
 void cgroup_remove(const char *group);

@@ -27,8 +27,8 @@ void control_send_signal(struct supervise *s, int sig, enum child_scope scope)
 	(void)send_message(s, &m);
 }
 
-/* The backend's own words on stderr come before hello, the command's after GO: never mixed. Who is told to go before hello has
- * no words of its own. */
+/* The backend's own messages on stderr come before HELLO, the command's after GO: they never mix. A process that gets
+ * GO before HELLO prints nothing of its own. */
 static void take_setup_text(struct supervise *s)
 {
 	char text[4096];
@@ -38,7 +38,7 @@ static void take_setup_text(struct supervise *s)
 			buf_add(&s->setup_text, text, (size_t)n);
 }
 
-/* It waits for GO, so it cannot have died and been replaced before there was a pidfd: sending GO then fails. */
+/* It waits for GO, so it cannot have died and been replaced before we had a pidfd: sending GO would fail then. */
 static bool say_go(struct supervise *s, pid_t pid)
 {
 	struct airlock_error err = {0};
@@ -54,21 +54,21 @@ static bool say_go(struct supervise *s, pid_t pid)
 	}
 	struct child_message go = {.type = CHILD_GO};
 	int rc = send_message(s, &go);
-	if (rc < 0 && rc != -EPIPE && rc != -ECONNRESET) { /* else it is dead, which the end of the socket tells */
+	if (rc < 0 && rc != -EPIPE && rc != -ECONNRESET) { /* otherwise it is dead, and the socket ends */
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, rc, "send", "first process");
 		ending_fail(s, &err, 125);
 	}
 	return rc == 0;
 }
 
-/* Only with a pid namespace: should it have to be killed before it said hello, the command it may have started goes with it. */
+/* Only with a pid namespace: if it must be killed before HELLO, the command it may have started dies with it. */
 void control_go_ahead(struct supervise *s)
 {
 	if (s->spec.backend->spawns_first_process && s->iso.own_pid_namespace && !s->spawned_dead)
 		s->told_to_go = say_go(s, s->spawned_pid);
 }
 
-/* The pid is translated into our pid namespace by the kernel. */
+/* The kernel translates the pid into our pid namespace. */
 static void on_hello(struct supervise *s, pid_t pid)
 {
 	if (!s->told_to_go)
@@ -100,7 +100,7 @@ static void on_tty(struct supervise *s, int master)
 	supervise_resize(s);
 }
 
-/* Mostly it is a file system that cannot have layers, or be one: which they are is the first thing to know. */
+/* Usually a file system cannot have layers, or hold one: name the file systems first. */
 static void explain_layer(const struct supervise *s, const char *path, const char *what, const char *why,
 			  struct airlock_error *err)
 {
@@ -257,7 +257,7 @@ void control_read(struct supervise *s)
 		ssize_t n = recvmsg(s->control_fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		/* It died with a message of ours unread: said once, before what it wrote itself. */
+		/* It died with an unread message of ours: reported once, before what it wrote itself. */
 		if (n < 0 && errno == ECONNRESET)
 			continue;
 		if (n <= 0) { /* every process that held the other end is gone */

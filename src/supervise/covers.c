@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A hidden file has an empty one mounted over it. When somebody on the host renames another over the hidden one, or removes
- * it, the kernel takes the mount away in every namespace, and the command could read the new one. That cannot be kept from
- * happening, only noticed: the table of mounts wakes those who have it open. What is there then is hidden again, and when that
- * cannot be, because it is gone and may come back, the command is ended. */
+/* A hidden file has an empty file mounted over it. If someone on the host renames another file over the hidden one, or
+ * removes it, the kernel removes the mount in every namespace, and the command could read the new file. We cannot
+ * prevent that, only notice it: the table of mounts wakes whoever polls it. Then we hide the new file again. If that
+ * is impossible, because the file is gone and may come back, we end the command. */
 #include "supervise/internal.h"
 
 #include "base/path.h"
@@ -22,7 +22,7 @@ static size_t count_at_risk(const struct plan *plan)
 	return n;
 }
 
-/* It may have ended already; and who cannot see the processes of this user (hidepid) has the table of none. */
+/* It may have ended already; and a user who cannot see these processes (hidepid) has no table. */
 static bool is_unseen(int errnum)
 {
 	return errnum == ENOENT || errnum == ESRCH || errnum == EINVAL || errnum == EACCES || errnum == EPERM;
@@ -65,7 +65,7 @@ static bool is_mounted(char *table, const char *target)
 	return false;
 }
 
-/* Where that which is there now can be hidden as well, the command goes on. */
+/* If the new file can be hidden as well, the command continues. */
 static bool cover(const struct supervise *s, const struct plan_mount *m)
 {
 	_cleanup_free_ char *empty = path_join(s->spec.ctx->data_dir, "empty");

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How a run ends: asked to, killed, failed, or by itself; and what is said about it. */
+/* How a run ends: on request, killed, failed, or by itself; and what is reported about it.
+ *
+ * With a pid namespace, killing the first process kills everything. Without one, the first process must kill its tree
+ * itself, so it is asked first and killed later. Every way out ends in one place, which reads limits and statuses only
+ * after all processes are dead. */
 #include "supervise/internal.h"
 
 #include <signal.h>
@@ -8,7 +12,7 @@
 #include <sys/wait.h>
 
 #define GRACE_US (INT64_C(2) * 1000000)
-/* Without a pid namespace the first process is the only one who can end the tree, and a fork bomb takes it a while. */
+/* Without a pid namespace only the first process can end the tree, and a fork bomb takes it a while. */
 #define TREE_GRACE_US (INT64_C(60) * 1000000)
 
 static void kill_fd(int pidfd)
@@ -17,8 +21,8 @@ static void kill_fd(int pidfd)
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
 
-/* The backend may be anywhere between its start and the first process: its session is killed as a whole, and should a
- * first process come to life all the same it finds its socket closed and goes. */
+/* The backend may be anywhere between its start and the first process: its whole session is killed. If a first process
+ * starts anyway, it finds its socket closed and exits. */
 static void kill_setup(struct supervise *s)
 {
 	if (s->spec.plan->new_session && !s->spawned_dead)
@@ -29,8 +33,8 @@ static void kill_setup(struct supervise *s)
 	ending_setup_failed(s);
 }
 
-/* The death of pid 1 is the death of its namespace. Without one the first process must do the killing, so it is told
- * first and killed itself only when that did not help (second call). */
+/* The death of pid 1 is the death of its namespace. Without a namespace the first process must do the killing, so it
+ * is told first and killed itself only if that did not help (second call). */
 void ending_kill(struct supervise *s)
 {
 	if (s->phase == PHASE_OVER)
@@ -57,7 +61,7 @@ void ending_request(struct supervise *s, int sig)
 		return;
 	}
 	control_send_signal(s, sig, CHILD_SCOPE_ALL);
-	/* A stopped process takes no signal but this one. */
+	/* A stopped process accepts no signal but this one. */
 	control_send_signal(s, SIGCONT, CHILD_SCOPE_ALL);
 	if (s->kill_at_us == 0)
 		s->kill_at_us = supervise_now_us() + GRACE_US;
@@ -84,7 +88,7 @@ void ending_break(struct supervise *s, const struct airlock_error *err)
 	ending_kill(s);
 }
 
-/* The backend died without a first process: its own words say why. */
+/* The backend died without a first process: its own messages say why. */
 void ending_setup_failed(struct supervise *s)
 {
 	char more[4096];
@@ -131,7 +135,7 @@ static void say_timeout(struct supervise *s)
 	base_hint(&s->result.error, "allow more time with --timeout, or --timeout none");
 }
 
-/* Nobody asked for it and no limit was hit: the kernel was out of memory, or the first process could not go on. */
+/* Nobody asked for it and no limit was hit: the kernel was out of memory, or the first process could not continue. */
 static void say_lost(struct supervise *s)
 {
 	if (s->result.error.code || s->have_status || s->timed_out || s->hard_killed || s->setup_signal ||
@@ -169,7 +173,7 @@ static void settle_status(struct supervise *s)
 		r->signal = WTERMSIG(s->wait_status);
 }
 
-/* Read when everybody who could write it is dead. */
+/* Read when every process that could write it is dead. */
 static void settle_observed(struct supervise *s)
 {
 	_cleanup_free_ char *bytes = s->seen_fd >= 0 ? malloc(CHILD_SEEN_BYTES) : NULL;

@@ -21,7 +21,7 @@ int events_open(struct supervise *s)
 	return s->epoll_fd < 0 || s->timer_fd < 0 ? -errno : 0;
 }
 
-/* An fd that is of no interest is taken out altogether: epoll reports hang-ups even to those who asked for nothing. */
+/* Removes an fd of no interest altogether: epoll reports hang-ups even without any requested event. */
 static void watch(struct supervise *s, enum source what, int fd, unsigned events)
 {
 	if (events == 0)
@@ -37,7 +37,7 @@ static void watch(struct supervise *s, enum source what, int fd, unsigned events
 	s->watched_events[what] = events;
 }
 
-/* Closing a descriptor takes it out of epoll, but its number may come back as another one: forget closed ones first. */
+/* Closing a descriptor removes it from epoll, but its number may be reused: forget closed ones first. */
 static void forget_closed(struct supervise *s, enum source what, int fd)
 {
 	if (fd < 0)
@@ -53,8 +53,8 @@ static void watch_stream(struct supervise *s, struct stream *st, enum source rea
 	watch(s, relay_side, st->relay.fd, full ? EPOLLOUT : 0);
 }
 
-/* Closing the source would not take it out of epoll: the caller's own descriptor keeps the same file open, and its
- * hang-up would wake us for ever. So it stays open, unwatched. A terminal's input waits for the terminal. */
+/* Closing the source would not remove it from epoll: the caller's own descriptor keeps the same file open, and its
+ * hang-up would wake us forever. So it stays open, unwatched. Input from a terminal waits for the terminal. */
 static void watch_input(struct supervise *s)
 {
 	struct input *in = &s->in;
@@ -64,15 +64,16 @@ static void watch_input(struct supervise *s)
 	forget_closed(s, ON_INPUT_SINK, in->sink);
 	bool reading = wants && input_wants_source(in) && !in->source_plain;
 	watch(s, ON_INPUT_SOURCE, in->source, reading ? EPOLLIN : 0);
-	/* A regular file, /dev/null: unknown to epoll because always readable. Then the sink's readiness drives both. */
+	/* A regular file or /dev/null: epoll refuses it because it is always readable. Then the sink's readiness
+	 * drives both. */
 	if (reading && s->watched_fd[ON_INPUT_SOURCE] < 0)
 		in->source_plain = true;
 	bool drive = wants && in->source_plain && input_wants_source(in);
 	watch(s, ON_INPUT_SINK, in->sink, (wants && input_wants_sink(in)) || drive ? EPOLLOUT : 0);
 }
 
-/* It is always readable, and its error condition goes with the first look, which may be that of a poll on our epoll. The edges are
- * what tells: the first comes at once. */
+/* It is always readable, and the first look clears its error condition, even if that look is a poll on our epoll. So
+ * watch for edges: the first comes at once. */
 static void watch_covers(struct supervise *s)
 {
 	if (s->phase > PHASE_RUNNING)

@@ -51,7 +51,7 @@ void input_done(struct input *in)
 
 void input_say_end(struct input *in)
 {
-	/* In the middle of a line the first one only hands over what there is of it. */
+	/* In the middle of a line, the first Ctrl-D only hands over what there is of it. */
 	if (write(in->sink, END_OF_FILE_KEY END_OF_FILE_KEY, in->is_mid_line ? 2 : 1) == 2)
 		in->is_mid_line = false;
 }
@@ -72,7 +72,7 @@ int input_set_sink(struct input *in, int fd, bool to_pty)
 	in->to_pty = to_pty;
 	int rc = relay_unblock(fd);
 	if (in->source < 0)
-		source_ended(in); /* nothing will ever come: the command sees the end at once */
+		source_ended(in); /* nothing will ever come: the command sees end of file at once */
 	return rc;
 }
 
@@ -93,7 +93,7 @@ bool input_is_at_end(const struct input *in)
 
 bool input_in_background(const struct input *in)
 {
-	/* The call fails on a terminal that hung up, or is not our controlling one: reading those does not stop us. */
+	/* The call fails on a terminal that hung up or is not our controlling one: reading those does not stop us. */
 	pid_t foreground = in->is_terminal ? tcgetpgrp(in->source) : -1;
 	return foreground >= 0 && foreground != getpgrp();
 }
@@ -123,7 +123,7 @@ void input_write(struct input *in)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
-		if (n < 0) { /* the command closed its input: no more is read from the caller */
+		if (n < 0) { /* the command closed its input: stop reading from the caller */
 			base_closep(&in->sink);
 			in->is_over = true;
 			return;

@@ -25,7 +25,7 @@ static void lower(enum airlock_grade *grade, enum airlock_grade to)
 	*grade = AL_MIN(*grade, to);
 }
 
-/* Not for root, who has every group there is. */
+/* Not for root, who can use every group. */
 static char *make_in_scope(const char *name, struct limits *l)
 {
 	struct sys_scope *scope = geteuid() != 0 ? malloc(sizeof *scope) : NULL;
@@ -48,7 +48,7 @@ static int decide_memory(const struct plan *plan, const struct backend_isolation
 		l->memory_group = make_in_scope(name, l);
 	if (l->memory_group)
 		return 0;
-	if (!iso->own_pid_namespace || iso->foreign_proc) { /* cannot be watched either */
+	if (!iso->own_pid_namespace || iso->foreign_proc) { /* cannot be observed either */
 		l->memory = TEXT_NONE;
 		lower(&l->grade, AIRLOCK_GRADE_NONE);
 		return plan->memory.asked ? refuse("memory", "--memory", err) : 0;
@@ -101,8 +101,8 @@ void limits_fill_job(const struct limits *l, struct child_job *job)
 	job->max_data = job->watch_memory = job->max_processes = job->watch_processes = job->max_file_size = CHILD_NONE;
 	if (l->memory_watched) {
 		job->watch_memory = l->memory;
-		/* A bound for one process between two looks; far above the limit, because memory that is reserved but never
-		 * touched does not count, and because the watch shall be what is hit. */
+		/* A limit for one process between two checks; far above the real limit, because reserved but untouched
+		 * memory does not count, and because the watch should act first. */
 		job->max_data = l->memory > INT64_MAX / 8 ? CHILD_NONE : l->memory * 4 + DATA_HEADROOM;
 	}
 	if (l->pids_by_rlimit) {

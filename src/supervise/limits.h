@@ -29,7 +29,7 @@ struct limits {
 	enum airlock_grade grade;
 };
 
-/* AIRLOCK_ERR_LIMIT when a limit that was asked for cannot be enforced. name makes the groups unique. */
+/* AIRLOCK_ERR_LIMIT if a requested limit cannot be enforced. name makes the groups unique. */
 int limits_decide(const struct plan *plan, const struct backend_isolation *iso, const char *name, struct limits *ret,
 		  struct airlock_error *err);
 void limits_fill_job(const struct limits *l, struct child_job *job);

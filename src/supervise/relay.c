@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-/* A terminal takes no RWF_NOWAIT. Opened anew it has a file description of its own that may be non-blocking. */
+/* A terminal does not support RWF_NOWAIT. Opened again, it has its own file description, which may be non-blocking. */
 static int reopen_terminal(int fd)
 {
 	char path[40];
@@ -31,7 +31,7 @@ int relay_init(struct relay *r, int fd)
 	if (fd < 0)
 		return 0;
 	if (fstat(fd, &st) < 0)
-		return errno == EBADF ? 0 : -errno; /* closed: the command runs all the same */
+		return errno == EBADF ? 0 : -errno; /* closed: the command runs anyway */
 	r->terminal = isatty(fd);
 	if (r->terminal)
 		r->fd = reopen_terminal(fd);
@@ -84,7 +84,7 @@ static ssize_t write_some(struct relay *r)
 	return write(r->fd, p, AL_MIN(r->len, (size_t)PIPE_BUF));
 }
 
-/* Whoever stops reading knows why. */
+/* A reader that closed its end did so on purpose. */
 static bool is_reader_gone(const struct relay *r, int errnum)
 {
 	return !r->plain && (errnum == EPIPE || errnum == ECONNRESET || (errnum == EIO && r->terminal));

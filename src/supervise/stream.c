@@ -36,12 +36,12 @@ static void open_file(struct stream *s)
 	if (path && fs_make_private_dir(s->run_dir, NULL) == 0)
 		s->file_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (s->file_fd >= 0)
-		(void)fchmod(s->file_fd, 0600); /* whatever the caller's umask takes away */
+		(void)fchmod(s->file_fd, 0600); /* whatever the caller's umask removes */
 	else
 		s->file_errnum = path && errno ? errno : ENOMEM;
 }
 
-/* Output is never a reason to stop: when the disk refuses, the command goes on without the file. */
+/* Output never ends the command: if the disk is full, the command continues without the file. */
 static void keep_on_disk(struct stream *s, const char *data, size_t len)
 {
 	if (s->file_errnum)
@@ -74,7 +74,7 @@ int stream_read(struct stream *s)
 	capture_add(&s->capture, data, (size_t)n);
 	keep_on_disk(s, data, (size_t)n);
 	relay_put(&s->relay, data, (size_t)n);
-	if (s->relay.broken) { /* the command is told as it would be without us: by SIGPIPE */
+	if (s->relay.broken) { /* SIGPIPE tells the command, as it would without us */
 		base_closep(&s->fd);
 		return -1;
 	}

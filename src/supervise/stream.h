@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One stream of the command: read from our pipe, kept for the result, written whole to disk, relayed to the caller. */
+/* One stream of the command: read from our pipe, kept for the result, written to disk, relayed to the caller. */
 #pragma once
 
 #include "supervise/capture.h"
@@ -10,9 +10,9 @@ struct stream {
 	struct relay relay;
 	struct capture capture;
 	int file_fd;	  /* the whole stream on disk; opened when the first byte comes */
-	int file_errnum;  /* disk full or the like: the run goes on, the rest is not kept; 0: all is well */
-	int read_errnum;  /* it could not be read to its end; 0: it could */
-	bool is_terminal; /* whose master says EIO when its last slave is closed */
+	int file_errnum;  /* disk full or the like: the run continues, the rest is not stored; 0: no error */
+	int read_errnum;  /* it could not be read to its end; 0: no error */
+	bool is_terminal; /* its master returns EIO when the last slave is closed */
 	const char *run_dir, *name;
 };
 

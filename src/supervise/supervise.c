@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The main loop of a run: starts the backend, relays input and output, enforces time and limits, and collects the
+ * result.
+ *
+ * One epoll watches everything: the control socket of the first process, both streams, the caller's input, pidfds and
+ * a timer. The loop runs through three states (internal.h): setting up until the first process sends HELLO, running
+ * until the command has ended, and ending until every process is waited for and both streams are read to their end.
+ * control.c handles messages, events.c the watches, ending.c kills and reports. */
 #include "supervise/internal.h"
 
 #include "backend/prepared.h"
@@ -102,7 +109,7 @@ static void fill_filter(const struct supervise *s, struct child_job *job, struct
 	if (plan->nested || !s->iso.own_user_namespace)
 		return;
 	struct sock_filter *code = reallocarray(NULL, FILTER_IDS_MAX + p.len, sizeof *code);
-	if (!code) /* the kernel's own answer is a refusal, too */
+	if (!code) /* the kernel's own answer is a refusal too */
 		return;
 	struct filter_id_sets known = known_ids(plan);
 	unsigned short n = filter_ids(FILTER_ARCH_OWN, &known, code);
@@ -125,7 +132,7 @@ static void fill_observer(struct supervise *s, struct child_job *job, struct chi
 	job->flags |= CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE);
 }
 
-/* What the command may fill up. Backends that mount nothing show the host's own /tmp. */
+/* The file systems that the command may fill. Backends without mounts show the host's own /tmp. */
 static void find_tmpfs(struct supervise *s, const char *paths[CHILD_MAX_TMPFS])
 {
 	const struct plan *plan = s->spec.plan;
@@ -137,7 +144,7 @@ static void find_tmpfs(struct supervise *s, const char *paths[CHILD_MAX_TMPFS])
 		}
 }
 
-/* Then the host's abstract sockets are there, too, unless the kernel can keep them apart. */
+/* Then the host's abstract sockets are reachable too, unless the kernel can separate them. */
 static bool shares_network(const struct supervise *s)
 {
 	return s->iso.network_isolated && !s->iso.network_blocked && !s->iso.ruleset && !s->iso.abstract_sockets;
@@ -184,7 +191,7 @@ static struct backend_fds fds_of(const struct supervise *s, const struct child_e
 				    e->program, s->spec.layers, s->spec.n_layers, s->spec.user_ns_fd};
 }
 
-/* In the sandbox that was made in advance. False: none, or not the one this plan would make. */
+/* In the prepared sandbox. False: there is none, or not the one that this plan would make. */
 static bool take_prepared(struct supervise *s, const struct child_ends *e)
 {
 	struct backend_prepared *p = s->spec.prepared;
@@ -236,8 +243,8 @@ static int spawn(struct supervise *s, struct airlock_error *err)
 	return rc;
 }
 
-/* The sandbox made in advance ended before it was the first process, without a word: a mount changed in the moment it was
- * taken, or somebody killed it. Nothing has run, so a new one may. */
+/* The prepared sandbox ended before it became the first process, without a message: a mount changed at the moment it
+ * was taken, or someone killed it. Nothing has run, so start a new one. */
 bool supervise_start_again(struct supervise *s)
 {
 	if (!s->result.was_prepared || s->timed_out || s->hard_killed || s->result.error.code)
@@ -296,7 +303,7 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 	}
 	s->phase = PHASE_SETUP;
 	s->spec.prepared = NULL;	     /* borrowed until here */
-	s->spawned_dead = s->spawned_fd < 0; /* already gone, where the caller ignores SIGCHLD */
+	s->spawned_dead = s->spawned_fd < 0; /* already gone if the caller ignores SIGCHLD */
 	control_go_ahead(s);
 	if (spec->plan->timeout_ms.value != TEXT_NONE)
 		s->timeout_at_us = s->started_us + spec->plan->timeout_ms.value * 1000;
@@ -340,7 +347,7 @@ static void on_input(struct supervise *s)
 static void on_first_dead(struct supervise *s)
 {
 	if (s->control_fd >= 0)
-		control_read(s); /* its last words may still be in the socket */
+		control_read(s); /* its last messages may still be in the socket */
 	s->first_dead = true;
 	s->phase = PHASE_ENDING;
 }
@@ -352,7 +359,7 @@ static void on_covers(struct supervise *s)
 		ending_break(s, &err);
 }
 
-/* The event may be about one that was replaced since (supervise_start_again). */
+/* The event may be about a process that was replaced since (supervise_start_again). */
 static bool is_spawned_dead(const struct supervise *s)
 {
 	siginfo_t info = {0};
@@ -364,8 +371,8 @@ static void on_spawned_dead(struct supervise *s)
 	siginfo_t info;
 	if (!is_spawned_dead(s))
 		return;
-	/* What a backend leaves that died while it set up would wait, and hold the socket, for ever: bwrap's child for the word of
-	 * its parent. Until the dead one is waited for, its number is nobody else's. */
+	/* A backend that died during setup may leave a process that waits forever and holds the socket: bwrap's child
+	 * waits for its parent. Until the dead one is waited for, its pid cannot be reused. */
 	if (s->phase == PHASE_SETUP && s->spec.plan->new_session)
 		(void)kill(-s->spawned_pid, SIGKILL);
 	s->spawned_dead = true;
@@ -418,8 +425,8 @@ static void handle(struct supervise *s, enum source what)
 	}
 }
 
-/* Without a pid namespace somebody may still hold the pipe, and without anybody nobody does: what is in it now is all there
- * will be. */
+/* Without a pid namespace a process may still hold the pipe; without any process nobody does. What is in the pipe now
+ * is all there will be. */
 static void close_drained(struct supervise *s, struct stream *st)
 {
 	if ((s->iso.own_pid_namespace && !s->nobody_left) || st->fd < 0 || relay_is_full(&st->relay))
@@ -441,8 +448,8 @@ static bool is_over(struct supervise *s)
 	return s->out.fd < 0 && s->err.fd < 0 && !relay_is_full(&s->out.relay) && !relay_is_full(&s->err.relay);
 }
 
-/* A relay whose reader went away would kill the host program with SIGPIPE, and its handlers are not ours to change:
- * the signal is blocked for this thread while we write and taken back when it came. */
+/* If a relay's reader went away, SIGPIPE would kill the host program, and its handlers are not ours to change: so we
+ * block the signal for this thread while we write, and consume it if it came. */
 struct sigpipe_guard {
 	sigset_t before;
 	bool was_pending;
@@ -547,7 +554,7 @@ void supervise_abandon(struct supervise *s)
 {
 	if (s->phase == PHASE_OVER)
 		return;
-	/* Nobody reads the rest of its output; it must not keep the end from coming. */
+	/* Nobody reads the rest of its output; that must not delay the end. */
 	s->out.relay.broken = s->err.relay.broken = true;
 	s->out.relay.len = s->err.relay.len = 0;
 	ending_kill(s);

@@ -25,9 +25,9 @@ struct supervise_spec {
 	size_t n_layers;
 	int user_ns_fd; /* as backend_fds has it; borrowed until the run is over */
 	bool pty;
-	const struct denial_scene *observe; /* note what it refuses; borrowed until the run is over; NULL: do not */
+	const struct denial_scene *observe; /* record what it refuses; borrowed until the run is over; NULL: do not */
 	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */
-	struct backend_prepared *prepared;		 /* borrowed: a sandbox to take when it fits, or NULL */
+	struct backend_prepared *prepared;		 /* borrowed: a prepared sandbox to use if it fits, or NULL */
 };
 
 struct supervise_result {
@@ -39,22 +39,20 @@ struct supervise_result {
 	enum airlock_limit limit_hit;
 	enum airlock_grade limits;
 	const char
-		*covered_again; /* a path of the plan that somebody replaced, and that was hidden once more; or NULL */
-	const char
-		*exposed; /* a directory in which sockets of the host can be reached, for it has no screen; or NULL */
-	/* The command failed, and these file systems of the plan were full then; borrowed from it. */
+		*exposed; /* a directory without a screen, through which the host's sockets can be reached; or NULL */
+	/* The command failed, and these file systems of the plan were full; borrowed from it. */
 	const struct plan_mount *full[CHILD_MAX_TMPFS];
 	size_t n_full;
-	bool was_prepared;  /* in a sandbox, or in namespaces, made in advance */
-	bool was_warm;	    /* in a sandbox made in advance */
-	int exposed_errnum; /* why exposed has no screen; 0: not known */
+	bool was_prepared;  /* in a prepared sandbox or namespaces */
+	bool was_warm;	    /* in a prepared sandbox */
+	int exposed_errnum; /* why exposed has no screen; 0: unknown */
 	const struct capture *out, *err;
 	struct supervise_lost {
 		int kept;    /* on disk, of either stream */
 		int relayed; /* to the caller's standard output; a reader that went away does not count */
-	} lost;		     /* why a part of the output was: errno, or 0 */
-	bool observed;	     /* seen says what the command tried */
-	int observe_errnum;  /* why not, where that was asked for */
+	} lost;		     /* errno if a part of the output was not stored, or 0 */
+	bool observed;	     /* seen records what the command tried */
+	int observe_errnum;  /* why not, if it was requested */
 	struct buf seen;     /* as child/seen.h has it */
 };
 
@@ -63,7 +61,8 @@ struct supervise;
 int supervise_start(const struct supervise_spec *spec, struct supervise **ret, struct airlock_error *err);
 int supervise_fd(const struct supervise *s);
 int supervise_dispatch(struct supervise *s, int timeout_ms); /* 1: running, 0: over */
-/* Once it is over the kernel may still be taking the sandbox down: waits until no mount of it is left. free does, too. */
+/* When it is over, the kernel may still be taking the sandbox down: waits until none of its mounts is left. free does
+ * this too. */
 void supervise_await_end(struct supervise *s);
 void supervise_signal(struct supervise *s, int sig);
 void supervise_resize(struct supervise *s);
