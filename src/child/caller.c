@@ -47,7 +47,7 @@ long caller_read(int pid, uint64_t address, void *out, size_t len)
 	return n < 0 ? n : n == (long)len ? 0 : -EFAULT;
 }
 
-/* Page by page, because it may end right before an unmapped one. */
+/* Page by page, because the string may end right before an unmapped page. */
 long caller_read_string(int pid, uint64_t address, char *out)
 {
 	size_t len = 0;
@@ -91,7 +91,7 @@ int caller_shares_mounts(int pid)
 	       raw_call5(__NR_statx, AT_FDCWD, path, 0, STATX_INO, &other) == 0 && own.stx_ino == other.stx_ino;
 }
 
-/* Two mounts may show the same directory: whoever made a root of one of them has another view. */
+/* Two mounts may show the same directory: a process whose root is the other one has another view. */
 int caller_shares_root(int pid)
 {
 	char path[PROC_PATH];

@@ -35,19 +35,19 @@ static int has_slash(const char *s)
 	return 0;
 }
 
-/* A file without a known format is a shell script to every shell and to execvp(3). */
+/* Every shell and execvp(3) run a file of unknown format as a shell script. */
 static long exec_file(const char *file, char **argv, char **envp)
 {
 	long rc = raw_call3(__NR_execve, file, argv, envp);
 	if (rc != -ENOEXEC)
 		return rc;
-	/* The slot before argv[0] is the job's own: the supervisor leaves one free for the shell's name. */
+	/* The slot before argv[0] belongs to the job: the supervisor leaves one free for the shell's name. */
 	argv[0] = (char *)file;
 	argv[-1] = (char *)"/bin/sh";
 	return raw_call3(__NR_execve, "/bin/sh", argv - 1, envp);
 }
 
-/* execvpe(3) without libc. The error is the most telling one: not permitted beats not found. */
+/* execvpe(3) without libc. Reports the most informative error: not permitted beats not found. */
 static long exec_search(const struct child_job *job, char **argv, char **envp)
 {
 	const char *name = argv[0];
@@ -86,8 +86,8 @@ __attribute__((noreturn)) static void fail_start(int error_fd, int stage, long r
 	r_exit(127);
 }
 
-/* Where the kernel cannot do it, the message has no descriptor: then renames are the overlay's alone. Returns whether there is a
- * listener. */
+/* If the kernel cannot do it, the message has no descriptor: then the overlay alone handles renames. Returns whether
+ * there is a listener. */
 static int hand_over_listener(const struct child_job *job, int socket, int error_fd)
 {
 	(void)raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -104,7 +104,7 @@ static int hand_over_listener(const struct child_job *job, int socket, int error
 	return 0;
 }
 
-/* As a shell starts a job: a process group of its own, in the foreground of the session. SIGTTOU is blocked, so that the
+/* As a shell starts a job: its own process group, in the foreground of the session. SIGTTOU is blocked, so that the
  * kernel lets a background group do this. */
 static long join_session(int tty)
 {
@@ -122,7 +122,8 @@ static void take_terminal(const struct command *c)
 		fail_start(c->error_fd, CHILD_STAGE_TTY, rc);
 }
 
-/* Opened in here and not by the supervisor: through a descriptor of the host's /dev/null root could change that file's mode. */
+/* Opened in here and not by the supervisor: through a descriptor of the host's /dev/null, root could change that
+ * file's mode. */
 static void take_null_input(const struct command *c)
 {
 	long null = r_open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From the first process to the command: what is between clone and exec. Freestanding. */
+/* From the first process to the command: everything between clone and exec. Freestanding. */
 #pragma once
 
 #include "child/job.h"
@@ -17,6 +17,7 @@ struct command_failure {
 	int32_t stage, errnum; /* enum child_stage */
 };
 
-/* In a process that shares memory and stack with the first one, which waits, as with vfork(2): a function of its own, so that
- * its frame is below that of who called clone and not part of it. Writes to nothing else of it than *argv and the slot before. */
+/* Runs in a process that shares memory and stack with the first one, which waits, as with vfork(2): a separate
+ * function, so that its frame is below that of the caller of clone and not part of it. Writes only to *argv and the
+ * slot before it. */
 __attribute__((noreturn, noinline)) void command_become(const struct command *c);

@@ -10,13 +10,13 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
-/* Where a user namespace was made this has been done there. Root's uid remains: it owns files. */
+/* If a user namespace was made, this has been done there. Root keeps its uid: it owns files. */
 static long drop_capabilities(void)
 {
 	long rc = 0;
 	for (int cap = 0; rc == 0; cap++)
 		rc = raw_call5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
-	if (rc != -EINVAL && rc != -EPERM) /* there are no more; refused to all but root, who needs it */
+	if (rc != -EINVAL && rc != -EPERM) /* no more of them; refused to all but root, who needs it */
 		return rc;
 	rc = raw_call5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (rc < 0)
@@ -28,7 +28,7 @@ static long drop_capabilities(void)
 
 #define SCOPE_ABSTRACT_SOCKETS 1 /* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, Linux 6.12 */
 
-/* A ruleset that restricts no files: only sockets with abstract names that were made outside of it are out of reach. */
+/* A ruleset that restricts no files: it only blocks abstract sockets that were made outside of it. */
 static long scope_sockets(void)
 {
 	uint64_t ruleset[] = {0, 0, SCOPE_ABSTRACT_SOCKETS};
@@ -52,7 +52,7 @@ long confine_files(const struct child_job *job)
 	return rc < 0 ? rc : raw_call2(__NR_landlock_restrict_self, CHILD_FD_ARGS, 0);
 }
 
-/* The rules in front, which leave to the listener what it is told of; the rest is the job's own program. */
+/* The rules in front, which leave the listener's calls to the listener; the rest is the job's own program. */
 static long put_in_front(const struct child_job *job, struct sock_fprog *program)
 {
 	static struct sock_filter code[BPF_MAXINSNS];

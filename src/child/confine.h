@@ -4,9 +4,9 @@
 
 #include "child/job.h"
 
-/* With CHILD_RULESET: drops all capabilities, and puts the ruleset at CHILD_FD_ARGS in force. Returns 0 or -errno. */
+/* With CHILD_RULESET: drops all capabilities and enforces the ruleset at CHILD_FD_ARGS. Returns 0 or -errno. */
 long confine_files(const struct child_job *job);
 
-/* Puts the job's system call filter in force, for this process and all it will ever start. listened: the filter of notify.h is in
- * force already, and refuses what refused.h names. Returns 0 or -errno. */
+/* Installs the job's system call filter, for this process and all its descendants. listened: the filter of notify.h is
+ * installed already, and handles what refused.h names. Returns 0 or -errno. */
 long confine_calls(const struct child_job *job, int listened);

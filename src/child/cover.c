@@ -75,8 +75,7 @@ int cover_again(int pid_fd, const char *target, bool is_dir, const char *empty_f
 	int rc = launch_step(step, &r);
 	if (r.tree >= 0)
 		(void)close(r.tree);
-	if (rc == 0 && r.result < 0 &&
-	    r.tree >= 0) { /* a mount of ours does not go into mounts of another user namespace */
+	if (rc == 0 && r.result < 0 && r.tree >= 0) { /* our mount does not go into mounts of another user namespace */
 		r.tree = -1;
 		rc = launch_step(step, &r);
 	}

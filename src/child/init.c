@@ -42,7 +42,7 @@
 
 #define WATCH_INTERVAL_MS 10
 #define FULL_MARGIN 16 /* pages: less is left of a file system that is full */
-#define BLIND_MAX 3    /* one look may fail for want of memory */
+#define BLIND_MAX 3    /* one look may fail for lack of memory */
 #define CLOCK_MONOTONIC_ID 1
 
 struct state {
@@ -54,8 +54,8 @@ struct state {
 	int notify_fd;	      /* the listener, or -1 */
 	struct observer observer;
 	struct watch_history watched;
-	unsigned blind;	   /* looks in a row that saw nobody */
-	unsigned reported; /* bits of enum child_limit already told */
+	unsigned blind;	   /* consecutive looks that saw no process */
+	unsigned reported; /* bits of enum child_limit that were reported */
 };
 
 /* The compiler may call these for plain assignments. */
@@ -78,7 +78,7 @@ void *memcpy(void *d, const void *s, size_t n)
 	return d;
 }
 
-/* Who cannot be heard would be waited for: the end of the socket is heard in any case. */
+/* If nobody reads, do not wait: the supervisor notices the end of the socket anyway. */
 static void send_or_end(const struct child_message *m)
 {
 	long n;
@@ -133,7 +133,7 @@ static void set_limit(int resource, int64_t value)
 	struct {
 		uint64_t soft, hard;
 	} want = {(uint64_t)value, (uint64_t)value}, have;
-	/* Never above what is already there: raising needs a capability we do not have. */
+	/* Never above the present limit: raising needs a capability that we do not have. */
 	if (raw_call4(__NR_prlimit64, 0, resource, 0, &have) == 0 && have.hard < want.hard)
 		want.soft = want.hard = have.hard;
 	long rc = raw_call4(__NR_prlimit64, 0, resource, &want, 0);
@@ -199,19 +199,20 @@ static int open_terminal(const struct child_job *job)
 	return (int)slave;
 }
 
-/* This process leads the session of the terminal, and the command is a job in it. As the leader itself the command would be an
- * orphaned process group, which the kernel does not stop on Ctrl-Z. False: the command must make a session of its own. */
+/* This process leads the session of the terminal, and the command is a job in it. If the command led the session
+ * itself, it would be an orphaned process group, which the kernel does not stop on Ctrl-Z. False: the command must
+ * make its own session. */
 static int lead_session(const struct child_job *job, int tty)
 {
 	if (tty < 0 || !(job->flags & CHILD_NEW_SESSION))
 		return 0;
-	(void)raw_call0(__NR_setsid); /* fails where we lead a session already */
+	(void)raw_call0(__NR_setsid); /* fails if we lead a session already */
 	return raw_call3(__NR_ioctl, tty, TIOCSCTTY, 0) == 0;
 }
 
 /* ── The command ── */
 
-/* The supervisor gets what is seen, or the reason why nothing is. */
+/* The supervisor gets the record, or the reason why there is none. */
 static void begin_observing(struct state *st, int why_not)
 {
 	if (!(st->job->flags & CHILD_OBSERVE))
@@ -234,7 +235,7 @@ static void take_over_listener(struct state *st)
 		(void)r_close(st->notify_socket[0]);
 	}
 	if (st->notify_fd < 0 && why_not == EMFILE)
-		give_up(CHILD_STAGE_FILTER, -EMFILE); /* the filter is in force, and nobody could answer */
+		give_up(CHILD_STAGE_FILTER, -EMFILE); /* the filter is installed, and nobody could answer */
 	if (st->notify_fd >= 0)
 		notify_prepare(st->notify_fd);
 	st->observer.job = st->job;
@@ -257,7 +258,7 @@ static void start_command(struct state *st)
 	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->notify_socket) < 0)
 		st->notify_socket[0] = st->notify_socket[1] = -1;
 	command.notify_socket = st->notify_socket[1];
-	/* As vfork(2): we have nothing to do before it is another program, and there is nothing to copy. */
+	/* As vfork(2): we have nothing to do until it is another program, and nothing needs copying. */
 	rc = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
 	if (rc < 0)
 		give_up(CHILD_STAGE_SETUP, rc);
@@ -274,7 +275,7 @@ static void start_command(struct state *st)
 	if (n == (long)sizeof f)
 		give_up(f.stage, -f.errnum);
 	take_over_listener(st);
-	/* The command has its own copies; while we held the write ends the supervisor would never see their end. */
+	/* The command has its own copies; while we held the write ends, the supervisor would never see their end. */
 	if (command.tty >= 0)
 		(void)r_close(command.tty);
 	int null = (int)r_open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -290,7 +291,7 @@ struct raw_rusage {
 	int64_t user_s, user_us, system_s, system_us, max_rss_kb, other[13];
 };
 
-/* Nothing fits in any more, or so little that a page or two were left over. */
+/* Full, or so nearly full that only a page or two is left. */
 static int is_full(const char *path)
 {
 	struct statfs fs;
@@ -299,7 +300,7 @@ static int is_full(const char *path)
 	return fs.f_bfree <= fs.f_blocks / 1024 + FULL_MARGIN || (fs.f_files > 0 && fs.f_ffree == 0);
 }
 
-/* Said of a command that failed only: for others it was enough. */
+/* Reported only if the command failed: for others the space was enough. */
 static uint32_t full_places(const struct child_job *job, int status)
 {
 	const uint64_t *paths = (const void *)((const char *)job + job->tmpfs.at);
@@ -310,7 +311,7 @@ static uint32_t full_places(const struct child_job *job, int status)
 	return full;
 }
 
-/* alone: nobody else is left in the pid namespace, so whatever the command did is done. */
+/* alone: no other process is left in the pid namespace, so the command can do nothing any more. */
 static void report_end(const struct child_job *job, int status, int alone)
 {
 	struct raw_rusage ru;
@@ -322,8 +323,8 @@ static void report_end(const struct child_job *job, int status, int alone)
 	send_or_end(&m);
 }
 
-/* Everything that can be waited for. Returns 1 when the command itself was among it. Orphans become children of process 1:
- * who has no child there has no company. */
+/* Reaps everything. Returns 1 if the command itself was among it. Orphans become children of process 1: a process
+ * without children there is alone. */
 static int reap(struct state *st, int *ret_status, int *ret_alone)
 {
 	int found = 0, status, options = WNOHANG | (st->job->flags & CHILD_PTY ? WUNTRACED : 0);
@@ -352,9 +353,9 @@ static void signal_all(const struct state *st, int sig)
 	watch_signal_descendants((int)r_getpid(), sig);
 }
 
-/* Without a pid namespace nobody ends the rest for us: kill and reap until nothing is left. We are a subreaper, so whose parent
- * is killed becomes our child: who has no children has no descendants either. Never give up while there is somebody: a fork
- * bomb would outlive its timeout. The whole tree is signalled now and then, because it grows while only its top is cut. */
+/* Without a pid namespace nobody ends the rest for us: kill and reap until nothing is left. We are a subreaper, so an
+ * orphan becomes our child: no children means no descendants. Never give up while a process is left: a fork bomb would
+ * outlive its timeout. Signal the whole tree now and then, because it grows while only its top is cut. */
 static void end_the_rest(const struct state *st)
 {
 	if (st->is_pid1)
@@ -408,12 +409,12 @@ static void know_limits(struct state *st, int64_t processes)
 		report_limit(st, CHILD_LIMIT_PROCESSES);
 }
 
-/* `gone`: processes that ended a moment ago and were there when a fork may have been refused. */
+/* `gone`: processes that ended a moment ago and existed when a fork may have been refused. */
 static void look_at_limits(struct state *st, int gone)
 {
 	struct watch_totals t = watch_measure(st->is_pid1 ? 0 : (int)r_getpid(), st->job->watch_memory, &st->watched);
-	/* Somebody must be there, if only the command. It may have taken our eyes: prlimit(2) needs nothing but our uid. When it
-	 * has just ended everybody else ends with us; asking the kernel to kill all makes it look at every process there is. */
+	/* At least the command must exist. It may have blinded us: prlimit(2) needs only our uid. If it has just
+	 * ended, everything else ends with us; asking the kernel to kill all makes it visit every process. */
 	st->blind = t.processes == 0 && !gone ? st->blind + 1 : 0;
 	if (st->blind >= BLIND_MAX)
 		signal_all(st, SIGKILL);
@@ -424,7 +425,7 @@ static void look_at_limits(struct state *st, int gone)
 	}
 }
 
-/* Looking costs more than answering a call does, and there may be a call every few microseconds. */
+/* Looking costs more than answering a call, and there may be a call every few microseconds. */
 static int is_time(int64_t *last_ms)
 {
 	struct __kernel_timespec now = {0, 0};
@@ -467,7 +468,7 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 		if (fds[2].revents & POLLIN)
 			notify_serve(st->notify_fd, st->job->flags, &st->observer);
 		else if (fds[2].revents)
-			fds[2].fd = -1; /* nobody is left who could make a call */
+			fds[2].fd = -1; /* no process is left that could make a call */
 		if (watching && is_time(&looked_ms))
 			look_at_limits(st, 0);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Memory files. System calls only: also before libc is there. */
+/* Memory files. System calls only: works before libc is initialised. */
 #pragma once
 
 #include <stddef.h>
@@ -11,5 +11,5 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-/* A CLOEXEC memory file with this content that nobody can change any more, or -errno. Older kernels do not know `flag`. */
+/* A CLOEXEC memory file with this content, sealed, or -errno. Older kernels do not know `flag`. */
 int memory_sealed(const char *name, unsigned flag, const void *data, size_t len);

@@ -28,7 +28,7 @@ static long look(int base, const char *path)
 	return raw_call5(__NR_statx, base, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &st);
 }
 
-/* What lies in /proc means something else to us than to the caller: /proc/self is another directory. */
+/* Paths in /proc mean something else to us than to the caller: /proc/self is another directory. */
 static int is_in_proc(int dir)
 {
 	struct statfs fs;
@@ -51,7 +51,7 @@ int missing_name(int base, char *path)
 	char kept = 0;
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
 	if (at > 0) {
-		/* "a/" and "/" are directories as well as "a" is, but the name must not be overwritten. */
+		/* "a/" and "/" are directories as "a" is, but the name must not be overwritten. */
 		kept = path[at];
 		path[at] = '\0';
 		dir = path;
@@ -59,7 +59,7 @@ int missing_name(int base, char *path)
 	long fd = raw_call4(__NR_openat2, base, dir, &how, sizeof how);
 	if (at > 0)
 		path[at] = kept;
-	if (fd < 0) /* the kernel says that itself */
+	if (fd < 0) /* the kernel reports that itself */
 		return 0;
 	int missing = !is_in_proc((int)fd) && look((int)fd, name) == -ENOENT;
 	(void)r_close((int)fd);
@@ -73,7 +73,7 @@ int missing_is(const struct seccomp_notif *request, int nested)
 	int pid = (int)request->pid, at = request->data.nr == __NR_unlinkat;
 	if (!is_deletion(request->data.nr) || caller_read_string(pid, at ? a[1] : a[0], path) < 0)
 		return 0;
-	/* Nearly always it is there: this must cost little. */
+	/* It nearly always exists: this must be cheap. */
 	long base = path[0] == '/' ? AT_FDCWD : caller_open_base(pid, at ? (int)a[0] : AT_FDCWD);
 	if (base < 0 && base != AT_FDCWD)
 		return 0;

@@ -10,7 +10,8 @@
 #pragma once
 
 struct seccomp_notif;
-/* True when the call would delete (unlink, unlinkat, rmdir) a name that does not exist. nested: the caller may have a root of its own. */
+/* True if the call would delete (unlink, unlinkat, rmdir) a name that does not exist. nested: the caller may have its
+ * own root. */
 int missing_is(const struct seccomp_notif *request, int nested);
-/* True when only the last name of a path is missing. base: a directory, or AT_FDCWD. Changes path. */
+/* True if only the last name of a path is missing. base: a directory, or AT_FDCWD. Changes path. */
 int missing_name(int base, char *path);

@@ -83,7 +83,7 @@ void mounts_map_user(int proc_fd, uint32_t uid, uint32_t gid)
 	write_map(proc_fd, "self/gid_map", gid);
 }
 
-/* "0 0 1", and behind it the ids that stand for the others. */
+/* "0 0 1", and after it the ids that stand for the others. */
 static long write_map_of_root(int process_fd, const char *path, uint32_t first, uint32_t n)
 {
 	char text[64] = "0 0 1\n1 ";
@@ -95,7 +95,7 @@ static long write_map_of_root(int process_fd, const char *path, uint32_t first, 
 	return fd < 0 ? fd : r_write((int)fd, text, at);
 }
 
-/* The helper: in the namespace that has the ids. Whoever is in the new one may map its own id only. setgroups(2) stays
+/* The helper, in the namespace that has the ids: a process in the new one may map only its own id. setgroups(2) stays
  * allowed: su(1) and setpriv(1) need it. */
 __attribute__((noreturn)) static void write_maps_when_told(int pipe, int proc_fd, int process_fd, uint32_t first,
 							   uint32_t n)
@@ -104,7 +104,7 @@ __attribute__((noreturn)) static void write_maps_when_told(int pipe, int proc_fd
 	long rc = r_read(pipe, &told, 1) == 1 ? write_map_of_root(process_fd, "uid_map", first, n) : -EPIPE;
 	if (rc >= 0)
 		rc = write_map_of_root(process_fd, "gid_map", first, n);
-	/* The command gets the number that it has without us. Not every kernel can, and nothing depends on it. */
+	/* Gives the command the pid that it would have without us. Not every kernel can, and nothing depends on it. */
 	long last = raw_call4(__NR_openat, proc_fd, "sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC, 0);
 	if (last >= 0)
 		(void)r_write((int)last, "1", 1);
@@ -118,7 +118,7 @@ void mounts_enter_user_with(int proc_fd, uint32_t first, uint32_t n)
 	mounts_check(CHILD_OP_MAP, raw_call2(__NR_pipe2, pipe, O_CLOEXEC));
 	long helper = mounts_check(CHILD_OP_MAP, raw_call5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0));
 	if (helper == 0) {
-		(void)r_close(pipe[1]); /* or it would wait for itself when we are killed */
+		(void)r_close(pipe[1]); /* otherwise it would wait for itself if we are killed */
 		write_maps_when_told(pipe[0], proc_fd, self, first, n);
 	}
 	mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));
@@ -166,7 +166,7 @@ int mounts_fs(int fs_fd, unsigned attributes)
 
 #define HALF_OF_MEMORY (-1)
 
-/* Those that nearly every plan asks for. Whose plan asks for others has made some for nothing. */
+/* Sizes that nearly every plan uses. For other plans some are made in vain. */
 static struct {
 	int64_t size;
 	unsigned mode;
@@ -187,8 +187,8 @@ static int new_tmpfs(int64_t size, unsigned mode)
 	return mounts_fs(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
-/* The default size, as policy_share_bytes and the session make it of what the kernel tells: a plan without sizes of its own
- * finds its file systems made. */
+/* The default size, computed as policy_share_bytes and the session do: a plan without its own sizes finds its file
+ * systems ready. */
 static int64_t half_of_memory(void)
 {
 	struct sysinfo info;
@@ -227,7 +227,7 @@ int mounts_tmpfs(int64_t size, unsigned mode)
 
 /* ── Overlays ── */
 
-/* A layer that is a whole copy of the root: it is mounted itself, and nothing is below it. */
+/* A layer that is a whole copy of the root: it is mounted itself, with nothing below it. */
 static int bind_copy(const char *copy)
 {
 	long tree =
@@ -262,10 +262,10 @@ int mounts_overlay(int lower_fd, const char *upper, const char *work)
 
 /* ── Screens ── */
 
-#define DOTS_BYTES 48 /* what "." and ".." take in a listing */
+#define DOTS_BYTES 48 /* the size of "." and ".." in a listing */
 
-/* The second layer, without which the kernel wants an upper one. Kernels before 6.15 take only what is mounted somewhere:
- * that is over the host's terminals, in our own copy of the mounts, where nothing is ever bound from. */
+/* The second layer, without which the kernel requires an upper one. Kernels before 6.15 accept only a mounted
+ * directory: we mount it over the host's terminals, in our own copy of the mounts, from which nothing is ever bound. */
 static int open_empty(void)
 {
 	static int empty = -1;
@@ -291,7 +291,7 @@ static int is_empty(const char *dir)
 	return more == 0;
 }
 
-/* An empty directory is shown as a read-only empty one: binding that takes a fifth of the time of an overlay. */
+/* An empty directory is shown as a read-only empty one: binding it takes a fifth of the time of an overlay. */
 static long show_empty(void)
 {
 	long tree = raw_call3(__NR_open_tree, open_empty(), "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
@@ -311,7 +311,7 @@ long mounts_screen(const char *dir)
 		return at;
 	if (raw_call3(__NR_faccessat, AT_FDCWD, dir, 1 /* X_OK */) == -EACCES) {
 		(void)r_close((int)at);
-		return -EACCES; /* who may not enter it reaches nothing in it */
+		return -EACCES; /* whoever may not enter it reaches nothing in it */
 	}
 	const int lower[] = {(int)at, open_empty()};
 	struct raw_overlay o = {.lower = lower,
@@ -325,7 +325,7 @@ long mounts_screen(const char *dir)
 	return mount;
 }
 
-/* File systems that no socket can be in. */
+/* File systems that cannot contain sockets. */
 static int can_hold_sockets(const char *dir)
 {
 	static const uint32_t without[] = {MSDOS_SUPER_MAGIC,  EXFAT_SUPER_MAGIC, ISOFS_SUPER_MAGIC,
@@ -342,7 +342,8 @@ static int can_hold_sockets(const char *dir)
 
 static struct child_message exposed = {.type = CHILD_EXPOSED};
 
-/* The machine lacks something at this moment. The next try may succeed, so this is no reason to go on with less isolation (I9). */
+/* The machine lacks something at the moment. The next try may succeed, so this is no reason to continue with less
+ * isolation (I9). */
 static int is_shortage(long rc)
 {
 	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC || rc == -EIO || rc == -EAGAIN ||

@@ -14,40 +14,40 @@
 struct mounts_progress {
 	enum child_stage stage;
 	uint32_t subject;
-	uint32_t silent; /* nobody is to hear of failures */
+	uint32_t silent; /* failures are not reported */
 };
 extern struct mounts_progress mounts_progress;
 
-/* Returns rc when it is not negative. */
+/* Returns rc if it is not negative. */
 long mounts_check(enum child_op op, long rc);
 
 /* Maps the memory file of that descriptor, which starts with magic and size, and closes it. */
 void *mounts_map_file(int fd);
 
-/* The one id is the same inside and outside. proc_fd: a directory with a proc file system. */
+/* Maps one id to itself. proc_fd: a directory of a proc file system. */
 void mounts_map_user(int proc_fd, uint32_t uid, uint32_t gid);
-/* Enters a user namespace of root's: 0 is 0 there, and ids 1 to n - 1 are those behind first. Needs CAP_SETUID and CAP_SETGID
- * outside. */
+/* Enters root's user namespace: 0 is 0 there, and ids 1 to n - 1 are those after first. Needs CAP_SETUID and
+ * CAP_SETGID outside. */
 void mounts_enter_user_with(int proc_fd, uint32_t first, uint32_t n);
-/* In a user namespace of our own, whose limits hold for those within it as well. Of inotify instances a user has 128, mostly
- * for a desktop: without a limit here a command could take them all. */
+/* In our own user namespace, whose limits apply to those within it too. A user has 128 inotify instances, mostly for
+ * the desktop: without a limit a command could take them all. */
 void mounts_leave_some_to_the_user(int proc_fd);
 void mounts_write_file(int dir_fd, const char *path, const char *text, size_t len);
 
-/* Nothing mounted from here on reaches the host. */
+/* From here on no mount propagates to the host. */
 void mounts_make_private(void);
 
 /* Detached mounts: descriptors for mounts_attach. Size in bytes. */
 int mounts_tmpfs(int64_t size, unsigned mode);
-/* Some in advance, for who has to wait anyway; what was not used is dropped. */
+/* Makes some in advance, for a process that waits anyway; unused ones are dropped. */
 void mounts_make_spare(void);
 void mounts_drop_spare(void);
 int mounts_overlay(int lower_fd, const char *upper, const char *work);
-/* An overlay of the directory and nothing: the same files, but no socket or FIFO in it leads anywhere. -errno where the
+/* An overlay of the directory and nothing: the same files, but its sockets and FIFOs lead nowhere. -errno if the
  * kernel makes none of it. */
 long mounts_screen(const char *dir);
-/* A directory is shown without its screen. Remembered, and told to the supervisor before HELLO, if sockets can be there
- * that this user could reach. */
+/* A directory is shown without its screen. Recorded, and reported to the supervisor before HELLO, if it may contain
+ * sockets that this user could reach. */
 void mounts_note_exposed(const char *dir, long rc);
 void mounts_tell_exposed(void);
 int mounts_fs(int fs_fd, unsigned attributes); /* a file system whose options are set; closes fs_fd */
@@ -56,6 +56,6 @@ long mounts_set_string(int fs_fd, const char *key, const char *value);
 
 int mounts_open_directory(enum child_op op, const char *path);
 void mounts_attach(int mount_fd, int place_fd);
-long mounts_try_attach(int mount_fd, int place_fd); /* -ENOENT: the place was replaced meanwhile */
-/* attributes: MOUNT_ATTR_…, added to what is set. */
+long mounts_try_attach(int mount_fd, int place_fd); /* -ENOENT: the target was replaced in the meantime */
+/* attributes: MOUNT_ATTR_…, added to the existing ones. */
 long mounts_restrict(int mount_fd, unsigned attributes, int with_everything_below);

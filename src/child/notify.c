@@ -18,7 +18,7 @@
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
-/* Linux 6.6: who is woken for a notification runs where the caller ran, which waits anyway. */
+/* Linux 6.6: the process woken for a notification runs on the CPU of the caller, which waits anyway. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS _IOW('!', 4, __u64)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
@@ -70,7 +70,7 @@ static void add_call(struct program *p, int nr)
 	add_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
-/* Only when the pointer in an argument is one. The number must be loaded, and is not afterwards. */
+/* Only if the pointer in an argument is set. The number must be loaded, and is not afterwards. */
 static void add_call_with(struct program *p, int nr, unsigned argument)
 {
 	size_t at = offsetof(struct seccomp_data, args) + argument * sizeof(__u64);
@@ -83,9 +83,9 @@ static void add_call_with(struct program *p, int nr, unsigned argument)
 	add_return(p, SECCOMP_RET_ALLOW);
 }
 
-/* Programs that walk trees (grep -r, find, git) open what they have just listed, for reading and through a descriptor of its
- * directory. That is not hidden, or it would not have been listed; and to wait here for each file would make them several
- * times slower. The number must be loaded, and is not afterwards. */
+/* Programs that walk trees (grep -r, find, git) open what they have just listed, for reading and through a descriptor
+ * of its directory. Such a file is not hidden, or it would not have been listed; and waiting here for each file would
+ * make them several times slower. The number must be loaded, and is not afterwards. */
 static void add_openat(struct program *p)
 {
 	const unsigned writes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
@@ -128,7 +128,7 @@ long notify_install(unsigned flags)
 	struct sock_fprog program = {.len = p.len, .filter = p.code};
 	if (p.len >= MAX_PROGRAM)
 		return -E2BIG;
-	/* Only with calls that wait for the answer whatever signals come: an interrupted one would be made twice. */
+	/* Only with calls that wait for the answer whatever signals come: an interrupted call would be made twice. */
 	return raw_call3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
 			 SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
 }
@@ -158,7 +158,8 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 	struct seccomp_notif_resp answer = {.id = request.id};
 	if (flags & CHILD_OBSERVE)
 		observe_call(observer, listener, &request);
-	/* First, and whatever the flags are: the other filter leaves these to us, and to go on would carry them out. */
+	/* First, and whatever the flags are: the other filter leaves these calls to us, and continuing would carry
+	 * them out. */
 	if (refused_is(request.data.nr)) {
 		answer.error = -EPERM;
 		refused_note(observer, listener, &request);
@@ -171,7 +172,7 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 		answer.error = -ENOENT;
 	else
 		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	/* Who is not answered waits for ever; -ENOENT says that nobody waits any more. */
+	/* A process without an answer waits forever; -ENOENT means that nobody waits any more. */
 	long rc = -EINTR;
 	for (int tries = 0; rc < 0 && rc != -ENOENT && tries < 100; tries++)
 		rc = r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);

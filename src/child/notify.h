@@ -11,9 +11,8 @@
 
 struct observer;
 
-/* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE, CHILD_REFUSED,
- * CHILD_NESTED. Returns the listener, or -errno where the
- * kernel has no such thing. */
+/* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE, CHILD_REFUSED, CHILD_NESTED. Returns the
+ * listener, or -errno if the kernel does not support it. */
 long notify_install(unsigned flags);
 
 /* In the first process, once. */

@@ -16,12 +16,12 @@
 #define CWD NO_ARGUMENT
 #define FLAGS_OF_CREAT (O_CREAT | O_WRONLY | O_TRUNC)
 
-/* What a call wants of its path. */
+/* What a call does with its path. */
 enum want {
-	WANT_OPEN,   /* its flags say it */
-	WANT_READ,   /* something that is there */
-	WANT_CHANGE, /* the same, to change it */
-	WANT_MAKE,   /* something that is not there yet */
+	WANT_OPEN,   /* its flags decide */
+	WANT_READ,   /* needs an existing file */
+	WANT_CHANGE, /* the same, and changes it */
+	WANT_MAKE,   /* needs a name that does not exist yet */
 	WANT_ADDRESS,
 };
 
@@ -61,7 +61,7 @@ static const struct row {
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 
-/* Not in the list for the filter: told of by rename.h's list, and only with an address. */
+/* Not in the filter's list: rename.h's list includes them, and only with an address. */
 static const struct row others[] = {
 	{__NR_sendto, CHILD_SEEN_SEND, WANT_ADDRESS, CWD, 4, NO_ARGUMENT, 0},
 	{__NR_renameat, CHILD_SEEN_RENAME, WANT_CHANGE, 0, 1, NO_ARGUMENT, 1},
@@ -133,7 +133,7 @@ struct look {
 	int noted;
 };
 
-/* Its owner decides, sandbox or not: then lifting a rule would not help. Names are the directory's. */
+/* The owner decides, sandbox or not: then lifting a rule would not help. For names, the directory decides. */
 static unsigned permission_flag(const struct look *l)
 {
 	int of_name = !place.type || l->op == CHILD_SEEN_DELETE || l->op == CHILD_SEEN_RENAME;
@@ -179,7 +179,7 @@ static void look_at(struct look *l, enum want want)
 		note_change(l);
 }
 
-/* Writing to a fifo or a device changes no file system, and a directory is not written to. */
+/* Writing to a FIFO or a device changes no file system, and a directory is not written to. */
 static void look_at_open(struct look *l, uint64_t flags)
 {
 	int writes = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
@@ -218,8 +218,8 @@ static int starts_with(const char *s, const char *prefix)
 	return 1;
 }
 
-/* Most files that are opened are programs, libraries and headers: read, and never refused. No link among them leads to a
- * secret, so they are let go on without another look. A path with ".." in it is looked at. */
+/* Most opened files are programs, libraries and headers: read, and never refused. No link among them leads to a
+ * secret, so they continue without another look. A path with ".." in it is examined. */
 static int is_plainly_readable(const struct observer *o)
 {
 	if (!starts_with(path, "/usr/") && !starts_with(path, "/lib") && !starts_with(path, "/proc/"))
@@ -260,7 +260,7 @@ static void look_at_path(struct look *l, const struct row *row)
 		look_at(l, (enum want)row->want);
 }
 
-/* The other path of a rename. What it replaces, or would be, is changed either way. */
+/* The other path of a rename. What it replaces or creates is changed either way. */
 static void look_at_new_name(struct look *l)
 {
 	const struct seccomp_notif *n = l->n;
@@ -280,13 +280,13 @@ static void look_at_new_name(struct look *l)
 #define UNIX_PATH_AT 2
 #define UNIX_PATH_BYTES 108
 
-/* Somebody inside may serve a loopback port, but none for which a capability is needed. */
+/* A process inside may serve a loopback port, but none that needs a capability. */
 static int may_be_served(const unsigned char *a, size_t len)
 {
 	static const unsigned char loop6[16] = {[15] = 1}, mapped[13] = {[10] = 0xff, [11] = 0xff, [12] = 127}, any[16];
 	unsigned port = (unsigned)a[2] << 8 | a[3];
 	int is_loop = 1;
-	if (a[0] == AF_INET_FAMILY) /* 0.0.0.0 and :: are this machine for who connects to them */
+	if (a[0] == AF_INET_FAMILY) /* 0.0.0.0 and :: mean this machine when connecting */
 		is_loop = len >= 8 && (a[4] == 127 || !(a[4] | a[5] | a[6] | a[7]));
 	else {
 		int same = 1, same_mapped = 1, same_any = 1;
@@ -301,7 +301,7 @@ static int may_be_served(const unsigned char *a, size_t len)
 	return is_loop && (port == 0 || port >= 1024);
 }
 
-/* Is an abstract name taken by somebody in our network namespace? It shows with @ for every NUL. */
+/* True if an abstract name is taken in our network namespace. The list shows @ for every NUL. */
 static int is_taken(const char *name, size_t len)
 {
 	static char chunk[4096];

@@ -14,15 +14,15 @@
 
 struct observer {
 	const struct child_job *job;
-	struct child_seen_head *seen; /* NULL: nothing is noted */
-	unsigned missing;	      /* records of things that are not there */
-	int failed;		      /* the memory file cannot be had */
+	struct child_seen_head *seen; /* NULL: nothing is recorded */
+	unsigned missing;	      /* records of paths that do not exist */
+	int failed;		      /* the memory file could not be made */
 };
 
-/* The memory file of seen.h, mapped. Returns its descriptor, for the supervisor, or -errno. */
+/* Maps the memory file of seen.h. Returns its descriptor, for the supervisor, or -errno. */
 long observe_begin(struct observer *o, const struct child_job *job);
 
-/* The calls to be told of, beside renames and sendto; -1 after the last. */
+/* The calls to be notified of, besides renames and sendto; -1 after the last. */
 int observe_number(size_t i);
 
 struct seccomp_notif;

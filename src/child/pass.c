@@ -12,7 +12,7 @@
 
 #define HEADER_SIZE 16 /* of struct cmsghdr */
 
-/* One message and its descriptors, as the kernel lays struct msghdr and cmsghdr out on 64-bit machines. */
+/* One message and its descriptors, in the kernel's layout of struct msghdr and cmsghdr on 64-bit machines. */
 struct parcel {
 	struct child_message m;
 	struct {
@@ -45,7 +45,7 @@ static void pack(struct parcel *p, unsigned n_fds)
 	p->msg.iov = &p->iov;
 	p->msg.iovlen = 1;
 	p->msg.control = &p->control;
-	p->msg.controllen = p->control.len; /* not rounded up: no room for one more than was asked for */
+	p->msg.controllen = p->control.len; /* not rounded up: no room for more than requested */
 }
 
 long pass_fd(int socket, uint32_t type, int fd)
@@ -64,7 +64,7 @@ int pass_take(int socket, struct child_message *ret, int *ret_fds, unsigned n)
 	if (size != (long)sizeof p.m)
 		return -1;
 	*ret = p.m;
-	/* Of a message without descriptors only controllen says so: the rest is what we wrote ourselves. */
+	/* For a message without descriptors only controllen says so: the rest is what we wrote ourselves. */
 	unsigned came = p.msg.controllen < HEADER_SIZE ? 0 : (unsigned)((p.control.len - HEADER_SIZE) / sizeof(int));
 	for (unsigned i = 0; i < came; i++)
 		ret_fds[i] = p.control.fds[i];

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs in the supervisor, before anything is spawned. */
+/* Runs in the supervisor, before anything is spawned: builds the memory files that the child reads (its program, the
+ * job, the stage's job, the native plan).
+ *
+ * Each is laid out twice by the same function: once without a base to measure it, once to write it. Strings and arrays
+ * are referred to by offsets, which the child turns into pointers. */
 #include "child/program.h"
 
 #include "child/memory.h"

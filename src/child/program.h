@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The first process's program as a sealed memory file, and the job it is given. */
+/* The first process's program as a sealed memory file, and its job. */
 #pragma once
 
 #include "child/job.h"
@@ -13,8 +13,8 @@ extern const unsigned long child_init_size __attribute__((visibility("hidden")))
 /* What was being done, after "cannot ": "open the project". */
 const char *child_op_name(enum child_op op);
 
-/* The program in a memory file, executable through /proc/self/fd: nothing on disk to find, replace or chmod.
- * Returns a CLOEXEC descriptor or -errno. */
+/* The program in a memory file, executable through /proc/self/fd: nothing on disk to find, replace or chmod. Returns a
+ * CLOEXEC descriptor or -errno. */
 int child_program_fd(void);
 
 /* A job in a sealed memory file, with everything it points to; magic, size and path are filled in. Returns a CLOEXEC descriptor, or -errno (-E2BIG beyond 64 MiB). */

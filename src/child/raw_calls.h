@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The calls the first process makes, by name. Freestanding: no libc behind them. */
+/* The system calls of the first process, by name. Freestanding: no libc behind them. */
 #pragma once
 
 #include "sys/raw.h"

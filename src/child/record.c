@@ -11,7 +11,7 @@
 #define MAX_MISSING (CHILD_SEEN_RECORDS / 2)
 #define MAX_COUNT UINT32_MAX
 
-/* Linux 6.3; before it the kernel refuses what it does not know. */
+/* Linux 6.3; older kernels refuse unknown flags. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -76,7 +76,7 @@ static void append(struct observer *o, const struct record *r, uint64_t hash)
 {
 	size_t size = (sizeof(struct child_seen) + r->len + 7) & ~(size_t)7;
 	int missing = r->flags == (CHILD_SEEN_LOOKED | CHILD_SEEN_MISSING);
-	/* Most of what is missing is missing everywhere: it must not take the place of what is refused. */
+	/* Most missing files are missing everywhere: they must not displace records of refusals. */
 	if (missing && o->missing >= MAX_MISSING)
 		return;
 	if (o->seen->records >= CHILD_SEEN_RECORDS || o->seen->used + size > CHILD_SEEN_BYTES) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Writing the memory file of seen.h. Freestanding. */
+/* Writes the memory file of seen.h. Freestanding. */
 #pragma once
 
 #include "child/observe.h"
@@ -10,5 +10,5 @@ struct record {
 	size_t len;
 };
 
-/* Notes one call, if its process still waits for the answer: a number that has passed to another process says nothing. */
+/* Records one call, if its process still waits for the answer: a pid that was reused says nothing. */
 void record_note(struct observer *o, int listener, uint64_t id, struct record r);

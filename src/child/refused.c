@@ -19,14 +19,14 @@
 #endif
 
 #define COMM_BYTES 16
-/* As src/filter/calls.txt has them. */
+/* As in src/filter/calls.txt. */
 #define CLONE_NAMESPACES 0x7e020000u
 #define UNSHARE_NAMESPACES 0x7e020080u
 
 enum who {
-	ANYBODY,      /* an ordinary user may do it outside, as far as the machine's settings let him */
+	ANYBODY,      /* an ordinary user may do it outside, if the machine's settings allow it */
 	ROOT,	      /* only root may */
-	WITHOUT_USER, /* only root may, unless the flags ask for a user namespace as well */
+	WITHOUT_USER, /* only root may, unless the flags also ask for a user namespace */
 };
 
 static const struct row {
@@ -102,7 +102,8 @@ static size_t add_row(struct sock_filter *code, const struct row *r, unsigned ve
 size_t refused_rules(struct sock_filter *code, unsigned verdict, int nested)
 {
 	size_t n = add_load(code, offsetof(struct seccomp_data, arch));
-	size_t arch = n++; /* foreign ones go on behind the end; how far that is comes out at last */
+	size_t arch =
+		n++; /* calls of foreign architectures continue after the end; the distance is known only at the end */
 	n += add_load(code + n, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < N_ROWS; i++)
 		if (!nested || !rows[i].nested)
@@ -114,7 +115,7 @@ size_t refused_rules(struct sock_filter *code, unsigned verdict, int nested)
 
 /* ── Noting ── */
 
-/* The supervisor gets the file of those who did not want it observed as well, but only when there is something in it. */
+/* The supervisor gets the file even if the run is not observed, but only if it contains something. */
 static int has_file(struct observer *o)
 {
 	if (o->seen)

@@ -14,14 +14,15 @@
 
 #define REFUSED_RULES_MAX 160
 
-/* Appends to code, which has room for REFUSED_RULES_MAX, a program that returns the verdict for each of these calls and goes on
- * behind its end for all others. nested: those that such a profile allows are left out. Returns how many instructions it has. */
+/* Appends to code, which has room for REFUSED_RULES_MAX, a program that returns the verdict for each of these calls
+ * and continues after its end for all others. nested: leaves out the calls that such a profile allows. Returns its
+ * number of instructions. */
 struct sock_filter;
 size_t refused_rules(struct sock_filter *code, unsigned verdict, int nested);
 
-/* Is this number one of them? What the listener is told of under it is never carried out. */
+/* True if this number is one of them. The listener never lets such a call through. */
 int refused_is(int nr);
 
 struct seccomp_notif;
-/* Notes which program tried which; the file for that is made for the first of them, if there is none. */
+/* Records which program tried which call; makes the file for the first record if there is none. */
 void refused_note(struct observer *o, int listener, const struct seccomp_notif *request);

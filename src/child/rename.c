@@ -11,7 +11,7 @@
 #include <linux/seccomp.h>
 #include <linux/stat.h>
 
-#define OVERFLOW_ID 65534 /* what every id is shown as that the sandbox does not know */
+#define OVERFLOW_ID 65534 /* the id that stands for every id unknown to the sandbox */
 #define MAX_DEPTH 400	  /* nested directories moved in one call */
 #define LIST_BYTES 4096
 #define XATTR_BYTES 65536 /* the most there can be */
@@ -24,7 +24,7 @@ struct call {
 	unsigned flags;
 };
 
-/* rename, renameat and renameat2 in one shape. Returns -errno when the call cannot be read: then the kernel does it. */
+/* rename, renameat and renameat2 in one form. Returns -errno if the call cannot be read: then the kernel does it. */
 static long read_call(const struct seccomp_notif *n, struct call *c)
 {
 	const __u64 *a = n->data.args;
@@ -64,7 +64,7 @@ static int is_dots(const char *name)
 	return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-/* A new directory inherits the ACLs that its parent has for new ones; a renamed one does not. */
+/* A new directory inherits its parent's default ACLs; a renamed one does not. */
 static void copy_xattrs(int from, int to)
 {
 	static char names[XATTR_BYTES], value[XATTR_BYTES]; /* not on the stack of a deep tree */
@@ -86,14 +86,14 @@ static long move_directory(int old_dir, const char *old, int new_dir, const char
 static long move_entry(int old_dir, int new_dir, const char *name, int depth)
 {
 	long rc = rename_at(old_dir, name, new_dir, name, RENAME_NOREPLACE);
-	/* EACCES: a directory that gets another parent must be writable, but as part of a tree it does not. */
+	/* EACCES: a directory that gets another parent must be writable, but as part of a tree it need not be. */
 	if (rc != -EXDEV && rc != -EACCES)
 		return rc;
 	long by_hand = move_directory(old_dir, name, new_dir, name, depth + 1);
 	return by_hand == -EXDEV ? rc : by_hand;
 }
 
-/* One reading of the directory: moves what it lists. Returns how many, or -errno. */
+/* Reads the directory once and moves what it lists. Returns how many, or -errno. */
 static long move_listed(int old_dir, int new_dir, int depth)
 {
 	char list[LIST_BYTES] __attribute__((aligned(8)));
@@ -118,7 +118,7 @@ static long move_listed(int old_dir, int new_dir, int depth)
 static long move_content(int from, int to, int depth)
 {
 	long n;
-	do /* again until nothing is left: the list may have been of an earlier moment */
+	do /* again until nothing is left: the list may be outdated */
 		n = move_listed(from, to, depth);
 	while (n > 0);
 	return n;
@@ -132,7 +132,7 @@ static void give_times(int fd, const struct statx *st)
 	(void)raw_call4(__NR_utimensat, fd, 0, times, 0);
 }
 
-/* Only ids of the sandbox, and only where they are not ours anyway. */
+/* Only ids of the sandbox, and only if they are not ours anyway. */
 static void give_owner(int fd, const struct statx *st)
 {
 	struct statx now;
@@ -143,7 +143,7 @@ static void give_owner(int fd, const struct statx *st)
 		(void)raw_call3(__NR_fchown, fd, st->stx_uid, st->stx_gid);
 }
 
-/* Fills the new directory from the old one, and gives it the old one's attributes last. */
+/* Fills the new directory from the old one, and copies the old one's attributes last. */
 static long fill_directory(int from, int new_dir, const char *new, const struct statx *st, int depth)
 {
 	long rc = raw_call3(__NR_mkdirat, new_dir, new, 0700);
@@ -152,9 +152,9 @@ static long fill_directory(int from, int new_dir, const char *new, const struct 
 	if (to < 0)
 		return to;
 	copy_xattrs(from, (int)to);
-	(void)raw_call2(__NR_fchmod, to, 0700); /* a copied ACL may have taken that away */
+	(void)raw_call2(__NR_fchmod, to, 0700); /* a copied ACL may have removed that permission */
 	rc = move_content(from, (int)to, depth);
-	if (rc < 0) { /* all or nothing, as far as it goes */
+	if (rc < 0) { /* all or nothing, as far as possible */
 		(void)move_content((int)to, from, depth);
 		(void)r_close((int)to);
 		(void)raw_call3(__NR_unlinkat, new_dir, new, 0x200);
@@ -167,7 +167,8 @@ static long fill_directory(int from, int new_dir, const char *new, const struct 
 	return rc;
 }
 
-/* rename(2) asks no permission on the directory itself, but taking its entries out does: its owner gets it for a moment. */
+/* rename(2) needs no permission on the directory itself, but taking its entries out does: its owner gets it for a
+ * moment. */
 static long move_directory(int old_dir, const char *old, int new_dir, const char *new, int depth)
 {
 	struct statx st;
@@ -180,7 +181,7 @@ static long move_directory(int old_dir, const char *old, int new_dir, const char
 		return -EXDEV;
 	int given = st.stx_uid != OVERFLOW_ID && st.stx_uid != (uint32_t)raw_call0(__NR_geteuid);
 	int closed = (st.stx_mode & 0700) != 0700;
-	if (given) /* by root's command to somebody: root takes it back, which it may, while it is moved */
+	if (given) /* given away by root's command: root takes it back, which it may, while it is moved */
 		(void)raw_call5(__NR_fchownat, old_dir, old, 0, -1, AT_SYMLINK_NOFOLLOW);
 	if (closed)
 		(void)raw_call3(__NR_fchmodat, old_dir, old, (st.stx_mode & 07777) | 0700);
@@ -197,7 +198,7 @@ static long move_directory(int old_dir, const char *old, int new_dir, const char
 	return rc;
 }
 
-/* rename(2)'s own rules, where the overlay gave up before it came to them. */
+/* rename(2)'s own rules, in cases where the overlay gives up before it checks them. */
 static long move_by_hand(struct call *c)
 {
 	struct statx old, new;
@@ -233,8 +234,8 @@ static long stat_at(int dir, const char *path, struct statx *ret)
 	return raw_call5(__NR_statx, dir, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, ret);
 }
 
-/* One name of a file over another of its names: rename(2) does nothing, but an overlay that came to know the file by both,
- * and shows two inodes for it, says ESTALE. Whether it is one file the access time tells: set here, seen there. */
+/* Renaming one name of a file over another name of it: rename(2) does nothing, but an overlay that shows two inodes
+ * for the file returns ESTALE. The access time tells whether it is one file: set it here, see it there. */
 static long over_itself(const struct call *c)
 {
 	struct statx old, new, again;

@@ -10,7 +10,7 @@
 
 #define MAX_LINKS 20
 
-/* One place for all calls: the first process answers them one by one, and its stack is no place for paths. */
+/* Static buffers for all calls: the first process answers them one by one, and its stack is too small for paths. */
 static struct {
 	char head[PATH_MAX]; /* what may exist */
 	char rest[PATH_MAX]; /* what is known to be missing below it */
@@ -62,7 +62,7 @@ static long name_of(int fd, char *out, size_t size)
 	return len;
 }
 
-/* The last name of head to the front of rest. 0 when there is none. */
+/* Moves the last name of head to the front of rest. 0 if there is none. */
 static int pop_name(void)
 {
 	char *head = work.head, *rest = work.rest;
@@ -95,7 +95,7 @@ static size_t first_name(const char *rest)
 	return n;
 }
 
-/* The first name of rest is a link in dir that leads nowhere: what it says, and what comes after it, is the new path. */
+/* The first name of rest is a dangling link in dir: its text, and what comes after it, is the new path. */
 static int take_link(int dir, int follow)
 {
 	size_t name = first_name(work.rest);
@@ -114,7 +114,7 @@ static int take_link(int dir, int follow)
 	return 1;
 }
 
-/* The deepest part of head that exists; the others go to rest. */
+/* The deepest existing part of head; the others go to rest. */
 static long open_existing(int base, int follow)
 {
 	for (;;) {

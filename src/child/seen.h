@@ -16,7 +16,7 @@
 enum child_seen_op {
 	CHILD_SEEN_OPEN = 1, /* for reading */
 	CHILD_SEEN_CHDIR,
-	CHILD_SEEN_WRITE, /* opened for writing, made when it was not there */
+	CHILD_SEEN_WRITE, /* opened for writing, created if missing */
 	CHILD_SEEN_TRUNCATE,
 	CHILD_SEEN_MKDIR,
 	CHILD_SEEN_DELETE,
@@ -44,13 +44,13 @@ enum child_seen_op {
 };
 
 enum {
-	CHILD_SEEN_MISSING = 1 << 0, /* it is not there inside */
+	CHILD_SEEN_MISSING = 1 << 0, /* it does not exist inside */
 	CHILD_SEEN_LOOKED =
-		1 << 1, /* it only matters whether it can be seen; a path of which more than the last name is
-					missing ends with the first of them */
+		1
+		<< 1, /* only its visibility matters; a path of which more than the last name is missing ends with the first missing one */
 	CHILD_SEEN_FOREIGN = 1 << 2,  /* the owner of the file, or of its directory, lets nobody write there either */
 	CHILD_SEEN_CALL = 1 << 4,     /* the text is the name of the program (comm) */
-	CHILD_SEEN_FOR_ROOT = 1 << 5, /* of such a call: outside only root may do it */
+	CHILD_SEEN_FOR_ROOT = 1 << 5, /* for such a call: outside only root may do it */
 	CHILD_SEEN_ADDRESS = 1 << 3,  /* the text is a struct sockaddr: an internet address, or an abstract name */
 };
 
@@ -67,5 +67,5 @@ struct child_seen_head {
 	uint32_t magic, records;
 	uint32_t used;	   /* bytes, this head included */
 	uint32_t reserved; /* 0 */
-	uint64_t lost;	   /* calls that found no room */
+	uint64_t lost;	   /* calls for which there was no room */
 };

@@ -111,7 +111,7 @@ static void bind_entry(int old, int new, const char *name)
 			      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
 	struct statx st;
 	if (tree < 0 || raw_call5(__NR_statx, tree, "", AT_EMPTY_PATH, STATX_TYPE, &st) < 0)
-		return; /* gone since it was listed, or out of reach: then it is not there */
+		return; /* gone since it was listed, or unreachable: leave it out */
 	if ((st.stx_mode & S_IFMT) == S_IFDIR)
 		mounts_check(CHILD_OP_REBUILD, raw_call3(__NR_mkdirat, new, name, 0755));
 	else
@@ -120,7 +120,7 @@ static void bind_entry(int old, int new, const char *name)
 	(void)r_close((int)tree);
 }
 
-/* mkdir -p: what is to be mounted there may lie deeper than anything that exists. The name is in our own copy of the job. */
+/* mkdir -p: the mount may go deeper than anything that exists. The name is in our own copy of the job. */
 static void make_place(int dir, char *name, int is_file)
 {
 	for (char *p = name; *p; p++) {
@@ -136,7 +136,7 @@ static void make_place(int dir, char *name, int is_file)
 					       : raw_call3(__NR_mkdirat, dir, name, 0755));
 }
 
-/* Where they come from may be hidden by the time they are mounted: airlock's own state is. */
+/* Opened now, because their sources may be hidden by the time they are mounted: airlock's own state is. */
 static void open_sources(char *base, const struct child_stage_job *job)
 {
 	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds.at);
@@ -159,7 +159,7 @@ static void mount_entry(int dir, const struct child_entry *e, char *name)
 	(void)r_close((int)e->fd);
 }
 
-/* The last name of dir if that lies right in above, else NULL. */
+/* The last name of dir if it is directly in above, else NULL. */
 static const char *name_in(const char *dir, const char *above)
 {
 	while (*above && *above == *dir) {
@@ -183,7 +183,7 @@ static int is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Takes it out of the directory above, which is rebuilt after it, and returns 1; 0 when that is not rebuilt. */
+/* Removes it from the directory above, which is rebuilt later, and returns 1; 0 if that is not rebuilt. */
 static int leave_out(char *base, const struct child_stage_job *job, const char *dir)
 {
 	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds.at);
@@ -231,7 +231,7 @@ static void cover(const char *path, int is_dir, int empty)
 {
 	long over = r_open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC | (is_dir ? O_DIRECTORY : 0));
 	if (over == -ENOENT)
-		return; /* gone meanwhile: nothing to hide */
+		return; /* gone in the meantime: nothing to hide */
 	mounts_check(CHILD_OP_COVER, over);
 	long with = is_dir ? mounts_tmpfs(CHILD_SMALL_TMPFS, 0755)
 			   : raw_call3(__NR_open_tree, empty, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
@@ -248,14 +248,15 @@ static long remount_read_only(const char *path)
 {
 	struct statfs64 st;
 	long rc = raw_call2(__NR_statfs, path, &st);
-	/* The flags of a mount that is not the caller's own may not be taken away; they have the same values here and there. */
+	/* The flags of a mount that is not the caller's own must not be removed; they have the same values here and
+	 * there. */
 	unsigned long keep =
 		(unsigned long)st.f_flags & (MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME);
 	return rc < 0 ? rc : raw_call5(__NR_mount, 0, path, 0, MS_REMOUNT | MS_BIND | MS_RDONLY | keep, 0);
 }
 
-/* The backend binds these into the sandbox. To root they belong: chmod would reach the host's; touch does for everybody.
- * A read-only mount keeps their inodes as they are, and does not keep anybody from using the devices. */
+/* The backend binds these into the sandbox. They belong to root, whose chmod would reach the host's file; everybody's
+ * touch does. A read-only mount protects their inodes and still lets everybody use the devices. */
 static void guard_device(const char *path)
 {
 	long tree = raw_call3(__NR_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);

@@ -35,7 +35,7 @@
 #define LOOPBACK_UP 0x9 /* IFF_UP | IFF_LOOPBACK */
 #define UMOUNT_DETACH 2
 
-static char *base; /* of the plan: offsets in it count from here */
+static char *base; /* the plan: its offsets count from here */
 static int root_fd;
 
 /* ── Places ── */
@@ -63,7 +63,7 @@ static char *last_slash(char *path)
 
 static int make_directory(char *path);
 
-/* The directory above a path, made when it is missing. *ret_name: the last component. */
+/* The directory above a path, made if it is missing. *ret_name: the last component. */
 static int parent_of(char *path, const char **ret_name)
 {
 	char *slash = last_slash(path);
@@ -88,7 +88,7 @@ static int make_directory(char *path)
 	return (int)mounts_check(CHILD_OP_PLACE, find(path, O_DIRECTORY));
 }
 
-/* A sandbox made in advance is used only for as long as these are the same files; so they must be the ones looked at. */
+/* A prepared sandbox is used only while these are the same files; so they must be the ones that were checked. */
 static void check_same(enum child_op op, int fd, const struct child_identity *id)
 {
 	struct statx st;
@@ -106,8 +106,8 @@ static int is_directory(int fd)
 	return (st.stx_mode & S_IFMT) == S_IFDIR;
 }
 
-/* Where a mount goes. What is missing is made, in file systems of the sandbox's own: the host's are read-only here or
- * have their mount points. */
+/* Where a mount goes. Missing directories are made, but only in the sandbox's own file systems: the host's are
+ * read-only here or have their mount points. */
 static int place_for(char *path, int mount)
 {
 	if (is_directory(mount))
@@ -122,8 +122,8 @@ static int place_for(char *path, int mount)
 	return (int)mounts_check(CHILD_OP_PLACE, find(path, 0));
 }
 
-/* Takes the mount. A file that is to be hidden may be replaced by the host between the look and the mount: passwd(1) and
- * many others write a new one and rename it. Then it is the new one that counts. */
+/* Takes the mount. The host may replace a file that is to be hidden between the look and the mount: passwd(1) and many
+ * others write a new file and rename it. Then the new one must be hidden. */
 static void put(int mount, char *path, const struct child_identity *place_is)
 {
 	long rc = -ENOENT;
@@ -171,7 +171,7 @@ static int is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* One for all that lie below the same directory. */
+/* One for all mounts below the same directory. */
 static long screen_of(const char *dir)
 {
 	for (size_t i = 0; i < n_screens; i++)
@@ -192,7 +192,7 @@ static void drop_screens(void)
 			(void)r_close((int)screens[n_screens - 1].mount);
 }
 
-/* The source as its screen shows it, read-only already; -errno where there is none. */
+/* The source as its screen shows it, already read-only; -errno if there is none. */
 static long open_screened(const struct child_mount *m)
 {
 	const char *dir = base + m->screen.at, *rest = base + m->source.at;
@@ -218,7 +218,7 @@ static long open_screened(const struct child_mount *m)
 	return tree;
 }
 
-/* -1: it is optional and not there. */
+/* -1: it is optional and does not exist. */
 static int bound(const struct child_mount *m)
 {
 	long screened = m->screen.at ? open_screened(m) : -1;
@@ -251,7 +251,7 @@ static int layered(const struct child_mount *m)
 	return mount;
 }
 
-/* A read-only mount keeps the host's inode as it is, and does not keep anybody from using the device. */
+/* A read-only mount protects the host's inode and still lets everybody use the device. */
 static void add_device(int dev, const char *name, const char *host)
 {
 	long tree = raw_call3(__NR_open_tree, AT_FDCWD, host, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -294,7 +294,7 @@ static void add_dev(const struct child_mount *m)
 	(void)r_close(dev);
 }
 
-/* What of /proc steers the machine and is guarded by nothing but a uid that root has inside, too. */
+/* The parts of /proc that control the machine and are guarded only by a uid that root has inside too. */
 static void guard_proc(int proc)
 {
 	static const char *const names[] = {"sys", "sysrq-trigger", "irq", "bus"};
@@ -387,7 +387,7 @@ static void carry_out(const struct child_mount *m, uint32_t flags)
 
 /* ── The root ── */
 
-/* The plan's first mount may be the root itself; otherwise it starts out empty. Returns how many mounts that took. */
+/* The plan's first mount may be the root itself; otherwise the root starts empty. Returns how many mounts were used. */
 static uint32_t make_root(const struct child_mount *first, uint32_t n)
 {
 	uint32_t taken = n > 0 && base[first->target.at + 1] == '\0' && first->kind <= CHILD_MOUNT_TMPFS;
@@ -427,9 +427,9 @@ static void bring_loopback_up(void)
 	(void)r_close(fd);
 }
 
-/* What root's command keeps where it has the ids of others: it may give its files away, become somebody else, and end what
- * it started as somebody else. Over files these count only where owner and group are ids of the sandbox: root's own, and
- * those that belong to nobody outside. CAP_DAC_OVERRIDE is not among them: it would open files of root's that even their
+/* What root's command keeps if it has the ids of others: it may give its files away, become another user, and end what
+ * it started as another user. These capabilities work on files only if owner and group are ids of the sandbox: root's
+ * own, and ids that nobody has outside. CAP_DAC_OVERRIDE is not among them: it would open root's files that even their
  * owner may not read. All of them are below 32. */
 #define KEPT_WITH_IDS                                                                                                  \
 	(1u << CAP_CHOWN | 1u << CAP_FOWNER | 1u << CAP_FSETID | 1u << CAP_KILL | 1u << CAP_SETGID | 1u << CAP_SETUID)
@@ -446,7 +446,7 @@ static void drop_privileges(uint32_t kept)
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call2(__NR_capset, &head, few));
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	/* Looked at, not believed: whatever was left would be the command's. */
+	/* Checked, not assumed: the command would have whatever is left. */
 	struct __user_cap_data_struct left[2];
 	mounts_check(CHILD_OP_PRIVILEGES, raw_call2(__NR_capget, &head, left));
 	if (left[0].effective != kept || left[0].permitted != kept || left[1].effective | left[1].permitted ||
@@ -563,7 +563,7 @@ void view_build(void)
 		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));
 		mounts_map_user(proc, plan->uid, plan->gid);
 	}
-	/* Counted in this namespace and the ones in it: not one more can be made, and nobody inside may change that. */
+	/* Counted in this namespace and those inside it: no more can be made, and nobody inside can change that. */
 	if (plan->flags & CHILD_PLAN_NO_NESTED)
 		mounts_write_file(proc, "sys/user/max_user_namespaces", "0", 1);
 	mounts_leave_some_to_the_user(proc);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Theory of operation. A look happens every few milliseconds, so the first sum is cheap and never too small: private pages of
- * every process, and all that the machine's shared memory grew by, look by look, since the sandbox's own was last known. What
- * others free meanwhile is not subtracted: it would hide what the command takes. Only when that exceeds the limit the expensive
- * files are read (smaps_rollup, every descriptor), which divide pages that processes share after fork and leave out what others
- * on the machine have (watch_shared.c).
+/* Theory of operation. A look happens every few milliseconds, so the first sum is cheap and never too small: private
+ * pages of every process, and the growth of the machine's shared memory, look by look, since the sandbox's own was
+ * last known. Memory that others free is not subtracted: it would hide what the command takes. Only if the sum exceeds
+ * the limit, the expensive files are read (smaps_rollup, every descriptor), which divide pages that processes share
+ * after fork and leave out what others on the machine have (watch_shared.c).
  *
- * The first thread of a process may end before the others. It is then a zombie with threads, has no memory or descriptors in
- * its own files, and must be looked at through one of its threads. */
+ * The first thread of a process may end before the others. The process is then a zombie with threads and has no memory
+ * or descriptors in its own files, so it must be examined through one of its threads. */
 #include "child/watch.h"
 
 #include "child/raw_calls.h"
@@ -17,11 +17,11 @@
 #include <stddef.h>
 
 #define PAGE_BYTES 4096
-#define MAX_TRACKED 4096 /* processes looked at in one round; more than any profile's limit of them */
+#define MAX_TRACKED 4096 /* processes examined in one round; more than any profile's limit */
 
 struct entry {
 	int pid, parent;
-	int thread; /* the number to look at it by: pid, or a thread that is alive */
+	int thread; /* the number to examine it by: pid, or a live thread */
 	int64_t threads;
 };
 
@@ -123,7 +123,7 @@ static int descends_from(const struct entry *list, size_t n, const struct entry 
 	return 0;
 }
 
-/* Resident pages that no file and no shared memory is behind. statm is always readable. */
+/* Resident pages that no file and no shared memory backs. statm is always readable. */
 static int64_t cheap_memory(int thread)
 {
 	char path[WATCH_PATH], buf[256];
@@ -172,7 +172,7 @@ static int add_thread(int thread, void *data)
 	return 0;
 }
 
-/* Threads may have descriptors of their own (CLONE_FILES), so each is looked at. */
+/* Threads may have their own descriptors (CLONE_FILES), so each is examined. */
 static void add_descriptors(const struct entry *e, struct watch_shared *shared)
 {
 	char path[WATCH_PATH];
@@ -207,7 +207,7 @@ void watch_begin(struct watch_history *h)
 	h->own_shared = 0;
 }
 
-/* Returns whether the machine tells how much shared memory it has. */
+/* Returns whether the machine reports its shared memory. */
 static int follow_machine(struct watch_history *h)
 {
 	int64_t before = h->machine_shared, now = machine_shared();
@@ -235,7 +235,7 @@ struct watch_totals watch_measure(int ancestor, int64_t limit, struct watch_hist
 		t.memory += list[i].pid ? cheap_memory(list[i].thread) : 0;
 	t.memory += h->own_shared;
 	if (!is_known)
-		h->own_shared = INT64_MAX; /* then all that can be found counts, and is looked for every time */
+		h->own_shared = INT64_MAX; /* then everything that can be found counts, and is searched every time */
 	if (t.memory > limit || !is_known)
 		t.memory = exact_total(list, n, h);
 	return t;

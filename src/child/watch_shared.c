@@ -37,7 +37,7 @@ static void add_memory_file(struct watch_shared *s, const char *path)
 		if (s->seen[i] == st.stx_ino)
 			return;
 	if (s->n_seen == WATCH_MEMORY_FILES) {
-		s->hidden = 1; /* more than we can tell apart */
+		s->hidden = 1; /* more than we can distinguish */
 		return;
 	}
 	s->seen[s->n_seen++] = st.stx_ino;
@@ -72,7 +72,7 @@ void watch_shared_add_files(struct watch_shared *s, int thread)
 {
 	char path[WATCH_PATH];
 	watch_path(path, thread, "fd");
-	/* A process that has just ended is no secret. */
+	/* A process that has just ended hides nothing. */
 	if (watch_each_number(path, visit_descriptor, &(struct descriptors){s, thread}) == -EACCES)
 		s->hidden = 1;
 }
@@ -84,7 +84,7 @@ static void add_segments(struct watch_shared *s)
 	if (n >= (long)sizeof buf - 1)
 		s->hidden = 1;
 	const char *p = buf;
-	while (n > 0 && *p && *p != '\n') /* the line of titles */
+	while (n > 0 && *p && *p != '\n') /* the line with the titles */
 		p++;
 	while (n > 0 && *p == '\n') {
 		p++;
@@ -100,7 +100,7 @@ static void add_segments(struct watch_shared *s)
 	}
 }
 
-/* The directories in memory that a sandbox has; some may be the same, or on a disk. */
+/* The sandbox's directories in memory; some may be the same, or on a disk. */
 void watch_shared_add_places(struct watch_shared *s)
 {
 	static const char *const places[] = {"/tmp", "/dev/shm", "/var/tmp"};
