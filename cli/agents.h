@@ -9,21 +9,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How an agent is told the command it shall run instead. */
+/* How an agent learns the command that it must run instead. */
 enum agent_answer {
 	AGENT_UPDATED_INPUT, /* hookSpecificOutput: permissionDecision, updatedInput with all of the tool's input */
 	AGENT_TOOL_INPUT,    /* hookSpecificOutput: tool_input, merged into the tool's */
 	AGENT_FLAT,	     /* permission, updated_input */
 };
 
-/* How a hook is written down in its configuration. */
+/* How a hook is written in its configuration. */
 enum agent_entry {
 	AGENT_ENTRY_NESTED,  /* {"matcher", "hooks": [{"type", "command"}]} */
 	AGENT_ENTRY_TYPED,   /* {"type", "command"} */
 	AGENT_ENTRY_COMMAND, /* {"command", "matcher", "failClosed"} */
 };
 
-/* Which field of its calls says where the agent was started. Every agent has a "cwd", but not every one means that. */
+/* Which field of its calls names the directory where the agent was started. Every agent has a "cwd", but not always
+ * with this meaning. */
 enum agent_start {
 	AGENT_START_CWD,   /* "cwd" */
 	AGENT_START_ROOTS, /* "workspace_roots", a list */
@@ -38,16 +39,17 @@ struct agent {
 	enum agent_answer answer;
 	const char *event; /* "PreToolUse", in its configuration and its answers */
 	enum agent_start start;
-	const char *start_variable; /* tells its hooks where it was started, more surely than the field; or NULL */
+	const char *start_variable; /* tells its hooks where it was started, more reliably than the field; or NULL */
 	const char *dir_variable;   /* names its configuration directory, or NULL */
-	const char *dir;	    /* otherwise, in the home directory */
+	const char *dir;	    /* otherwise: in the home directory */
 	const char *file;	    /* in that directory */
 	enum agent_entry entry;
 	const char *matcher; /* NULL: it has none */
-	int version;	     /* of its configuration format; 0: it does not say */
-	/* Its hooks are not known to be lines for a shell; "failClosed" in the entry does what "|| exit 2" does elsewhere. */
+	int version;	     /* version of its configuration format; 0: it has none */
+	/* Its hooks may not be shell lines; "failClosed" in the entry does what "|| exit 2" does elsewhere. */
 	bool is_no_shell_line;
-	/* The step a person must take before the agent runs the hook, or NULL. Until then setup must not call the hook active. */
+	/* What a person must do before the agent runs the hook, or NULL. Until then setup must not call the hook
+	 * active. */
 	const char *until_active;
 };
 
@@ -58,13 +60,13 @@ const struct agent *agent_find(const char *name); /* NULL: unknown */
 
 /* One word for a POSIX shell, in quotes. NULL: out of memory. The caller frees. */
 char *agent_quote(const char *text);
-/* The hook as the agent shall call it: the line ends with 2, which blocks the call, whatever becomes of airlock (it is gone,
- * it crashes). And is this command such a hook, of whatever airlock and version? */
+/* The hook as the agent calls it: the line exits with 2, which blocks the call, whatever happens to airlock (missing,
+ * crashed). The other function tells whether a command is such a hook, of any airlock and version. */
 char *agent_command(const struct agent *a, const char *program);
 bool agent_is_command(const struct agent *a, const char *command);
 
 /* Where it is configured. NULL: no home directory, or out of memory. The caller frees. */
 char *agent_file(const struct agent *a);
 
-/* This very program, as an absolute path. NULL: not to be found. The caller frees. */
+/* The absolute path of this program. NULL: unknown. The caller frees. */
 char *agent_program(void);

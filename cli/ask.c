@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a question is asked.
  *
- * Only what is typed after the question was shown counts: the input queue is flushed when the mode is set. One key
+ * Only keys typed after the question was shown count: the input queue is flushed when the mode is set. One key
  * decides, but keys that arrive in one burst are a line (a paste that happens to begin with 'a' must not allow
- * anything), and a word is read to its Enter. Whatever is not clearly a yes is a no.
- * Signals that would end airlock are taken as a no, so that the terminal's mode is put back first. */
+ * anything), and a word is read up to Enter. Whatever is not clearly a yes is a no. Signals that would end airlock
+ * count as a no, so that the terminal's mode is restored first. */
 #include "ask.h"
 
 #include <ctype.h>
@@ -34,7 +34,7 @@ static void put(int fd, const char *s)
 	(void)output_write(fd, s, strlen(s));
 }
 
-/* Can a key be read? False on a signal, on timeout, and when the terminal is gone. */
+/* Waits for a key. False on a signal, on timeout, and if the terminal is gone. */
 static bool wait_for_key(int tty, int signals, int timeout_ms)
 {
 	struct pollfd fds[] = {{.fd = tty, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -60,7 +60,7 @@ static bool is_whole_yes(const struct ask *ask, const char *line)
 	       strcasecmp(line, "yes") == 0;
 }
 
-/* Could more keys still make it a yes? */
+/* True if more keys could still make it a yes. */
 static bool is_start_of_yes(const struct ask *ask, const struct answer *a)
 {
 	return strncasecmp(a->line, ask->word, a->len) == 0 || strncasecmp(a->line, "yes", a->len) == 0;
@@ -110,7 +110,7 @@ static const char *said(const struct ask *ask, int answer)
 	return answer ? ask->said_yes : ask->said_no;
 }
 
-/* Opens the terminal, when there is one and it listens to us. */
+/* Opens the terminal, if there is one and we are in its foreground. */
 static int open_terminal(struct airlock_error *err)
 {
 	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -134,7 +134,7 @@ bool ask_is_possible(const struct airlock_settings *s)
 	return true;
 }
 
-/* The terminal, listening for keys, and the signals that would end us meanwhile. */
+/* Sets the terminal up for keys, and blocks the signals that would end us. */
 struct listening {
 	int tty, signals;
 	struct terminal mode;
@@ -151,7 +151,7 @@ static void stop_listening(struct listening *l)
 	(void)close(l->tty);
 }
 
-/* Shows the question and takes keys from now on. */
+/* Shows the question; keys count from now on. */
 static int listen_for_keys(struct listening *l, const char *text, const char *keys, struct airlock_error *err)
 {
 	static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -197,7 +197,7 @@ int ask_terminal(const struct ask *ask, struct airlock_error *err)
 #define CTRL_C 3
 #define CTRL_D 4
 
-/* A key with nothing but Enter right behind it. More than that is a paste, of which no part counts. */
+/* A key followed by nothing but Enter. More than that is a paste, of which nothing counts. */
 static bool is_single_key(const struct listening *l, const struct answer *key)
 {
 	struct answer next = {.len = 0};
@@ -237,7 +237,7 @@ int ask_key(const struct ask_keys *ask, struct airlock_error *err)
 	return letter;
 }
 
-/* The keys beside [A]llow once, and what a question is about that has them. */
+/* The keys besides [A]llow once, and the questions that have them. */
 struct key {
 	struct ask_more key;
 	enum airlock_answer answer;
@@ -247,7 +247,8 @@ static const struct key about_command[] = {{{'s', "allow for this session"}, AIR
 					   {{'e', "deny for this session"}, AIRLOCK_DENY_SESSION},
 					   {{'v', "deny always"}, AIRLOCK_DENY_ALWAYS},
 					   {{0, NULL}, AIRLOCK_DENY}};
-/* [D] is a decision and is remembered: the person is not asked about these links again. Enter and Ctrl-C are not remembered. */
+/* [D] is a decision and is remembered: airlock does not ask about these links again. Enter and Ctrl-C are not
+ * remembered. */
 static const struct key about_links[] = {{{'w', "allow always"}, AIRLOCK_ALLOW_ALWAYS},
 					 {{'d', "deny (airlock project link allows it later)"}, AIRLOCK_DENY_ALWAYS},
 					 {{0, NULL}, AIRLOCK_DENY}};

@@ -12,13 +12,13 @@
 
 /* For struct airlock_io. Without a terminal: denies, and says which option would have granted it. */
 enum airlock_answer ask_permission(const struct airlock_question *q, void *data);
-/* Is there a person to ask? Never for what is marked as an agent's: it may be able to type on this terminal. If not, the
- * library had better know: then its error says so, in JSON too. */
+/* Whether there is a person to ask. Never for an agent's run: the agent may be able to type on this terminal. If not,
+ * tell the library: then its error says so, in JSON too. */
 bool ask_is_possible(const struct airlock_settings *s);
 
-/* Another answer than yes and no, with a key of its own. */
+/* Another answer than yes and no, with its own key. */
 struct ask_more {
-	char letter; /* counts in either case, alone or with Enter behind it */
+	char letter; /* upper or lower case, alone or followed by Enter */
 	const char *said;
 };
 
@@ -26,7 +26,7 @@ struct ask {
 	const char *text; /* inert, may have several lines */
 	const char *keys; /* "[A]llow once  [D]eny" */
 	const char *
-		word; /* "allow": it or its first letter, in either case, says yes, and so do "y" and "yes" as a line */
+		word; /* "allow": this word or its first letter, in upper or lower case, means yes, and so do "y" and "yes" as a line */
 	const char *said_yes, *said_no; /* shown when decided */
 	const struct ask_more *more;	/* ends with letter == 0; NULL: none */
 };
@@ -35,12 +35,13 @@ struct ask {
 struct ask_keys {
 	const char *text;    /* inert, shown above the keys; NULL: nothing */
 	const char *keys;    /* "[y]es  [n]o" */
-	const char *letters; /* "yn"; a letter counts in either case */
+	const char *letters; /* "yn"; upper or lower case */
 };
 
-/* The letter of the key that was pressed; '\n' for Enter; 0 for Ctrl-C, Ctrl-D, end of input and signals. Other keys are
- * passed over. AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
+/* The letter of the pressed key; '\n' for Enter; 0 for Ctrl-C, Ctrl-D, end of input and signals. Ignores other keys.
+ * AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
 int ask_key(const struct ask_keys *ask, struct airlock_error *err);
 
-/* 1: yes; the letter of another answer; 0: anything else, Enter, end of input, Ctrl-C and a signal included. AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
+/* 1: yes; the letter of another answer; 0: anything else, including Enter, end of input, Ctrl-C and a signal.
+ * AIRLOCK_ERR_UNAVAILABLE: nobody to ask. */
 int ask_terminal(const struct ask *ask, struct airlock_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Counting a run's changes, in words. */
+/* Counts a run's changes, in words. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include <airlock/changes.h>
 
-/* How many changes are in this state? */
+/* The number of changes in this state. */
 size_t change_list_count(const struct airlock_changes *c, enum airlock_change_state state);
 
 /* "1 change", "5 changes" */

@@ -16,7 +16,7 @@ static int apply(const struct invocation *inv, const char *run, bool force, stru
 	return rc;
 }
 
-/* The run is looked up once: "last" must mean the same run in the question and in what follows. */
+/* Resolves the run once: "last" must mean the same run in the question and afterwards. */
 int cmd_apply(const struct invocation *inv, struct airlock_error *err)
 {
 	bool force = false, yes = false;

@@ -14,7 +14,7 @@ struct mark {
 	const char *sign, *colour;
 };
 
-/* Signs are for eyes; whoever reads through a pipe gets the words of the JSON. */
+/* Symbols for a terminal; a pipe gets the words of the JSON. */
 static const struct mark marks[] = {
 	[AIRLOCK_CHECK_OK] = {"✓", "\033[32m"},
 	[AIRLOCK_CHECK_DEGRADED] = {"!", "\033[33m"},
@@ -40,7 +40,7 @@ static void print_mark(const struct look *look, enum airlock_check_status status
 		(void)printf("%s%s%s ", look->colour ? m->colour : "", m->sign, look->colour ? "\033[0m" : "");
 }
 
-/* column: where the line already is; 0 when it has to be begun. */
+/* column: the current column; 0 if the line has not begun. */
 static void print_wrapped(size_t indent, size_t column, const char *text)
 {
 	char *inert = airlock_text_inert(text, strlen(text));
@@ -51,7 +51,7 @@ static void print_wrapped(size_t indent, size_t column, const char *text)
 	airlock_free(inert);
 }
 
-/* In one line however long: it is there to be copied. */
+/* On one line however long: people copy it. */
 static void print_fix(size_t indent, const char *text)
 {
 	char *inert = airlock_text_inert(text, strlen(text));

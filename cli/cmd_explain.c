@@ -11,7 +11,7 @@
 #include "output.h"
 #include "run_loop.h"
 
-/* A plan is always the plan of some command; without one it is that of `airlock shell`. */
+/* A plan always belongs to a command; without one it is that of `airlock shell`. */
 static int choose_program(const struct invocation *inv, struct airlock_error *err)
 {
 	const char *argv[] = {run_loop_shell(inv), NULL};

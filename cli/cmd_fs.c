@@ -19,7 +19,7 @@ static const char *value_of(const struct invocation *inv, const char *name)
 	return arguments_value(&inv->args, name, NULL);
 }
 
-/* A number ≥ 0; fallback when the option was not given. */
+/* A number ≥ 0; fallback if the option was not given. */
 static int number_of(const struct invocation *inv, const char *name, int64_t fallback, int64_t *ret,
 		     struct airlock_error *err)
 {
@@ -36,7 +36,7 @@ static int number_of(const struct invocation *inv, const char *name, int64_t fal
 	return 0;
 }
 
-/* How many at most: a number ≥ 1, or 0 when the option was not given. */
+/* The maximum number: ≥ 1, or 0 if the option was not given. */
 static int max_of(const struct invocation *inv, int64_t *ret, struct airlock_error *err)
 {
 	int rc = number_of(inv, "max", 0, ret, err);
@@ -52,7 +52,7 @@ static int open_place(const struct invocation *inv, struct airlock_place **ret, 
 
 /* ── Results ── */
 
-/* Bytes as they are; everything else is a text that is inert already. */
+/* Raw bytes for the content; everything else is escaped text. */
 static int put_content(const struct airlock_files *r)
 {
 	const struct airlock_files_content *c = airlock_files_content(r);
@@ -71,7 +71,7 @@ static void say_there_is_more(const struct airlock_files *r)
 		output_say("there is more; --max raises the limit");
 }
 
-/* Takes both. rc: what the call returned. */
+/* Takes both. rc: the result of the call. */
 static int finish(const struct invocation *inv, struct airlock_place *place, struct airlock_files *r, int rc)
 {
 	if (rc >= 0 && inv->json)
@@ -117,7 +117,7 @@ int cmd_fs_read(const struct invocation *inv, struct airlock_error *err)
 	return finish(inv, place, r, rc);
 }
 
-/* 1 when nothing was found, as for every command that finds nothing. */
+/* 1 if nothing was found, as for every command that finds nothing. */
 static int found(const struct airlock_files *r, int rc)
 {
 	return rc < 0 || airlock_files_entry_count(r) + airlock_files_match_count(r) > 0 ? rc : 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `airlock hook AGENT`: called by the agent, not by a person. For all agents a hook that ends with 2 blocks the call, and
- * for most of them any other failure lets it pass: whatever goes wrong here must end with 2. What ends this process
- * otherwise, the line that setup wrote turns into 2. A hook that hangs would pass, too, when the agent's patience ends: an
- * alarm ends it before. */
+/* `airlock hook AGENT`: called by the agent, not by a person. For all agents a hook that exits with 2 blocks the call,
+ * and for most of them any other failure lets it pass. So every error here must exit with 2. If this process dies in
+ * another way, the line that setup wrote exits with 2. A hook that hangs would pass too, when the agent stops waiting:
+ * an alarm ends it before. */
 #include "commands.h"
 
 #include <errno.h>
@@ -48,8 +48,8 @@ static int write_answer(const char *text, struct airlock_error *err)
 	return output_fail(err, AIRLOCK_ERR_IO, "standard output", "cannot write the answer: %s", strerror(errno));
 }
 
-/* The directory that the agent was started in, by what a model cannot change: the roots that a person opened, the agent's
- * own word to its hooks, the field of the call, the hook's own directory. */
+/* The directory in which the agent was started, from sources that a model cannot change: the roots that a person
+ * opened, the agent's own variable for its hooks, the field of the call, the hook's own directory. */
 static const char *start_dir(const struct agent *a, const struct hook_call *call)
 {
 	const char *told = a->start_variable ? getenv(a->start_variable) : NULL, *field = hook_start_dir(call);
@@ -60,7 +60,7 @@ static const char *start_dir(const struct agent *a, const struct hook_call *call
 	return field ? field : ".";
 }
 
-/* A directory that is nobody's project is refused, not adopted: the home directory, an agent's settings. */
+/* Refuses, and does not adopt, a directory that cannot be a project: the home directory, an agent's settings. */
 static int find_project(const struct invocation *inv, const char *dir, char **ret, struct airlock_error *err)
 {
 	int rc = airlock_project_find(inv->settings, dir, ret, err);

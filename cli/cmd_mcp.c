@@ -12,7 +12,7 @@ static int make_settings(void *data, struct airlock_settings **ret, struct airlo
 {
 	const struct invocation *inv = data;
 	int rc = invocation_settings(inv, ret, err);
-	/* AIRLOCK_PTY may be set for the sake of airlock run; here is no terminal to give. */
+	/* AIRLOCK_PTY may be set for airlock run; there is no terminal here. */
 	return rc < 0 ? rc : airlock_settings_set(*ret, "pty", "false", "airlock mcp", err);
 }
 

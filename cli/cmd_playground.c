@@ -56,7 +56,7 @@ static int make_question(const struct invocation *inv, uint64_t bytes, uint64_t 
 	return n < 0 ? output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory") : 0;
 }
 
-/* 1: go on. Nobody to ask, or a no, is AIRLOCK_ERR_DENIED. */
+/* 1: continue. AIRLOCK_ERR_DENIED: a no, or nobody to ask. */
 static int ask_to_clear(const struct invocation *inv, uint64_t bytes, uint64_t entries, struct airlock_error *err)
 {
 	char *question = NULL;

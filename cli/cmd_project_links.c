@@ -67,7 +67,8 @@ int cmd_project_links(const struct invocation *inv, struct airlock_error *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* Is this word the project's directory rather than a link? A shell's completion puts a slash behind links to directories. */
+/* True if this word is the project's directory rather than a link. Shell completion puts a slash after links to
+ * directories. */
 static bool is_directory(const char *word)
 {
 	struct stat st;

@@ -6,7 +6,7 @@
 
 #include "json_read.h"
 
-/* Each line of the library's text as a string. Lines of it are inert, so a newline only ends one. */
+/* Each line of the library's text as a string. The lines are escaped, so a newline only ends one. */
 static void print_json(size_t count, char *text)
 {
 	(void)printf("{\"recovered\": %zu, \"notes\": [", count);

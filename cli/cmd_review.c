@@ -13,7 +13,7 @@
 #include "output.h"
 #include "review.h"
 
-/* Does something of this run wait, as the log tells it? */
+/* True if this run holds changes, according to the log. */
 static bool is_waiting(const char *run)
 {
 	const char *changes = json_read_member(run, "changes");
@@ -29,7 +29,7 @@ static char *project_of(const char *log, const char *run)
 	return NULL;
 }
 
-/* The newest run with changes that wait, of the project this run is of. */
+/* The newest run of this run's project that holds changes. */
 static char *find_waiting(const char *log, const char *run)
 {
 	char *project = project_of(log, run), *found = NULL;
@@ -41,7 +41,7 @@ static char *find_waiting(const char *log, const char *run)
 	return found;
 }
 
-/* *ret stays NULL when nothing waits. */
+/* *ret stays NULL if no change is held. */
 static int find_run(const struct invocation *inv, char **ret, struct airlock_error *err)
 {
 	struct airlock_changes *last = NULL;

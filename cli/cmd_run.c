@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-/* The default where neither --pty nor --no-pty is given. A person at a terminal sees colours and progress bars as without
+/* The default if neither --pty nor --no-pty is given. A person at a terminal sees colours and progress bars as without
  * airlock. A program that reads the output from a pipe or as JSON gets two clean streams. */
 static bool is_at_terminal(const struct invocation *inv)
 {

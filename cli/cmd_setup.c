@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `airlock setup AGENT`: the file is read, edited in memory, and replaced by a rename; what it was is kept beside it. */
+/* `airlock setup AGENT`: reads the file, edits it in memory, and replaces it by a rename; keeps the old one beside it.
+ */
 #include "commands.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 #define BACKUP_SUFFIX ".before-airlock"
 
 struct target {
-	char *path; /* with its links resolved: a link of somebody who keeps such files elsewhere stays one */
+	char *path; /* with links resolved: if the file is a link, it stays one */
 	char *text; /* NULL: there is no such file */
 	mode_t mode;
 	bool has_airlock; /* already */
@@ -92,7 +93,7 @@ static int fill(int fd, const char *text, mode_t mode)
 	return !output_write(fd, text, strlen(text)) || fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -1 : 0;
 }
 
-/* The old file or the new one, never a part of it. */
+/* A reader sees the old file or the new one, never a part. */
 static int replace(const char *path, const char *text, mode_t mode, struct airlock_error *err)
 {
 	char *temporary = NULL;
@@ -110,7 +111,7 @@ static int replace(const char *path, const char *text, mode_t mode, struct airlo
 	return rc;
 }
 
-/* As it was before airlock came: not again when only our own hook is changed or taken out. */
+/* As it was before airlock came: not again if only our own hook is changed or removed. */
 static int back_up(const struct target *t, struct airlock_error *err)
 {
 	char *path = NULL;
@@ -135,7 +136,7 @@ static int target_write(const struct target *t, const char *text, struct airlock
 	return unlink(t->path) < 0 && errno != ENOENT ? io_error(err, "remove", t->path) : 0;
 }
 
-/* What the file would say. One that cannot be edited is left out of it: then it is what has to be put in by hand. */
+/* Prints what the file would contain. If the file cannot be edited, prints what must be added by hand. */
 static int print(const struct agent *a, const char *command, const struct target *t, struct airlock_error *err)
 {
 	struct airlock_error why = {0};

@@ -8,13 +8,13 @@
 #include "output.h"
 #include "waiting.h"
 
-/* `airlock undo [RUN] [PATH...]`: what was meant. */
+/* `airlock undo [RUN] [PATH...]`: the parsed operands. */
 struct request {
-	const char *run;	  /* NULL: the last applied one here */
+	const char *run;	  /* NULL: the last applied run here */
 	const char *const *paths; /* NULL: all */
 };
 
-/* Could it be the beginning of "20261115-193012.482731-7f3a"? */
+/* True if it could be the beginning of "20261115-193012.482731-7f3a". */
 static bool looks_like_run(const char *word)
 {
 	static const char form[] = "00000000-000000.000000-xxxx";
@@ -54,7 +54,7 @@ int cmd_undo(const struct invocation *inv, struct airlock_error *err)
 	rc = airlock_changes_undo(inv->settings, r.run, r.paths, force, &changes, err);
 	waiting_end();
 	if (rc == AIRLOCK_ERR_NOT_FOUND && r.run && strcmp(err->op, "run") == 0) {
-		err->hint[0] = '\0'; /* here it may have been meant as something else */
+		err->hint[0] = '\0'; /* the word may have been meant as a path */
 		rc = output_hint(err, "airlock log lists the runs; put a path that looks like a run id after --: "
 				      "airlock undo -- PATH");
 	}

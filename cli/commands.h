@@ -13,7 +13,7 @@
 
 #include "parse.h"
 
-/* One command line, read and ready to be carried out. */
+/* One parsed command line, ready to be executed. */
 struct invocation {
 	const struct command *command;
 	const struct verb *verb; /* NULL for commands without verbs */
@@ -30,7 +30,7 @@ typedef int command_function(const struct invocation *inv, struct airlock_error 
 /* The second word of `config show`, `playground clear`… */
 struct verb {
 	const char *name;
-	const char *operand; /* "FILE", "[DIR]" when it may be left out, "RUN [PATH...]"; NULL when there is none */
+	const char *operand; /* "FILE", "[DIR]" if it is optional, "RUN [PATH...]"; NULL if there is none */
 	const char *summary;
 	const char *options;   /* as in struct command */
 	const char *completes; /* what the operand is: "file", "dir" or NULL */
@@ -41,16 +41,16 @@ struct command {
 	const char *name;
 	const char *group; /* its heading in help */
 	const char *summary;
-	const char *options; /* names of options separated by spaces, "*" for all of the library's, "-pty *" for all but
-			      * that one, NULL for none */
+	const char *
+		options; /* names of options separated by spaces, "*" for all of the library's, "-pty *" for all except that one, NULL for none */
 	const char *operand; /* as in struct verb */
 	const char *completes;
-	const char *words;	  /* the words the operand may be, separated by spaces, or NULL */
+	const char *words;	  /* the possible words of the operand, separated by spaces, or NULL */
 	const struct verb *verbs; /* ends with name == NULL; NULL for commands without */
 	const char *about;	  /* paragraphs for its help, separated by '\n' */
 	const char *examples;	  /* lines "command line\twhat it does" */
 	command_function *run;	  /* NULL when it has verbs */
-	bool takes_program;	  /* PROGRAM [ARG…] or -c STRING: the first word that is no option ends the options */
+	bool takes_program; /* PROGRAM [ARG…] or -c STRING: the first word that is not an option ends the options */
 	bool needs_program;
 	bool is_run; /* exits and fails as a run does: the command's status, the result object */
 };
@@ -58,31 +58,31 @@ struct command {
 extern const struct command commands[]; /* ends with name == NULL */
 
 const struct command *command_find(const char *name); /* NULL: unknown */
-/* The nearest command to a word that is none, or NULL. */
+/* The command most similar to an unknown word, or NULL. */
 const char *command_nearest(const char *word);
 
-/* Is there a program of this name in PATH, or at this path? */
+/* True if there is a program of this name in PATH, or at this path. */
 bool command_is_program(const char *word);
 
-/* The library's options, and after them ours: what only a command line can mean, so they have no variable and the
- * library is not told. Ends with name == NULL. */
+/* The library's options, followed by ours, which only make sense on a command line: they have no variable, and the
+ * library does not know them. Ends with name == NULL. */
 const struct airlock_option *command_options(void);
 bool command_option_is_ours(const char *name);
 
-/* Does an operand like "RUN [PATH...]" take any number of words? */
+/* True if an operand like "RUN [PATH...]" takes any number of words. */
 bool command_takes_many(const char *operand);
 
-/* Does this list of option names hold it? A command with verbs takes what any of its verbs takes. */
+/* True if this list of option names contains it. A command with verbs takes what any of its verbs takes. */
 bool command_list_has(const char *list, const char *name);
 bool command_takes(const struct command *c, const struct airlock_option *o);
 
-/* Reads the arguments (after the command's name), carries the command out, reports a failure. Returns the exit status. */
+/* Parses the arguments (after the command's name), executes the command, reports a failure. Returns the exit status. */
 int invoke(const struct command *c, int argc, char **argv);
-/* Is --json among these words? */
+/* True if --json is among these words. */
 bool invoke_wants_json(int argc, char *const *argv);
-/* New settings with the environment and the options that were given; freed by the caller, also on failure. */
+/* New settings with the environment and the given options; the caller frees them, also on failure. */
 int invocation_settings(const struct invocation *inv, struct airlock_settings **ret, struct airlock_error *err);
-/* Tells of a failure the way the command promises, and gives the exit status for it. */
+/* Reports a failure in the command's format, and returns its exit status. */
 int invoke_report(const struct command *c, bool json, const struct airlock_error *err);
 
 command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_completion, cmd_help, cmd_mcp;

@@ -106,7 +106,7 @@ static void print_options_line(const struct command *c, const struct verb *v)
 	(void)printf(" --help ;;\n");
 }
 
-/* The first pattern that fits wins: the verbs come before the command with any other word. */
+/* The first matching pattern wins: the verbs come before the command with any other word. */
 static void print_options(void)
 {
 	(void)printf("_airlock_options() { # command, verb\n\tcase $1.$2 in\n");
@@ -118,7 +118,7 @@ static void print_options(void)
 	(void)printf("\tesac\n}\n\n");
 }
 
-/* What _airlock_reply is told: a kind, and its words. */
+/* The arguments for _airlock_reply: a kind, and its words. */
 static void print_kind(const char *words, const char *completes)
 {
 	bool is_path = completes && strcmp(completes, "path") == 0;

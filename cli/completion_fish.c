@@ -25,7 +25,7 @@ static void print_description(const char *s)
 	(void)putchar('\n');
 }
 
-/* How a value or an operand is completed: -x where nothing but the words will do. */
+/* How a value or an operand is completed: -x if only the listed words are allowed. */
 static void print_action(const char *words, const char *completes)
 {
 	if (words)
@@ -90,7 +90,7 @@ static void print_operand(const struct command *c)
 	(void)putchar('\n');
 }
 
-/* -c, and PROGRAM with arguments of its own. */
+/* -c, and PROGRAM with its own arguments. */
 static void print_program(const struct command *c)
 {
 	(void)printf("complete -c airlock -n '__fish_seen_subcommand_from %s' -s c -x", c->name);

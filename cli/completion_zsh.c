@@ -7,7 +7,8 @@
 
 #include "commands.h"
 
-/* Inside '…', in the […] of a specification or in a _describe item: the quote, and the characters that would end it. */
+/* Inside '…', in the […] of a specification or in a _describe item: escapes the quote, and the characters that would
+ * end it. */
 static void print_text(const char *s)
 {
 	for (; *s; s++) {
@@ -77,7 +78,7 @@ static void print_operand(const char *operand, const char *words, const char *co
 		(void)printf(" \\\n\t\t'*:PATH:_files'");
 }
 
-/* Its words and arguments are completed as if PROGRAM had been typed alone. */
+/* Completes its words and arguments as if PROGRAM had been typed alone. */
 static void print_program(void)
 {
 	(void)printf(" \\\n\t\t'(*)-c[a command line for the shell]:STRING:'");

@@ -25,7 +25,7 @@ int decide_print_json(struct airlock_changes *changes, struct airlock_error *err
 	return 0;
 }
 
-/* As few lines as a run's own report has, out of one for each of the changes; what follows those is notes. */
+/* Prints as few lines as a run's own report, out of one for each change; the lines after them are notes. */
 static void print_lines(const char *text, size_t changes, const char *run)
 {
 	for (size_t i = 0; *text; i++) {

@@ -9,7 +9,8 @@
 #include "output.h"
 #include "pager.h"
 
-/* The library makes content inert only together with colours; then every escape in the text is one of its colours. */
+/* The library escapes content only together with colours; then every escape sequence in the text is one of its
+ * colours. */
 static void remove_colours(char *text)
 {
 	char *out = text;
@@ -24,7 +25,7 @@ static void remove_colours(char *text)
 	*out = '\0';
 }
 
-/* Where commands of this run could write. The strings are those of the changes. */
+/* Where commands of this run could write. The changes own the strings. */
 static const char **roots_of(const struct airlock_changes *changes)
 {
 	size_t n = airlock_changes_count(changes);

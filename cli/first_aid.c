@@ -11,7 +11,7 @@ static bool is_failed(const struct airlock_check *c)
 	return c->status == AIRLOCK_CHECK_FAILED;
 }
 
-/* One fix often helps against several things. */
+/* One fix often helps against several problems. */
 static bool was_said(const struct airlock_doctor *d, size_t before, const char *fix)
 {
 	for (size_t i = 0; i < before; i++) {
@@ -35,7 +35,7 @@ static void tell(const struct airlock_doctor *d)
 	}
 }
 
-/* AIRLOCK_ERR_IO: a state directory that cannot be written looks like that. */
+/* AIRLOCK_ERR_IO: a state directory that is not writable looks like that. */
 static bool may_be_the_machine(int code)
 {
 	return code == AIRLOCK_ERR_UNAVAILABLE || code == AIRLOCK_ERR_INIT_FAILED || code == AIRLOCK_ERR_IO;

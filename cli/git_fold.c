@@ -93,7 +93,7 @@ static void tell(const size_t *counts, char *out, size_t size)
 	(void)strncat(out, "\n", size - strlen(out) - 1);
 }
 
-/* Marks the changes that are folded. Returns how many. */
+/* Marks the folded changes. Returns their number. */
 static size_t find_folded(const struct airlock_changes *changes, bool *skip, size_t counts[N_PARTS])
 {
 	size_t folded = 0;

@@ -4,6 +4,6 @@
 
 #include "commands.h"
 
-void help_welcome(void);  /* `airlock` alone: what you would do next */
+void help_welcome(void);  /* `airlock` alone: first steps */
 void help_overview(void); /* all commands */
 void help_command(const struct command *c);

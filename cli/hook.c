@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Translates an agent's tool call into the call that runs through airlock.
+ *
+ * Reads the JSON of any known agent into one struct, decides whether it runs a command line, and writes the answer in
+ * the agent's own format. Anything not understood is an error, which blocks the call: a hook must fail closed. */
 #include "hook.h"
 
 #include <jansson.h>
@@ -9,7 +13,7 @@
 
 #include "output.h"
 
-/* One call of a tool, as any of the agents tells it. */
+/* One tool call, in the form of any agent. */
 struct hook_call {
 	const struct agent *agent;
 	json_t *root;	     /* all of it; ours */
@@ -27,7 +31,7 @@ static int bad_input(struct airlock_error *err, const char *what)
 
 /* ── Reading ── */
 
-/* Arguments may be told as an object, or as the text of one. */
+/* Arguments may be an object, or its text. */
 static json_t *read_arguments(json_t *value)
 {
 	if (json_is_object(value))
@@ -76,7 +80,7 @@ static bool is_beneath(const char *path, const char *dir)
 	return path && strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-/* A person may have opened several roots: take the one that the command starts in, else the first. */
+/* A person may have opened several roots: use the one that the command starts in, else the first. */
 static const char *choose_root(const struct hook_call *c, json_t *roots)
 {
 	const char *dir = json_string_value(json_object_get(c->input, "working_directory"));
@@ -108,7 +112,7 @@ const char *hook_start_dir(const struct hook_call *c)
 
 /* ── Rewriting ── */
 
-/* The line up to the command itself. The mark and the project come first: nothing in the command can change them. */
+/* The line before the command itself. The mark and the project come first: nothing in the command can change them. */
 static char *wrap_start(const struct hook_call *c, const struct hook_place *place)
 {
 	char *program = agent_quote(place->program), *project = agent_quote(place->project), *start = NULL;
@@ -164,7 +168,7 @@ static json_t *answer_with(const struct hook_call *call, json_t *input)
 	return answer_nested(a, input);
 }
 
-/* Was this line made by us? Whole words of ours, so that nothing can hide behind it. */
+/* True if we made this line. Compares whole words, so that nothing can hide behind it. */
 static bool is_wrapped(const struct hook_call *c, const struct hook_place *place, const char *command)
 {
 	char *prefix = wrap_start(c, place);
@@ -206,7 +210,7 @@ static json_t *make_answer(const struct hook_call *call, const struct hook_place
 	return answer;
 }
 
-/* Fields with which a model would choose what runs our own line, and with which variables. */
+/* Fields with which a model would choose the shell of our own line, or its variables. */
 static bool chooses_its_shell(json_t *input)
 {
 	static const char *const fields[] = {"env", "environment", "shell"};

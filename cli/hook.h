@@ -24,18 +24,18 @@
 
 struct hook_call;
 
-/* Input that is not understood is an error, for which the call is blocked. */
+/* Input that is not understood is an error, which blocks the call. */
 int hook_read(const struct agent *a, const char *input, size_t len, struct hook_call **ret, struct airlock_error *err);
 void hook_free(struct hook_call *call);
 
 /* Does it run a command line? */
 bool hook_runs_command(const struct hook_call *call);
-/* Where the agent was started, as the call says it; NULL when it does not, or when its word is the model's. Borrowed. */
+/* Where the agent was started, according to the call; NULL if it does not say, or if the model chose it. Borrowed. */
 const char *hook_start_dir(const struct hook_call *call);
 
 struct hook_place {
 	const char *program; /* this airlock */
-	const char *project; /* NULL is right for a call that runs no command */
+	const char *project; /* NULL is allowed for a call that runs no command */
 };
 /* answer: one line of JSON, the caller's: free. */
 int hook_answer(const struct hook_call *call, const struct hook_place *place, char **ret_answer,

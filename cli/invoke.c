@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From the words after a command's name to its exit status: parse, check the words, hand the settings to the library,
- * carry the command out, report. The only place that reports errors, so that text and JSON fail alike everywhere. */
+/* From the words after a command's name to its exit status: parses and checks the words, passes the settings to the
+ * library, executes the command, reports. The only place that reports errors, so that text and JSON fail alike
+ * everywhere. */
 #include "commands.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ static int choose_verb(struct invocation *inv, struct airlock_error *err)
 	return output_hint(err, "see airlock %s --help", inv->command->name);
 }
 
-/* An option another verb of the command takes. */
+/* Refuses an option that only another verb of the command takes. */
 static int check_verb_options(const struct invocation *inv, struct airlock_error *err)
 {
 	for (size_t i = 0; i < inv->args.n_options; i++) {
@@ -56,7 +57,7 @@ static int check_verb_options(const struct invocation *inv, struct airlock_error
 	return 0;
 }
 
-/* "PATTERN [PATH]" are two. */
+/* Counts operands: "PATTERN [PATH]" are two. */
 static size_t count_operands(const char *operand)
 {
 	size_t n = operand ? 1 : 0;
@@ -65,7 +66,7 @@ static size_t count_operands(const char *operand)
 	return n;
 }
 
-/* Operands only where there may be one, and several only where the table says so. */
+/* Operands only if the command takes one, and several only if the table says so. */
 static int check_operand(struct invocation *inv, struct airlock_error *err)
 {
 	const char *operand = inv->verb ? inv->verb->operand : inv->command->operand;
@@ -126,7 +127,7 @@ static int give_command(const struct invocation *inv, struct airlock_error *err)
 	return 0;
 }
 
-/* What the library has to know. The variables first: options given here overrule them. */
+/* What the library must know. Variables first: options override them. */
 int invocation_settings(const struct invocation *inv, struct airlock_settings **ret, struct airlock_error *err)
 {
 	*ret = airlock_settings_new();
@@ -157,7 +158,7 @@ static int exit_status(const struct command *c, const struct airlock_error *err)
 {
 	int code = err->code;
 	if (c->is_run && code == AIRLOCK_ERR_NOT_FOUND && strcmp(err->op, "exec") == 0)
-		return 127; /* the program, as a shell says it */
+		return 127; /* the program's name, as a shell prints it */
 	if (c->is_run || code == AIRLOCK_ERR_USAGE || code == AIRLOCK_ERR_CONFLICT)
 		return airlock_code_exit_status(code);
 	return code == AIRLOCK_ERR_NOT_FOUND ? 1 : 125;
@@ -188,7 +189,7 @@ static int invoke_parsed(struct invocation *inv, struct airlock_error *err)
 	return inv->verb ? inv->verb->run(inv, err) : inv->command->run(inv, err);
 }
 
-/* --json, or its variable where the command has such an option at all. */
+/* --json, or its variable if the command has such an option. */
 static int decide_json(struct invocation *inv, struct airlock_error *err)
 {
 	for (const struct airlock_option *o = command_options(); o->name; o++)
@@ -218,8 +219,8 @@ int invoke(const struct command *c, int argc, char **argv)
 		else
 			status = err.code;
 		if (status < 0) {
-			/* Who asks a command for JSON that has none gets at least the answer in it; but stdout of the
-			 * server is the protocol's. */
+			/* A command without JSON output still reports errors as JSON if asked to; but the server's
+			 * stdout belongs to the protocol. */
 			bool is_server = strcmp(c->name, "mcp") == 0;
 			bool json = inv.json || (!c->takes_program && !is_server && invoke_wants_json(argc, argv));
 			status = invoke_report(c, json, &err);

@@ -40,7 +40,7 @@ static const char *skip_brackets(const char *p)
 	return p;
 }
 
-/* The place right after the value. */
+/* The position right after the value. */
 static const char *skip_value(const char *p)
 {
 	if (*p == '"')
@@ -124,7 +124,7 @@ static char *put_utf8(char *out, uint32_t c)
 	return out;
 }
 
-/* Four hexadecimal digits, and the second half of a pair when there is one. *p is at the 'u' and is moved past them. */
+/* Four hexadecimal digits, and the second half of a pair if there is one. Moves *p from the 'u' past them. */
 static uint32_t read_code_point(const char **p)
 {
 	char digits[5] = {0};
@@ -137,7 +137,7 @@ static uint32_t read_code_point(const char **p)
 	return 0x10000 + ((c - 0xd800) << 10) + (read_code_point(p) & 0x3ff);
 }
 
-/* One escape; *p is at the character after the backslash and is moved past the escape. */
+/* One escape; moves *p from the character after the backslash past the escape. */
 static char *put_escape(char *out, const char **p)
 {
 	static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";
@@ -194,7 +194,7 @@ char *json_read_base64(const char *value)
 
 /* ── writing ── */
 
-/* How many bytes the UTF-8 character at s has; 0 when there is none. Overlong forms and surrogates are none. */
+/* The number of bytes of the UTF-8 character at s; 0 if there is none. Overlong forms and surrogates do not count. */
 static size_t utf8_length(const unsigned char *s)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -2,7 +2,7 @@
 #include "keys.h"
 
 #define ESCAPE 27
-#define SEQUENCE_MAX 32 /* longer than any that a terminal sends: it is noise */
+#define SEQUENCE_MAX 32 /* longer than any sequence a terminal sends: it is noise */
 
 struct meaning {
 	int number; /* of ESC [ number ~, or 0 */
@@ -24,7 +24,7 @@ static int find_meaning(int number, char last)
 	return KEY_NONE;
 }
 
-/* ESC [ parameters letter. A key with Shift or Ctrl held is the key: its modifiers are behind a ';'. */
+/* ESC [ parameters letter. A key with Shift or Ctrl is the same key: its modifiers follow a ';'. */
 static int decode_sequence(const unsigned char *bytes, size_t n, size_t *ret_used)
 {
 	int number = 0;
@@ -69,6 +69,6 @@ int key_decode(const unsigned char *bytes, size_t n, bool is_all, size_t *ret_us
 	int key = decode_escape(bytes, n, ret_used);
 	if (*ret_used > 0 || !is_all)
 		return key;
-	*ret_used = n; /* a sequence that was cut off goes as a whole: its letters are not keys */
+	*ret_used = n; /* a truncated sequence is dropped as a whole: its letters are not keys */
 	return n == 1 ? KEY_ESCAPE : KEY_NONE;
 }

@@ -11,8 +11,8 @@
 #include "help.h"
 #include "output.h"
 
-/* A caller may start us with 0, 1 or 2 closed: the next file opened would land there, and be read as the command's input
- * or get airlock's messages written into it. Or with a pipe that does not wait, as npm does. */
+/* A caller may start us with 0, 1 or 2 closed: the next opened file would get that number, and be read as the
+ * command's input or receive airlock's messages. Or with a non-blocking pipe, as npm does. */
 static void take_descriptors(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
@@ -24,8 +24,8 @@ static void take_descriptors(void)
 	}
 }
 
-/* A reader that went away and a file that may not grow are errors of one write, not our death in the middle of an apply; and
- * a caller who ignores SIGCHLD would have the kernel reap our children before we learn how they ended. */
+/* A reader that went away, or a file that may not grow, must fail one write and not kill us in the middle of an apply.
+ * If the caller ignores SIGCHLD, the kernel would reap our children before we learn how they ended. */
 static void set_signals(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -33,8 +33,8 @@ static void set_signals(void)
 	(void)signal(SIGCHLD, SIG_DFL);
 }
 
-/* Most commands are over in a few milliseconds: asking the kernel for memory a little at a time, and giving it back just
- * before the end, would be some of their system calls for nothing. */
+/* Most commands end in a few milliseconds: requesting memory in small pieces, and returning it just before the end,
+ * would waste system calls. */
 #define HEAP_STEP (512 << 10)
 #define HEAP_KEPT (8 << 20)
 
@@ -54,7 +54,7 @@ static int unknown_command(const char *word, bool json)
 	} else {
 		(void)output_fail(&err, AIRLOCK_ERR_USAGE, word, "unknown command '%s'", word);
 	}
-	if (command_is_program(word)) /* the word that is most easily forgotten is run */
+	if (command_is_program(word)) /* the most frequently forgotten word is run */
 		(void)output_hint(&err, "%s%s%sto run the program: airlock run -- %s", near ? "did you mean " : "",
 				  near ? near : "", near ? "? Or, " : "", word);
 	if (near)

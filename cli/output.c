@@ -49,7 +49,7 @@ static void put_line(const char *label, const char *colour, const char *inert)
 
 #define PLAIN_BYTES 1024
 
-/* Without memory a message is still told: as far as it fits, and what is not plain ASCII as a question mark. */
+/* Out of memory a message is still printed: as far as it fits, with question marks for everything but plain ASCII. */
 static void say_plainly(const char *label, const char *colour, const char *text)
 {
 	char plain[PLAIN_BYTES];
@@ -143,7 +143,7 @@ bool output_write(int fd, const char *text, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, text, len);
-		if (n < 0 && errno == EAGAIN) { /* somebody who has the same terminal made it so */
+		if (n < 0 && errno == EAGAIN) { /* someone who shares the terminal made it non-blocking */
 			struct pollfd p = {.fd = fd, .events = POLLOUT};
 			(void)poll(&p, 1, -1);
 			continue;
@@ -175,7 +175,7 @@ void output_wait(int fd)
 	*(is_error ? &stderr : &stdout) = waiting;
 }
 
-/* `airlock … | head` is no failure. Asked of the descriptor, because stdio may have met the error long before. */
+/* `airlock … | head` is no failure. Asks the descriptor, because stdio may have met the error long before. */
 static bool reader_is_gone(void)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -39,7 +39,7 @@ static bool is_untrusted(const char *path, const char *const *roots)
 	return false;
 }
 
-/* Neither the name nor what it leads to may be where commands write. */
+/* Neither the name nor its target may be where commands write. */
 static bool is_usable(const char *path, const char *const *roots)
 {
 	char real[PATH_MAX];
@@ -66,7 +66,7 @@ static bool find_program(const char *name, const char *const *roots, char ret[PA
 	return false;
 }
 
-/* $PAGER in words. line is cut up. */
+/* Splits $PAGER into words. Cuts up line. */
 static void split(char *line, char *argv[ARGUMENTS_MAX + 1])
 {
 	size_t n = 0;
@@ -92,12 +92,12 @@ static bool fits_screen(const char *text, int fd)
 		rows = size.ws_row;
 	for (const char *p = strchr(text, '\n'); p; p = strchr(p + 1, '\n'))
 		lines++;
-	return lines < rows; /* one row is the prompt's */
+	return lines < rows; /* one row is for the prompt */
 }
 
 /* ── running it ── */
 
-/* We ignore SIGPIPE and SIGXFSZ and, after a run, block the signals of a terminal; the pager must not inherit either. */
+/* We ignore SIGPIPE and SIGXFSZ and, after a run, block terminal signals; the pager must inherit neither. */
 static int spawn(const char *path, char *const *argv, int in, int out, pid_t *ret)
 {
 	posix_spawn_file_actions_t files;
@@ -123,7 +123,7 @@ static int spawn(const char *path, char *const *argv, int in, int out, pid_t *re
 	return rc;
 }
 
-/* Ctrl-C at the pager is the pager's: we wait until it has put the terminal back, and forget those that were kept for us
+/* Ctrl-C belongs to the pager: we wait until it has restored the terminal, and drop the signals that stayed pending
  * because a caller has them blocked. */
 static void wait_for(pid_t pid)
 {
@@ -149,7 +149,7 @@ static bool run_pager(const char *path, char *const *argv, const char *text, int
 	bool started = spawn(path, argv, ends[0], out, &pid) == 0;
 	(void)close(ends[0]);
 	if (started)
-		(void)output_write(ends[1], text, strlen(text)); /* who quits early has seen enough */
+		(void)output_write(ends[1], text, strlen(text)); /* a reader who quits early has seen enough */
 	(void)close(ends[1]);
 	if (started)
 		wait_for(pid);
@@ -166,7 +166,7 @@ static bool page(const char *text, int fd, const char *const *roots)
 	split(line, argv);
 	if (!argv[0] || strcmp(argv[0], "cat") == 0 || !find_program(argv[0], roots, path))
 		return false;
-	(void)setenv("LESS", "R", false); /* colours, for a $PAGER that is less without saying so */
+	(void)setenv("LESS", "R", false); /* colours, for a $PAGER that is less under another name */
 	return run_pager(path, argv, text, fd);
 }
 

@@ -34,7 +34,7 @@ static const struct airlock_option *find_letter(const struct parser *p, char let
 	return NULL;
 }
 
-/* The nearest option this command takes, or NULL. */
+/* The most similar option of this command, or NULL. */
 static const char *nearest_option(const struct parser *p, const char *name)
 {
 	const char *names[128];
@@ -81,7 +81,8 @@ static void add(const struct parser *p, const struct airlock_option *o, const ch
 	a->options[a->n_options++] = (struct argument){.option = o, .value = value};
 }
 
-/* The next word as an option's value. "--" is none: it was meant to end the options, and --name=-- can still say it. */
+/* The next word as an option's value. "--" is not accepted: it was meant to end the options, and --name=-- still
+ * works. */
 static const char *take_value(struct parser *p, const char *shown, const char *value_name)
 {
 	if (p->next == p->end || strcmp(*p->next, "--") == 0) {
@@ -110,7 +111,7 @@ static int bad_bool(struct airlock_error *err, const char *origin, const char *v
 	return AIRLOCK_ERR_USAGE;
 }
 
-/* --flag=VALUE. A shorthand says what it implies or is not said at all. */
+/* --flag=VALUE. A shorthand takes no value. */
 static void parse_flag_value(struct parser *p, const struct airlock_option *o, const char *value)
 {
 	char shown[64];

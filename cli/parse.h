@@ -27,9 +27,9 @@ struct argument {
 struct arguments {
 	struct argument *options; /* in the order they were given */
 	size_t n_options;
-	const char **words; /* what is no option; NULL-terminated; the strings are argv's */
+	const char **words; /* words that are not options; NULL-terminated; the strings are argv's */
 	size_t n_words;
-	size_t n_leading;	  /* how many of the words stood before -- */
+	size_t n_leading;	  /* how many of the words came before -- */
 	const char *command_line; /* of -c, or NULL */
 	bool help;		  /* --help or -h: nothing after it was read */
 };
@@ -43,9 +43,8 @@ struct twin {
 };
 struct twin option_twin(const char *name);
 
-/* The value in force: the option given last, else its environment twin (the library's options have one) when that is not
- * empty, else NULL.
- * ret_origin (may be NULL) says which of the two: "--json" or "AIRLOCK_JSON". */
+/* The current value: the option given last, else its environment variable (the library's options have one) if that is
+ * not empty, else NULL. ret_origin (may be NULL) is "--json" or "AIRLOCK_JSON". */
 const char *arguments_value(const struct arguments *a, const char *name, struct twin *ret_origin);
-/* The same for a flag; not given is false. */
+/* The same for a flag; false if not given. */
 int arguments_flag(const struct arguments *a, const char *name, bool *ret, struct airlock_error *err);

@@ -5,7 +5,7 @@
 
 #include "output.h"
 
-/* Whoever adds a command that grants something, or that forgets what a person refused, adds a row. */
+/* Whoever adds a command that grants something, or that forgets a refusal, must add a row. */
 struct decision {
 	const char *command, *verb; /* verb NULL: a command without verbs */
 	const char *with;	    /* counts only with this flag; NULL: always */
@@ -29,10 +29,10 @@ static const struct decision decisions[] = {
 	{0},
 };
 
-/* The twin variable of a flag counts as the flag. */
+/* The variable of a flag counts as the flag. */
 static bool has_flag(const struct invocation *inv, const char *name)
 {
-	struct airlock_error ignored = {0}; /* the command itself reports a value that is no boolean */
+	struct airlock_error ignored = {0}; /* the command itself reports a value that is not a boolean */
 	bool on = false;
 	return arguments_flag(&inv->args, name, &on, &ignored) < 0 || on;
 }
@@ -46,7 +46,7 @@ static bool is_about(const struct decision *d, const struct invocation *inv)
 	return (!d->with || has_flag(inv, d->with)) && (!d->without || !has_flag(inv, d->without));
 }
 
-/* The message goes back to a model: it names no way to do it all the same. */
+/* A model reads this message: it names no way around it. */
 int person_check(const struct invocation *inv, struct airlock_error *err)
 {
 	for (const struct decision *d = decisions; d->command; d++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Commands that answer for a person. An agent that is marked as one is refused them: invoke.c asks here, for every command. */
+/* Commands that answer for a person. A marked agent may not run them: invoke.c checks every command here. */
 #pragma once
 
 #include "commands.h"
 
-/* 0, or AIRLOCK_ERR_DENIED when an agent is about to do what a person decides. inv has its settings. */
+/* 0, or AIRLOCK_ERR_DENIED if an agent is about to do what only a person may do. inv has its settings. */
 int person_check(const struct invocation *inv, struct airlock_error *err);

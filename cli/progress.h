@@ -19,10 +19,10 @@ struct progress {
 	int64_t started_ms, drawn_ms;
 };
 
-/* Only where stderr is a terminal and standard output is not, or belongs to the result. */
+/* Only if stderr is a terminal and standard output is not, or belongs to the result. */
 struct progress progress_begin(bool json, bool has_pty);
 int progress_wait_ms(const struct progress *p); /* for poll */
-/* is_quiet: nothing has happened since the last call. Where the command writes to the same terminal, only then is a line
- * drawn, and otherwise it is taken away before the command writes more. */
+/* is_quiet: nothing has happened since the last call. If the command writes to the same terminal, a line is drawn only
+ * then, and erased before the command writes more. */
 void progress_update(struct progress *p, struct airlock_run *run, bool is_quiet);
 void progress_erase(struct progress *p);

@@ -43,7 +43,7 @@ static const struct airlock_change *find_held(const struct airlock_changes *chan
 	return NULL;
 }
 
-/* Can it be typed as it is, or between single quotes? */
+/* True if it can be typed as it is, or in single quotes. */
 static bool is_plain(const char *path, bool *ret_quotes)
 {
 	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+@%,:=-";
@@ -97,7 +97,7 @@ static void say_conflict(const struct airlock_changes *changes, size_t count, bo
 	output_say("%s", s.text);
 }
 
-/* A person at a terminal gets one short line; whoever reads it elsewhere gets what can be run. */
+/* A person at a terminal gets one short line; other readers get commands to run. */
 static void add_ways(struct sentence *s, const char *run)
 {
 	if (isatty(STDERR_FILENO))
@@ -127,7 +127,7 @@ static void say_states(const struct airlock_changes *changes, bool for_agent)
 			add(&s, ", %zu %s", parts[i].n, parts[i].word);
 	}
 	if (for_agent)
-		; /* the lines that apply them are for a person, who finds them in airlock log */
+		; /* the commands that apply them are for a person, who finds them in airlock log */
 	else if (held == 1 && applied > 0)
 		add_held_path(&s, changes);
 	else if (held > 0)
@@ -156,7 +156,7 @@ static void report_all(const struct airlock_changes *changes, bool for_agent)
 
 /* ── when to ask ── */
 
-/* A run that was killed or timed out is held, whoever would be there to ask. */
+/* A run that was killed or timed out is held, even if someone could be asked. */
 static bool should_ask(const struct invocation *inv, const struct airlock_run *run,
 		       const struct airlock_changes *changes)
 {
@@ -164,7 +164,7 @@ static bool should_ask(const struct invocation *inv, const struct airlock_run *r
 	       change_list_count(changes, AIRLOCK_CHANGE_HELD) > 0 && ask_is_possible(inv->settings);
 }
 
-/* Failures are told, not returned: the exit status belongs to the command that was run. */
+/* Reports failures but does not return them: the exit status belongs to the command. */
 static void ask_about(const struct invocation *inv, struct airlock_run *run)
 {
 	struct airlock_error err = {0};

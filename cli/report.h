@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* After a run: what became of its changes, in a few lines on stderr. */
+/* After a run: what happened to its changes, in a few lines on stderr. */
 #pragma once
 
 #include "change_list.h"
@@ -7,7 +7,7 @@
 
 #define REPORT_LINES 10 /* of changes or refusals; the rest is counted */
 
-/* Says what there is to say about the run's changes; with --changes ask it asks first. Nothing when nothing changed. */
+/* Reports the run's changes; with --changes ask it asks first. Prints nothing if nothing changed. */
 void report_run(const struct invocation *inv, struct airlock_run *run);
 
 /* "2 changes applied, 1 held for you: airlock apply RUN PATH". */

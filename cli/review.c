@@ -10,7 +10,7 @@
 #include "review_list.h"
 #include "screen.h"
 
-/* How things stand now. */
+/* The present state. */
 static void tell(const struct review *r)
 {
 	struct airlock_changes *now = NULL;
@@ -22,7 +22,7 @@ static void tell(const struct review *r)
 	airlock_changes_free(now);
 }
 
-/* A list, or lines where it cannot be shown. */
+/* A list, or lines if it cannot be shown. */
 static void decide(struct review *r)
 {
 	struct airlock_error err = {0};
@@ -56,14 +56,14 @@ static void forget(struct review *r)
 	r->changes = NULL;
 }
 
-/* 1: nothing waits. */
+/* 1: no change is held. */
 static int decide_about(struct review *r, const char *run, struct airlock_error *err)
 {
 	struct airlock_changes *changes = NULL;
 	int rc = airlock_changes_open(r->settings, run, &changes, err);
 	if (rc < 0)
 		return rc;
-	forget(r); /* not earlier: run may lie in it */
+	forget(r); /* not earlier: run may point into it */
 	r->changes = changes;
 	r->goes_on = false;
 	rc = find_waiting(r, err);

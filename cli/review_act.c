@@ -44,7 +44,7 @@ static void apply(struct review *r, const char *const *paths, bool force)
 	airlock_changes_free(changes);
 }
 
-/* False: declined. When it could not be asked, the failure says why and nothing is to be applied. */
+/* False: declined. If the question could not be asked, the failure says why and nothing is applied. */
 static bool confirm(struct review *r, const char *const *paths)
 {
 	struct airlock_error err = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A screen from top to bottom: one line that says what this is, the list (or the diff, or the help), one line about what
- * the cursor is on, and the keys. Every line goes through put(), which knows how much of it is left. */
+/* Draws a screen from top to bottom: a title line, the list (or the diff, or the help), one line about the row under
+ * the cursor, and the keys. Every line goes through put(), which knows how much room is left. */
 #include "review_draw.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define RED "\033[31m"
 #define PLAIN "\033[0m"
 #define TAB 8
-#define REASON_LEAST 8 /* columns below which a reason is not worth beginning */
+#define REASON_LEAST 8 /* minimum columns for a reason */
 
 /* ── one line ── */
 
@@ -35,7 +35,7 @@ static void put_bytes(struct line *l, const char *text, size_t len)
 	(void)fwrite(text, 1, len, l->out);
 }
 
-/* As much as there is room for; what was cut says so. */
+/* As much as fits; marks what was cut. */
 static void put(struct line *l, const char *text)
 {
 	size_t len = strlen(text);
@@ -47,7 +47,7 @@ static void put(struct line *l, const char *text)
 	}
 }
 
-/* The end of a path tells more than its beginning. */
+/* The end of a path says more than its beginning. */
 static void put_end(struct line *l, const char *text, size_t width)
 {
 	size_t len = strlen(text), columns = airlock_text_columns(text, len);
@@ -55,7 +55,7 @@ static void put_end(struct line *l, const char *text, size_t width)
 		put(l, text);
 	} else if (width > 0) {
 		size_t skip = airlock_text_fit(text, len, columns - width + 1);
-		while (airlock_text_columns(text + skip, len - skip) > width - 1) /* half of a wide one */
+		while (airlock_text_columns(text + skip, len - skip) > width - 1) /* half of a wide character */
 			skip += airlock_text_fit(text + skip, len - skip, 2);
 		put_bytes(l, "…", strlen("…"));
 		put_bytes(l, text + skip, len - skip);
@@ -173,7 +173,7 @@ static void draw_question(const struct drawing *d)
 	end(&l);
 }
 
-/* The whole of what a row may have had no room for. */
+/* The full text for which a row may have had no room. */
 static void draw_detail(const struct drawing *d)
 {
 	const struct review_row *row = &d->m->rows[d->m->cursor];
@@ -209,7 +209,7 @@ static void put_hint(struct line *l, const struct hint *h)
 	put(l, h->does);
 }
 
-/* The most needed first; the last one always. */
+/* The most important first; the last one always. */
 static void draw_hints(const struct drawing *d, const struct hint *hints)
 {
 	struct line l = begin(d);
@@ -239,7 +239,7 @@ static const struct hint *hints_of(enum review_page page)
 
 /* ── the diff ── */
 
-/* What comes next in a line: a colour, a tab, or a character with what is drawn onto it. */
+/* The next item in a line: a colour, a tab, or a character with its combining marks. */
 struct piece {
 	size_t len, width;
 	bool is_colour, is_tab;
@@ -268,7 +268,7 @@ static void put_blanks(struct line *l, size_t n)
 		(void)fputc(' ', l->out);
 }
 
-/* A line of the diff from a column on. */
+/* A line of the diff, starting at a column. */
 static void draw_text(const struct drawing *d, const char *text, size_t skip)
 {
 	struct line l = begin(d);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The review as questions, one line at a time: first what to do with all changes, then, if the person chooses, with
+ * each of them. It does the same things as the list, through review_act.c. */
 #include "review_lines.h"
 
 #include <fcntl.h>
@@ -13,7 +15,7 @@
 #include "output.h"
 #include "words/change_lines.h"
 
-#define LINES_MAX 100 /* apply lists the sensitive ones all the same */
+#define LINES_MAX 100 /* apply lists the sensitive ones anyway */
 
 /* On the terminal itself: standard output belongs to the command. */
 static void show_diff(const struct review *r, const char *const *paths)
@@ -29,7 +31,7 @@ static void show_diff(const struct review *r, const char *const *paths)
 
 /* ── one by one ── */
 
-/* "M src/a.c (reason)? " made inert. */
+/* "M src/a.c (reason)? ", escaped. */
 static char *question_about(const struct airlock_change *c)
 {
 	char *text = NULL;
@@ -41,7 +43,7 @@ static char *question_about(const struct airlock_change *c)
 	return inert;
 }
 
-/* A yes would fail where somebody else has changed the file: there, force can be said, too. */
+/* A plain yes would fail if someone else has changed the file: then force is offered too. */
 static struct ask_keys keys_for(const struct airlock_change *c, const char *text)
 {
 	if (c->state == AIRLOCK_CHANGE_CONFLICT)
@@ -73,7 +75,7 @@ struct choice {
 	bool *chosen, *forced; /* one each for every change */
 };
 
-/* Asks about every change that has none beneath it. False: broken off, nothing is to be done. */
+/* Asks about every change that has none beneath it. False: cancelled, nothing is done. */
 static bool ask_about_all(const struct review *r, const struct choice *c)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -113,7 +115,7 @@ static bool choose(struct review *r)
 
 /* ── all of them ── */
 
-/* Returns whether the matter is settled. */
+/* Returns whether everything is decided. */
 static bool decide(struct review *r, int key)
 {
 	switch (key) {
@@ -128,7 +130,7 @@ static bool decide(struct review *r, int key)
 		show_diff(r, NULL);
 		return false;
 	default:
-		return true; /* [h]old, Enter, Ctrl-C, nobody there any more */
+		return true; /* [h]old, Enter, Ctrl-C, or nobody there any more */
 	}
 }
 

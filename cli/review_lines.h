@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The review as questions in lines, for a terminal that can do no more or a person who wants no more. */
+/* The review as questions in lines, for a terminal that cannot show the list or a person who prefers it. */
 #pragma once
 
 #include "review_act.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The review as a list on the whole terminal: reads keys (screen.c), feeds them to the model (review_model.c), draws
+ * what the model says (review_draw.c) and carries out its actions (review_act.c). */
 #include "review_list.h"
 
 #include <stdio.h>
@@ -22,7 +24,7 @@ struct viewer {
 
 /* ── the rows ── */
 
-/* In the words that are shown on top of it when it is the current one. */
+/* In the words that the title line uses for the current change. */
 static char *reason_of(const struct airlock_change *c)
 {
 	bool is_conflict = c->state == AIRLOCK_CHANGE_CONFLICT;
@@ -88,7 +90,7 @@ static const char **split_lines(char *text, size_t *ret_n)
 	return lines;
 }
 
-/* With colours, because only then the library makes the content inert. */
+/* With colours, because only then the library escapes the content. */
 static void show_diff(struct viewer *v)
 {
 	struct airlock_error err = {0};
@@ -112,7 +114,7 @@ static void show_diff(struct viewer *v)
 
 /* ── deciding ── */
 
-/* Carried out on the terminal as it was: there may be a question. */
+/* Carried out on the restored terminal: there may be a question. */
 static bool carry_out(struct viewer *v, enum review_action action)
 {
 	struct review *r = v->review;
@@ -141,7 +143,7 @@ static bool carry_out(struct viewer *v, enum review_action action)
 	return settled || screen_enter(&v->screen, &err) < 0;
 }
 
-/* Returns whether it is over. */
+/* Returns whether the review is over. */
 static bool act(struct viewer *v, enum review_action action)
 {
 	struct airlock_error err = {0};
@@ -177,7 +179,7 @@ static void draw(struct viewer *v)
 	free(frame);
 }
 
-/* A signal, or a terminal that is gone, is a hold. */
+/* A signal, or a terminal that is gone, leaves the changes held. */
 static void view(struct viewer *v)
 {
 	struct screen_key key;

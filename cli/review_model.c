@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The list of changes as a state machine: a key in, a new state and an action out. See review_model.h. */
 #include "review_model.h"
 
 #include <ctype.h>
 
-#define FRAME 3 /* the lines around: one above, two below */
+#define FRAME 3 /* the lines around the list: one above, two below */
 
 /* ── what is chosen ── */
 
-/* Rows without others beneath them are what can be chosen; a directory is as its rows are. */
+/* Only rows without others beneath them can be chosen; a directory follows its rows. */
 static bool is_leaf(const struct review_model *m, size_t row)
 {
 	return m->rows[row].beneath == 0;
@@ -98,7 +99,7 @@ void review_model_show(struct review_model *m, const char *const *lines, size_t 
 	m->page = REVIEW_DIFF;
 }
 
-/* How far a key goes, in a list of so many; 0: it is no such key. */
+/* How far a key moves in a list of this length; 0: not such a key. */
 static long distance(const struct review_model *m, int key, size_t n)
 {
 	long page = (long)review_model_room(m);
@@ -180,7 +181,7 @@ static enum review_action press_in_list(struct review_model *m, int key)
 	}
 }
 
-/* The change after this one or before it. */
+/* The next or the previous change. */
 static enum review_action show_other(struct review_model *m, long by)
 {
 	size_t other = move(m->cursor, by, m->n - 1);
@@ -219,7 +220,7 @@ static enum review_action press_in_diff(struct review_model *m, int key)
 	}
 }
 
-/* Only a clear yes throws anything away. */
+/* Only a clear yes discards anything. */
 static enum review_action press_in_confirm(struct review_model *m, int key)
 {
 	m->page = REVIEW_LIST;
@@ -229,7 +230,7 @@ static enum review_action press_in_confirm(struct review_model *m, int key)
 	return REVIEW_NOTHING;
 }
 
-/* And only a clear yes overwrites anything. */
+/* Only a clear yes overwrites anything. */
 static enum review_action press_in_confirm_anyway(struct review_model *m, int key)
 {
 	m->page = REVIEW_LIST;

@@ -16,7 +16,7 @@ struct review_row {
 	char letter;		   /* as `airlock changes` shows it: A M D R m T */
 	const char *path, *reason; /* inert; reason may be NULL */
 	bool is_conflict;
-	size_t beneath; /* how many of the rows right after this one lie beneath it */
+	size_t beneath; /* how many of the rows right after this one are beneath it */
 };
 
 enum review_action {
@@ -24,7 +24,7 @@ enum review_action {
 	REVIEW_SHOW_DIFF, /* of the row under the cursor: review_model_show follows */
 	REVIEW_APPLY_ALL,
 	REVIEW_APPLY_CHOSEN,
-	REVIEW_APPLY_ANYWAY, /* the row under the cursor, whatever speaks against it: that was asked */
+	REVIEW_APPLY_ANYWAY, /* the row under the cursor, even if it is sensitive or in conflict: that was asked */
 	REVIEW_DISCARD_ALL,
 	REVIEW_DISCARD_CHOSEN,
 	REVIEW_HOLD,
@@ -37,20 +37,20 @@ struct review_model {
 	const char *run;
 	const struct review_row *rows;
 	size_t n;
-	bool *chosen; /* one for each row; of a row with others beneath it, theirs count */
+	bool *chosen; /* one for each row; for a row with others beneath it, theirs count */
 	size_t height, width;
 
 	enum review_page page;
-	size_t cursor, top;	      /* the row that is meant, the first that is seen */
+	size_t cursor, top;	      /* the row under the cursor, the first visible one */
 	const char *const *lines;     /* of the diff; inert but for colours */
-	size_t n_lines, line, column; /* the first that are seen */
+	size_t n_lines, line, column; /* the first visible ones */
 	const char *message;	      /* until the next key; NULL: none */
 };
 
 enum review_action review_model_press(struct review_model *m, int key);
-/* Could this key decide about changes? Then it must have been pressed alone: no paste decides anything. */
+/* True if this key could decide about changes. Then it must have been pressed alone: no paste decides anything. */
 bool review_model_is_decision(const struct review_model *m, int key);
-/* From now on, or again, this text is looked at. Borrowed. */
+/* Shows this text, now or again. Borrowed. */
 void review_model_show(struct review_model *m, const char *const *lines, size_t n);
 /* The terminal is this large now. */
 void review_model_resize(struct review_model *m, size_t height, size_t width);

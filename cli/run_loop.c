@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One run, seen from the terminal.
  *
- * The command is in a session of its own and never sees our terminal, so Ctrl-C reaches only airlock: the signals that
- * would end us are blocked, read from a descriptor beside the run's own, and passed on. Nothing ends airlock while the
- * run lives except its end (or SIGKILL), which is why the terminal is always put back.
- * Ctrl-Z stops the command and then airlock itself, so that the shell that started it takes over; when airlock goes on, so does
- * the command. With a terminal of its own the command is stopped by that, and tells; without one we stop it.
- * A signal the caller ignores stays ignored (nohup, jobs in the background of a script): a blocked signal would be
- * queued all the same, so those are left out of the set. */
+ * The command is in its own session and never sees our terminal, so Ctrl-C reaches only airlock: the signals that
+ * would end us are blocked, read from a descriptor beside the run's own, and passed on. While the run lives, only its
+ * end (or SIGKILL) ends airlock, which is why the terminal is always restored. Ctrl-Z stops the command and then
+ * airlock itself, so that the shell takes over; when airlock continues, so does the command. If the command has its
+ * own terminal, that terminal stops it and reports; otherwise we stop it. A signal that the caller ignores stays
+ * ignored (nohup, background jobs of a script): a blocked signal would still be queued, so such signals are left out
+ * of the set. */
 #include "run_loop.h"
 
 #include <errno.h>
@@ -28,26 +28,26 @@
 #include "terminal.h"
 #include "waiting.h"
 
-/* Two interrupts this close together are a person who insists… */
+/* Two interrupts this close together come from a person who insists… */
 #define INSIST_MS 2000
-/* …but closer than this they are one, told twice: timeout(1) signals the child and then its group. */
+/* …but closer than this they are one, sent twice: timeout(1) signals the child and then its group. */
 #define SAME_MS 100
 
-#define PATIENCE_MS 700 /* most commands are gone by then */
+#define PATIENCE_MS 700 /* most commands have ended by then */
 
 #define WARNINGS_MAX 5
 
-#define FOREGROUND_MS 250 /* how often a run in the background looks whether it was brought to the foreground */
+#define FOREGROUND_MS 250 /* how often a background run checks whether it is in the foreground */
 
 struct loop {
 	struct airlock_run *run;
 	bool has_pty;
-	bool relays_keys; /* our terminal is raw while we are in its foreground: every key goes to the command's */
+	bool relays_keys; /* our terminal is raw while we are in its foreground: every key goes to the command's terminal */
 	struct terminal terminal;
 	struct progress progress;
 	int signal_fd;
 	int64_t interrupted_ms; /* 0: not yet */
-	int64_t remind_ms;	/* when to say something about it; 0: never */
+	int64_t remind_ms;	/* when to print the hint about it; 0: never */
 };
 
 static int64_t now_ms(void)
@@ -74,7 +74,7 @@ static int open_signals(struct airlock_error *err)
 	return fd;
 }
 
-/* The first interrupt is the command's to handle as it likes, the second ends it. */
+/* The command handles the first interrupt as it likes, the second one ends it. */
 static void interrupt(struct loop *l, int signal)
 {
 	int64_t now = now_ms(), since = now - l->interrupted_ms;
@@ -87,7 +87,7 @@ static void interrupt(struct loop *l, int signal)
 	(void)airlock_run_signal(l->run, signal);
 }
 
-/* Whoever pressed Ctrl-C and sees nothing happen should know that the command was told, and what else can be done. */
+/* After Ctrl-C without effect, the person should know that the command was told, and what else to do. */
 static void remind(struct loop *l)
 {
 	if (l->remind_ms == 0 || now_ms() < l->remind_ms || !terminal_is_ours(STDERR_FILENO))
@@ -106,8 +106,8 @@ static int wait_ms(const struct loop *l)
 	return left > 0 ? (int)left : 0;
 }
 
-/* In the background the terminal belongs to somebody else. A shell that brings us to the foreground sends SIGCONT only when we
- * were stopped, so we also look from time to time. */
+/* In the background the terminal belongs to another process. A shell that brings us to the foreground sends SIGCONT
+ * only if we were stopped, so we also check from time to time. */
 static void take_terminal(struct loop *l)
 {
 	struct airlock_error ignored = {0};
@@ -115,7 +115,7 @@ static void take_terminal(struct loop *l)
 		(void)terminal_raw(&l->terminal, STDIN_FILENO, &ignored);
 }
 
-/* Where nobody could continue us (no shell with job control above) the kernel does not stop us, and we go on at once. */
+/* If nobody could continue us (no shell with job control above), the kernel does not stop us, and we go on at once. */
 static void stop_ourselves(struct loop *l, pid_t whom)
 {
 	sigset_t set;
@@ -134,7 +134,7 @@ static void stop_ourselves(struct loop *l, pid_t whom)
 static void pass_stop_on(struct loop *l)
 {
 	if (l->has_pty) {
-		(void)airlock_run_signal(l->run, SIGTSTP); /* we stop when it did */
+		(void)airlock_run_signal(l->run, SIGTSTP); /* we stop if it stopped */
 		return;
 	}
 	(void)airlock_run_signal(l->run, SIGSTOP);
@@ -159,7 +159,7 @@ static void handle_signals(struct loop *l)
 	}
 }
 
-/* What takes long in there is what comes after the command: finding its changes and applying them. */
+/* The slow part comes after the command: finding its changes and applying them. */
 static int dispatch(struct loop *l)
 {
 	waiting_begin("looking through the changes");
@@ -204,7 +204,7 @@ static int tell_result(const struct loop *l, const struct airlock_job *job, cons
 static int run_job(struct airlock_job *job, const struct invocation *inv, bool has_pty, struct airlock_error *err)
 {
 	bool json = inv->json;
-	bool is_terminal = isatty(STDIN_FILENO); /* the command's own is there even if the caller has none */
+	bool is_terminal = isatty(STDIN_FILENO); /* the command has one even if the caller has none */
 	const struct airlock_io io = {.stdin_fd = STDIN_FILENO,
 				      .stdout_fd = json ? -1 : STDOUT_FILENO,
 				      .stderr_fd = json ? -1 : STDERR_FILENO,
@@ -239,7 +239,7 @@ const char *run_loop_shell(const struct invocation *inv)
 	return own && own[0] == '/' && access(own, X_OK) == 0 ? own : "/bin/sh";
 }
 
-/* A directory full of what cannot be searched is worth a few lines, not a screen of them. */
+/* Many unsearchable directories are worth a few lines, not a screenful. */
 static void tell_warnings(const struct airlock_job *job)
 {
 	size_t n = airlock_job_warning_count(job), shown = n > WARNINGS_MAX + 1 ? WARNINGS_MAX : n;
@@ -249,7 +249,7 @@ static void tell_warnings(const struct airlock_job *job)
 		output_say("… and %zu more like these", n - shown);
 }
 
-/* Another backend has no use for namespaces made in advance, and another network needs others. */
+/* Other backends cannot use the prepared namespaces, and another network needs others. */
 static bool may_be_native(const struct invocation *inv)
 {
 	const char *backend = arguments_value(&inv->args, "backend", NULL);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The whole terminal for a while: raw mode, the alternate screen, key events and signals. Whatever ends it, the
+ * terminal is restored before the signal takes effect. See screen.h. */
 #include "screen.h"
 
 #include <errno.h>
@@ -18,7 +20,7 @@
 #define LEAST_HEIGHT 6
 #define LEAST_WIDTH 24
 
-#define SHOW "\033[?1049h\033[?25l" /* the other screen, without the cursor */
+#define SHOW "\033[?1049h\033[?25l" /* the alternate screen, without the cursor */
 #define HIDE "\033[0m\033[?25h\033[?1049l"
 #define FROM_TOP "\033[H"
 #define TO_END_OF_LINE "\033[K"
@@ -68,12 +70,12 @@ int screen_enter(struct screen *s, struct airlock_error *err)
 	return 0;
 }
 
-/* From the background the terminal is somebody else's. */
+/* In the background the terminal belongs to another process. */
 void screen_leave(struct screen *s)
 {
 	if (s->is_on && terminal_is_ours(s->tty)) {
 		(void)output_write(s->tty, HIDE, strlen(HIDE));
-		(void)tcflush(s->tty, TCIFLUSH); /* what is typed after the decision is not for the shell either */
+		(void)tcflush(s->tty, TCIFLUSH); /* keys typed after the decision are not for the shell either */
 	}
 	s->is_on = false;
 	terminal_restore(&s->mode);
@@ -118,7 +120,7 @@ void screen_close(struct screen *s)
 	(void)sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 
-/* Each line wipes what was there before. More lines than there are would scroll. */
+/* Each line erases the old one. More lines than the terminal has would scroll. */
 static void put_lines(FILE *out, const char *frame, size_t room)
 {
 	for (size_t i = 0; i < room; i++) {
@@ -130,7 +132,7 @@ static void put_lines(FILE *out, const char *frame, size_t room)
 	}
 }
 
-/* In one write, so that it does not flicker. */
+/* In one write, to avoid flicker. */
 void screen_draw(const struct screen *s, const char *frame)
 {
 	char *text = NULL;
@@ -148,7 +150,7 @@ void screen_draw(const struct screen *s, const char *frame)
 
 /* ── being stopped ── */
 
-/* The signal is let through for a moment: when it does not stop us (nobody could bring us back) we go on. */
+/* Unblocks the signal for a moment: if it does not stop us (nobody could continue us), we go on. */
 static int stop(struct screen *s, pid_t whom, struct airlock_error *err)
 {
 	sigset_t set;
@@ -159,18 +161,18 @@ static int stop(struct screen *s, pid_t whom, struct airlock_error *err)
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	struct signalfd_siginfo known;
-	while (read(s->signals, &known, sizeof known) == sizeof known) /* SIGCONT: that is what brought us here */
+	while (read(s->signals, &known, sizeof known) == sizeof known) /* SIGCONT: that brought us here */
 		continue;
 	return screen_enter(s, err);
 }
 
-/* Everybody in the group, as the terminal's own Ctrl-Z would have done. */
+/* Stops the whole group, as the terminal's own Ctrl-Z would. */
 int screen_suspend(struct screen *s, struct airlock_error *err)
 {
 	return stop(s, 0, err);
 }
 
-/* After being stopped a shell may have set the terminal up for itself. */
+/* While we were stopped, a shell may have changed the terminal's mode. */
 static enum screen_event take_signals(struct screen *s)
 {
 	struct airlock_error err = {0};
@@ -220,7 +222,7 @@ static bool read_bytes(struct screen *s)
 	return n > 0;
 }
 
-/* The first key of what was read. Half a key waits for its rest, but not long. */
+/* The first key of what was read. Waits a moment for the rest of an incomplete key. */
 static struct screen_key take_key(struct screen *s)
 {
 	size_t used = 0;

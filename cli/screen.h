@@ -21,7 +21,7 @@
 
 struct screen {
 	int tty;
-	int ends, signals; /* those that would end us, only waited for; the others */
+	int ends, signals; /* signals that would end us, only waited for; the others */
 	struct terminal mode;
 	sigset_t before;
 	bool is_on;		 /* the frames are seen */
@@ -36,28 +36,28 @@ struct screen_size {
 
 struct screen_key {
 	int key;       /* of keys.h */
-	bool is_burst; /* came together with others: a paste, or a key that is held down */
+	bool is_burst; /* arrived together with others: a paste, or a key that is held down */
 };
 
 enum screen_event {
 	SCREEN_KEY,
-	SCREEN_RESIZED, /* or came back from being stopped: draw it again */
+	SCREEN_RESIZED, /* or we were continued: draw it again */
 	SCREEN_OVER,	/* a signal, or the terminal is gone */
 };
 
-/* Is there a terminal that can show frames: not a dumb one, not too small, and colours are welcome? */
+/* True if there is a terminal that can show frames: not a dumb one, not too small, and colours are allowed. */
 bool screen_is_possible(void);
 
 int screen_open(struct screen *s, struct airlock_error *err);
 void screen_close(struct screen *s);
-/* The terminal as it was for a while, for somebody else's question; and ours again. */
+/* Gives the terminal back for another question; and takes it again. */
 void screen_leave(struct screen *s);
 int screen_enter(struct screen *s, struct airlock_error *err);
-/* Ctrl-Z: stops this process group until somebody brings it back. */
+/* Ctrl-Z: stops this process group until someone continues it. */
 int screen_suspend(struct screen *s, struct airlock_error *err);
 
 struct screen_size screen_size(const struct screen *s);
 void screen_draw(const struct screen *s, const char *frame);
 enum screen_event screen_wait(struct screen *s, struct screen_key *ret);
-/* Was it pressed by itself, with nothing right before or behind it? Waits a moment. */
+/* True if the key came by itself, with nothing right before or after it. Waits a moment. */
 bool screen_is_alone(const struct screen *s, const struct screen_key *key);

@@ -45,7 +45,7 @@ static bool is_our_hook(const struct agent *a, json_t *hook)
 	return command && agent_is_command(a, command);
 }
 
-/* Takes our hooks out of a list of them. Returns how many there were. */
+/* Removes our hooks from a list of hooks. Returns how many there were. */
 static size_t remove_hooks(const struct agent *a, json_t *list)
 {
 	size_t removed = 0;
@@ -57,7 +57,8 @@ static size_t remove_hooks(const struct agent *a, json_t *list)
 	return removed;
 }
 
-/* The same for a list of entries, of which each may hold a list of hooks. An entry that was only ours goes. */
+/* The same for a list of entries, each of which may contain a list of hooks. Removes an entry that contained only
+ * ours. */
 static size_t remove_entries(const struct agent *a, json_t *entries)
 {
 	if (a->entry != AGENT_ENTRY_NESTED)
@@ -84,7 +85,7 @@ static int take_out(const struct agent *a, json_t *root)
 		(void)json_object_del(hooks, a->event);
 	if (json_object_size(hooks) == 0)
 		(void)json_object_del(root, "hooks");
-	/* What only says its format says nothing. */
+	/* A file with only a format version is empty. */
 	if (json_object_size(root) == 1 && json_object_get(root, "version") && a->version)
 		(void)json_object_clear(root);
 	return 1;
@@ -110,12 +111,12 @@ static int put_in(const struct agent *a, json_t *root, const char *command, stru
 	json_t *entries = hooks ? member(hooks, a->event, json_array) : NULL;
 	if (entries && !json_is_array(entries))
 		return wrong_shape(a, "the hooks of an event are not a list", err);
-	(void)remove_entries(a, entries); /* of an airlock that was somewhere else */
+	(void)remove_entries(a, entries); /* of an airlock in another place */
 	json_t *entry = entries ? make_entry(a, command) : NULL;
 	return entry && json_array_append_new(entries, entry) == 0 ? 1 : out_of_memory(err);
 }
 
-/* The width of the first indentation there is, so that the rest of the file does not change its looks. */
+/* The width of the first indentation, so that the rest of the file keeps its layout. */
 static size_t indent_of(const char *text)
 {
 	for (const char *line = text ? strchr(text, '\n') : NULL; line; line = strchr(line + 1, '\n')) {

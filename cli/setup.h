@@ -15,6 +15,6 @@
 
 enum setup_direction { SETUP_ADD, SETUP_REMOVE };
 
-/* text: NULL when there is no file. edited: the caller's, free; "" when nothing is left in it. */
+/* text: NULL if there is no file. edited: the caller frees it; "" if nothing is left in it. */
 int setup_edit(const struct agent *a, const char *command, const char *text, enum setup_direction direction,
 	       char **ret_edited, struct airlock_error *err);

@@ -47,7 +47,7 @@ static void add(struct words *w, const char *word)
 
 /* ── Reading ── */
 
-/* -lc, -e, +x, -o NAME. What is for the shell inside keeps its sign. Returns 0 or an exit status. */
+/* -lc, -e, +x, -o NAME. Options for the shell inside keep their sign. Returns 0 or an exit status. */
 static int read_letters(struct invoked *in, char **word, char ***next)
 {
 	const char sign = **word;
@@ -145,7 +145,7 @@ static void add_shell(const struct invoked *in, struct words *out)
 	} else if (in->reads_stdin || (!session && !*in->operands)) {
 		add(out, "-s");
 	}
-	/* A word that begins with a dash is an operand here, whatever it looks like. */
+	/* A word that begins with a dash is an operand here. */
 	if (!in->has_command && *in->operands)
 		add(out, "--");
 	for (char **o = in->operands; *o; o++)
@@ -168,7 +168,7 @@ static void add_run(const struct invoked *in, struct words *out)
 	}
 }
 
-/* The airlock in the same directory: a PATH of the caller's must not choose another. */
+/* The airlock in the same directory: the caller's PATH must not choose another. */
 static bool find_airlock(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size);
@@ -180,7 +180,7 @@ static bool find_airlock(char *path, size_t size)
 	       snprintf(slash, size - (size_t)(slash - path), "/airlock") < (int)(size - (size_t)(slash - path));
 }
 
-/* What is started inside must find a shell there, not us again. */
+/* Programs inside must find a shell there, not airlock-sh again. */
 static void replace_variable(void)
 {
 	const char *shell = getenv("SHELL"), *slash = shell ? strrchr(shell, '/') : NULL;

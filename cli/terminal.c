@@ -47,15 +47,15 @@ int terminal_keys(struct terminal *t, int fd, struct airlock_error *err)
 	return change(t, fd, &keys, TCSAFLUSH, err);
 }
 
-/* ENOTTY: a terminal, but not our controlling one, which nobody is stopped for using. */
+/* ENOTTY: a terminal, but not our controlling one; using it never stops anybody. */
 bool terminal_is_ours(int fd)
 {
 	pid_t foreground = tcgetpgrp(fd);
 	return foreground < 0 || foreground == getpgrp();
 }
 
-/* From the background it is left alone: whoever has the terminal now has set it up for themselves.
- * TCSANOW: waiting for output to drain could hang on a terminal that is gone or held. */
+/* Leaves the terminal alone in the background: whoever has it now has set its mode. TCSANOW: waiting for output to
+ * drain could hang on a terminal that is gone or stopped. */
 void terminal_restore(struct terminal *t)
 {
 	if (t->fd >= 0 && terminal_is_ours(t->fd))

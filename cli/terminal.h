@@ -21,11 +21,11 @@ struct terminal {
 		.fd = -1                                                                                               \
 	}
 
-/* Every byte to the other side as it is typed, and every byte from there as it is: a pty below does the rest. */
+/* Passes every byte in both directions unchanged: a pty below does the rest. */
 int terminal_raw(struct terminal *t, int fd, struct airlock_error *err);
-/* Keys as they are pressed, unseen; Ctrl-C is a key like any other. Throws away what was typed ahead. */
+/* Keys as they are pressed, not echoed; Ctrl-C is an ordinary key. Drops what was typed before. */
 int terminal_keys(struct terminal *t, int fd, struct airlock_error *err);
 void terminal_restore(struct terminal *t);
 
-/* May this process use the terminal, or would it be stopped for trying from the background? */
+/* True if this process may use the terminal; from the background it would be stopped. */
 bool terminal_is_ours(int fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The library works in one thread and does not come back before it is done, so a timer's signal draws the line. What the
- * handler uses is written before the timer is set, but for the count, and it calls nothing but write. */
+/* The library works in one thread and does not return before it is done, so a timer's signal draws the line.
+ * Everything that the handler uses, except the count, is written before the timer is set, and the handler calls only
+ * write. */
 #include "waiting.h"
 
 #include <signal.h>
@@ -39,7 +40,7 @@ static size_t add_number(char *line, size_t at, size_t n)
 	return at;
 }
 
-/* A process in the background would be stopped for writing. */
+/* A background process would be stopped for writing. */
 static void draw(int signal)
 {
 	char line[160];
@@ -61,7 +62,7 @@ static void draw(int signal)
 		waiting.is_shown = true;
 }
 
-/* Asked once: a run begins and ends waiting for every piece of output. */
+/* Checked once: a run begins and ends waiting for every piece of output. */
 static bool has_person(void)
 {
 	static enum { UNKNOWN, NO, YES } answer;

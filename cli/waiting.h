@@ -10,9 +10,9 @@
 
 #include <stddef.h>
 
-/* what: a literal. Nothing else may be written to the terminal until the end. */
+/* what: a literal. Nothing else may write to the terminal until the end. */
 void waiting_begin(const char *what);
 void waiting_end(void);
 
-/* How far it is; shown from the next second on. */
+/* The progress; shown from the next second on. */
 void waiting_count(size_t done);

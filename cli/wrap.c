@@ -9,7 +9,7 @@
 #define WIDEST 80
 #define NARROWEST 40
 
-/* A pipe gets the same lines everywhere; a terminal narrower than usual gets narrower ones. */
+/* A pipe always gets the same lines; a narrow terminal gets narrower ones. */
 static size_t line_width(FILE *out)
 {
 	struct winsize size;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Asking the client, and its answers.
+/* Questions to the client, and its answers.
  *
- * 2025: requests of ours, with ids of ours; the client's responses are matched to them.
- * 2026: the request is answered with what is asked and a token, and comes again with the answers and the token. The token
- * is 256 random bits that mean nothing by themselves: what it stands for is kept here, for ten minutes, for one use, and
- * only for a request that is the same in every byte. What was asked is kept too: should the same request lead to another
- * question by then (somebody edited the configuration), the old answer does not count for it. */
+ * 2025: we send requests with our own ids, and match the client's responses. 2026: we answer the request with the
+ * question and a token, and it comes again with the answers and the token. The token is 256 random bits without
+ * meaning: its state is kept here, for ten minutes, for one use, and only for a request that is the same in every
+ * byte. The question is kept too: if the same request leads to another question by then (someone edited the
+ * configuration), the old answer does not count. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -93,7 +93,7 @@ void mcp_rounds_done(struct mcp_server *s)
 		remove_round(s, s->n_rounds - 1);
 }
 
-/* Everything that says what is to be done, in one order. */
+/* Everything that defines the request, in a fixed order. */
 static char *binding_of(const struct mcp_request *r)
 {
 	json_t *params = json_copy(r->params);
@@ -123,7 +123,7 @@ static json_t *merged(json_t *earlier, json_t *now)
 	return all;
 }
 
-/* Ends this request; the client is to come again. */
+/* Ends this request; the client must send it again. */
 static void require_input(struct mcp_request *r, json_t *missing)
 {
 	struct mcp_server *s = r->server;
@@ -141,7 +141,7 @@ static void require_input(struct mcp_request *r, json_t *missing)
 			       "requestState", round.token));
 }
 
-/* Those of the requests that have no answer yet. */
+/* The requests that have no answer yet. */
 static json_t *unanswered(const struct mcp_request *r, json_t *requests)
 {
 	const char *key;
@@ -166,7 +166,7 @@ static bool responses_are_objects(json_t *responses)
 	return true;
 }
 
-/* Only answers to what was asked; nothing else of what comes back is looked at. */
+/* Accepts only answers to what was asked; ignores everything else. */
 static void take_answers(struct mcp_request *r, const struct mcp_round *round, json_t *responses)
 {
 	const char *key;
@@ -197,7 +197,7 @@ bool mcp_take_round(struct mcp_request *r)
 		free(binding);
 		if (is_same)
 			take_answers(r, &s->rounds[i], responses);
-		remove_round(s, i); /* one use, whatever came of it */
+		remove_round(s, i); /* one use, whatever the result */
 		return is_same || refuse(r, "Invalid params: requestState belongs to another request");
 	}
 	return refuse(r, "Invalid params: requestState is not known, was used already, or is too old");

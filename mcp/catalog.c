@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tools as a model reads them. */
+/* The descriptions of the tools, as a model reads them. */
 #include "front.h"
 
-/* Not "type": [..., "null"]: some clients know one type only. */
+/* Not "type": [..., "null"]: some clients support only one type. */
 #define OR_NULL(schema) "{\"anyOf\":[" schema ",{\"type\":\"null\"}]}"
 #define STRING "{\"type\":\"string\"}"
 #define INTEGER "{\"type\":\"integer\"}"
@@ -23,7 +23,7 @@
 					 ",\"owner_before\":" OR_NULL(STRING) "},\"required\":[\"path\","              \
 									      "\"kind\",\"state\"]}}"
 
-/* What a tool gives, or the error it ended with. */
+/* What a tool returns, or its error. */
 #define OUTPUT(required, properties)                                                                                   \
 	"{\"type\":\"object\",\"properties\":{" properties ",\"error\":" ERROR_SCHEMA                                  \
 	"},\"anyOf\":[{\"required\":[" required "]},{\"required\":[\"error\"]}]}"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Applying, discarding and undoing share everything but the call. */
+/* Shared by applying, discarding and undoing: everything but the call. */
 #pragma once
 
 #include <airlock/changes.h>
 
 #include "front.h"
 
-/* Answers with {"run", "count", "state", "files"} and what was done as text. Frees the changes. */
+/* Answers with {"run", "count", "state", "files"} and the result as text. Frees the changes. */
 void deciding_reply(struct mcp_request *r, struct airlock_changes *changes);

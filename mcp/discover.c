@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who we are and what we can: initialize of 2025, server/discover of 2026. */
+/* Server information and capabilities: initialize of 2025, server/discover of 2026. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include <airlock/airlock.h>
 
-/* The newest first: it is what an unknown wish is answered with. */
+/* The newest first: it answers an unknown version. */
 static const char *const legacy_revisions[] = {"2025-11-25", "2025-06-18", NULL};
 
 json_t *mcp_supported_revisions(void)
@@ -68,7 +68,7 @@ void mcp_ping(struct mcp_request *r, json_t *params)
 	mcp_reply(r, json_object());
 }
 
-/* jansson takes nothing but UTF-8. */
+/* jansson accepts only UTF-8. */
 json_t *mcp_string(const char *s)
 {
 	json_t *string = json_string(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the file tools share: a place for the call, and the answer. */
+/* Shared by the file tools: a place for the call, and the answer. */
 #pragma once
 
 #include <airlock/files.h>

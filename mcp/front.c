@@ -86,7 +86,7 @@ bool front_is_own_run(const struct front *f, const char *id)
 	return false;
 }
 
-/* The directory that the server is for. */
+/* The directory that the server works in. */
 static int find_project(const struct mcp_request *r, const char **ret, struct airlock_error *err)
 {
 	struct front *f = front_of(r);
@@ -119,7 +119,7 @@ static bool names_project(json_t *shown, const char *project)
 	return is_same;
 }
 
-/* What was run for another project is none of this client's business, whether it changed something or only wrote. */
+/* Runs of another project are none of this client's business, whether they changed something or only printed. */
 static int check_project(const struct mcp_request *r, const struct airlock_settings *s, const char *id,
 			 const char *asked, struct airlock_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the tools of airlock share: settings for a call, results, questions, and which runs a client may name. */
+/* Shared by the tools: settings for a call, results, questions, and which runs a client may name. */
 #pragma once
 
 #include <airlock/airlock.h>
@@ -26,17 +26,17 @@ int front_settings(const struct mcp_request *r, struct airlock_settings **ret, s
 /* How long a call may run that asks for nothing; -1: no limit. */
 int front_timeout(const struct mcp_request *r, int64_t *ret_ms, struct airlock_error *err);
 
-/* Is this run one of the server's project? "last" is this server's own latest run when it has one. ret_id: its full id.
- * A client must not look at what was done in other projects. */
+/* Checks that this run belongs to the server's project. "last" is this server's own latest run if it has one. ret_id:
+ * its full id. A client must not see what was done in other projects. */
 int front_find_run(const struct mcp_request *r, const struct airlock_settings *s, const char *run, char ret_id[48],
 		   struct airlock_error *err);
-/* The library's JSON, to be put into an answer. NULL: out of memory. */
+/* The library's JSON, for an answer. NULL: out of memory. */
 json_t *front_changes(struct airlock_changes *changes);
 bool front_is_own_run(const struct front *f, const char *id);
 void front_remember_run(struct front *f, const char *id);
 const char *front_last_run(const struct front *f); /* NULL: none yet */
 
-/* While nobody wants anything the sandbox of the next call is made (warm.c). */
+/* While the server is idle, prepares the sandbox of the next call (warm.c). */
 extern const struct mcp_idle front_idle;
 
 /* ── Answers ── */
@@ -55,18 +55,18 @@ json_t *front_base64(const char *bytes, size_t len);
 
 /* ── Questions ── */
 
-/* Asks the person in front of the client; answered passes the answers to front_answer. False: the client has no way to ask,
- * which is a no. */
+/* Asks the person at the client; passes the answers on to front_answer. False: the client cannot ask, which counts as
+ * a no. */
 bool front_ask(struct mcp_request *r, const struct airlock_question *q, mcp_answered *answered);
 enum airlock_answer front_answer(json_t *answers);
 bool front_is_yes(enum airlock_answer answer);
-/* The refusal of a question that could not be asked, or that was answered with no. It names no line that would grant it: the
- * model reads it. */
+/* The refusal of a question that could not be asked or was denied. It names no command that would grant it: the model
+ * reads it. */
 void front_deny(struct mcp_request *r, const struct airlock_question *q, bool asked);
 
 /* ── Arguments ── */
 
-/* "paths" as a NULL-terminated list of borrowed strings, to be freed; *ret is NULL when there are none. */
+/* "paths" as a NULL-terminated list of borrowed strings, to be freed; *ret is NULL if there are none. */
 int front_paths(json_t *arguments, const char ***ret, struct airlock_error *err);
 int front_error(struct airlock_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

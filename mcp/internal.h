@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of the protocol share. */
+/* Shared by the files of the protocol. */
 #pragma once
 
 #include "server.h"
@@ -21,8 +21,8 @@ struct mcp_request {
 	json_t *id, *params;
 	enum mcp_era era;
 	json_t *capabilities;	 /* borrowed from params or the server */
-	json_t *progress_token;	 /* borrowed from params; NULL: not wanted */
-	json_t *asked, *answers; /* 2026: what an earlier round asked and got; NULL: this is the first */
+	json_t *progress_token;	 /* borrowed from params; NULL: not requested */
+	json_t *asked, *answers; /* 2026: the questions and answers of an earlier round; NULL: this is the first */
 	struct mcp_asking asking;
 	int fd;
 	int64_t wake_ms;
@@ -33,7 +33,7 @@ struct mcp_request {
 	bool is_over, is_cancelled;
 };
 
-/* A question that waits for its request to come again. */
+/* A question that waits until its request comes again. */
 struct mcp_round {
 	char token[65];
 	int64_t expires_ms;
@@ -58,12 +58,12 @@ struct mcp_server {
 	size_t n_rounds;
 	int signal_fd;
 	int64_t quiet_since_ms; /* nothing has come since then */
-	int64_t idle_due_ms;	/* of quiet; -1: nothing to do in it */
+	int64_t idle_due_ms;	/* length of the idle time; -1: nothing to do in it */
 	bool is_ending;
 };
 
 /* server.c */
-void mcp_sweep(struct mcp_server *s); /* frees the requests that are over */
+void mcp_sweep(struct mcp_server *s); /* frees the requests that have ended */
 void mcp_server_done(struct mcp_server *s);
 
 /* protocol.c */
@@ -75,7 +75,7 @@ extern const struct mcp_method mcp_methods[];
 
 /* tools.c */
 mcp_handler mcp_tools_list, mcp_tools_call;
-int mcp_tools_load(struct mcp_server *s); /* -EINVAL: a schema of ours is no JSON */
+int mcp_tools_load(struct mcp_server *s); /* -EINVAL: one of our schemas is not JSON */
 void mcp_tools_unload(struct mcp_server *s);
 
 /* ask.c */

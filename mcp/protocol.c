@@ -21,7 +21,7 @@ void mcp_send(struct mcp_server *s, json_t *message)
 	if (text)
 		wire_send(&s->wire, text, strlen(text));
 	else
-		s->wire.is_broken = true; /* out of memory: an answer that does not come would hang the client */
+		s->wire.is_broken = true; /* out of memory: a missing answer would hang the client */
 	free(text);
 	json_decref(message);
 }
@@ -31,7 +31,7 @@ void mcp_refuse_line(struct mcp_server *s, const char *why)
 	mcp_send(s, rpc_error(NULL, RPC_INVALID_REQUEST, why, NULL));
 }
 
-/* What 2026-07-28 wants in every result. */
+/* The fields that 2026-07-28 requires in every result. */
 static void complete_modern(const struct mcp_request *r, json_t *result)
 {
 	json_t *meta = json_object_get(result, "_meta");
@@ -115,7 +115,7 @@ bool mcp_client_can(const struct mcp_request *r, const char *capability)
 	json_t *it = json_object_get(r->capabilities, capability);
 	if (!json_is_object(it))
 		return false;
-	if (strcmp(capability, "elicitation") != 0) /* that one names its ways, and none named is the first there was */
+	if (strcmp(capability, "elicitation") != 0) /* that version names its modes; none means the first one */
 		return true;
 	return json_object_get(it, "form") || !json_object_get(it, "url");
 }
@@ -148,7 +148,7 @@ static const struct mcp_method *find_in(const struct mcp_method *methods, const 
 	return NULL;
 }
 
-/* 2026-07-28: everything the request needs is in its _meta. Returns false when it was refused. */
+/* 2026-07-28: everything the request needs is in its _meta. Returns false if it was refused. */
 static bool enter_modern(struct mcp_request *r, json_t *meta)
 {
 	json_t *version = json_object_get(meta, META "protocolVersion");
@@ -171,7 +171,7 @@ static bool enter_modern(struct mcp_request *r, json_t *meta)
 	return true;
 }
 
-/* The handshake comes first; only it and ping may come without. */
+/* The handshake comes first; only it and ping are allowed before. */
 static bool enter_legacy(struct mcp_request *r, const char *method)
 {
 	r->capabilities = r->server->legacy_client;
@@ -182,7 +182,7 @@ static bool enter_legacy(struct mcp_request *r, const char *method)
 	return false;
 }
 
-/* Decided per request: whoever names a version in _meta is served by that version. */
+/* Decided per request: a version in _meta selects that version. */
 static bool enter(struct mcp_request *r, const char *method)
 {
 	json_t *meta = json_object_get(r->params, "_meta");

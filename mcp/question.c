@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Questions of airlock to the person in front of the client, by elicitation. */
+/* airlock's questions to the person at the client, by elicitation. */
 #include "front.h"
 
 #include <stdio.h>
@@ -9,8 +9,7 @@
 #define KEY "permission"
 #define FIELD "decision"
 
-/* One field, which has no default and cannot be left out: a client that accepts without asking anybody has nothing to put
- * there. */
+/* One required field without a default: a client that accepts without asking anybody has nothing to put there. */
 static json_t *schema_of(const struct airlock_question *q)
 {
 	json_t *names = json_array();
@@ -23,8 +22,8 @@ static json_t *schema_of(const struct airlock_question *q)
 			 "enum", names, "required", FIELD);
 }
 
-/* A yes is an accepted form with one of the words that allow. Everything else is a no: declined, cancelled, accepted without
- * the word, with another word, or with something that is no word. */
+/* A yes is an accepted form with one of the allowing words. Everything else is a no: declined, cancelled, accepted
+ * without the word, with another word, or with something that is not a word. */
 enum airlock_answer front_answer(json_t *answers)
 {
 	json_t *reply = json_object_get(answers, KEY);

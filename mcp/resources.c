@@ -31,7 +31,7 @@ static bool parse(const char *uri, struct address *ret)
 	return strcmp(ret->what, "stdout") == 0 || strcmp(ret->what, "stderr") == 0 || strcmp(ret->what, "diff") == 0;
 }
 
-/* A part of it, from the offset on. Cut where a character begins. */
+/* A part of it, from the offset on. Cuts at a character boundary. */
 struct part {
 	char *bytes;
 	size_t len;
@@ -70,7 +70,7 @@ static int read_diff(const struct airlock_settings *s, const struct address *a, 
 	return ret->bytes ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "out of memory");
 }
 
-/* Where more follows, a character that was begun is left for the next part. */
+/* If more follows, an incomplete character is left for the next part. */
 static size_t whole_characters(const struct part *p, int64_t offset)
 {
 	if (offset + (int64_t)p->len >= p->total)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Before the parser, which recurses: how deep the brackets go, and how long the longest string is. */
+/* Checked before the parser, which recurses: the depth of the brackets, and the length of the longest string. */
 static const char *check_shape(const char *line, size_t len)
 {
 	size_t depth = 0, string = 0;
@@ -39,7 +39,7 @@ static struct rpc_message invalid(struct rpc_message m, int code, const char *wh
 	return m;
 }
 
-/* Well-formed JSON that we do not take is a bad request, anything else is no JSON. */
+/* Well-formed JSON that we do not accept is a bad request; anything else is not JSON. */
 static struct rpc_message unreadable(const json_error_t *error)
 {
 	struct rpc_message m = {0};
@@ -111,7 +111,7 @@ json_t *rpc_result(json_t *id, json_t *result)
 
 json_t *rpc_error(json_t *id, int code, const char *message, json_t *data)
 {
-	json_t *text = json_string(message); /* NULL when a cut left half a character */
+	json_t *text = json_string(message); /* NULL if a cut left half a character */
 	json_t *error = json_pack("{s:i, s:o}", "code", code, "message", text ? text : json_string("Invalid Request"));
 	if (data)
 		(void)json_object_set_new(error, "data", data);

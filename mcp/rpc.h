@@ -23,7 +23,7 @@ enum rpc_kind { RPC_INVALID, RPC_REQUEST, RPC_NOTIFICATION, RPC_RESPONSE };
 struct rpc_message {
 	enum rpc_kind kind;
 	json_t *root;	    /* owns everything below; NULL when the line could not be read */
-	json_t *id;	    /* NULL when there is none, or none that can be answered to */
+	json_t *id;	    /* NULL if there is none, or none that can be answered */
 	const char *method; /* of requests and notifications */
 	json_t *params;	    /* an object, or NULL */
 	json_t *result;	    /* of responses; NULL for an error */
@@ -31,11 +31,11 @@ struct rpc_message {
 	const char *why;
 };
 
-/* Never fails: what is wrong with the line is in the message. */
+/* Never fails: the message says what is wrong with the line. */
 struct rpc_message rpc_read(const char *line, size_t len);
 void rpc_done(struct rpc_message *m);
 
-/* New references; NULL: out of memory. Stolen: result, error data, params. */
+/* New references; NULL: out of memory. Steals result, error data and params. */
 json_t *rpc_result(json_t *id, json_t *result);
 json_t *rpc_error(json_t *id, int code, const char *message, json_t *data);
 json_t *rpc_request(json_t *id, const char *method, json_t *params); /* id NULL: a notification */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where in the arguments we are, and what is wrong there. */
+/* The current position in the arguments, and what is wrong there. */
 struct place {
 	char name[256];
 	char *why;
@@ -63,7 +63,7 @@ static bool check_number(const json_t *schema, const json_t *value, struct place
 	return true;
 }
 
-/* Strings become C strings and parts of command lines: one with a NUL in it would be another one there. */
+/* Strings become C strings and parts of command lines: a NUL in one would cut it short. */
 static bool check_string(const json_t *schema, const json_t *value, struct place *at)
 {
 	json_t *least = json_object_get(schema, "minLength"), *words = json_object_get(schema, "enum"), *word;

@@ -6,5 +6,5 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Why the value is not as the schema says, in why; true when it is. */
+/* True if the value matches the schema; otherwise why says what is wrong. */
 bool schema_accepts(const json_t *schema, const json_t *value, char *why, size_t size);

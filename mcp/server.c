@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The loop: standard input, standard output, signals, and whatever the requests in flight wait for. */
+/* The event loop: standard input, standard output, signals, and whatever the requests in flight wait for. */
 #include "internal.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define OWN_FDS 4	   /* in, out, signals, idle: before those of the requests */
-#define LAST_WORDS_MS 1000 /* how long a client that has closed our input may take to read what is left */
+#define LAST_WORDS_MS 1000 /* how long a client that has closed our input may take to read the rest */
 
 int64_t mcp_now_ms(void)
 {
@@ -33,7 +33,7 @@ static void free_request(struct mcp_request *r)
 	free(r);
 }
 
-/* Requests are freed here only, so that a callback may end the one it is called for. */
+/* Requests are freed only here, so that a callback may end its own request. */
 void mcp_sweep(struct mcp_server *s)
 {
 	for (struct mcp_request **at = &s->requests; *at;) {
@@ -95,7 +95,7 @@ static void use_quiet(struct mcp_server *s)
 
 /* ── Turns ── */
 
-/* The next time somebody wants to be woken, as a timeout of poll. */
+/* The next wake-up time, as a timeout of poll. */
 static int wait_ms(const struct mcp_server *s)
 {
 	int64_t now = mcp_now_ms(), soonest = INT32_MAX;
@@ -118,14 +118,14 @@ static void wake_requests(struct mcp_server *s, const struct pollfd *fds, size_t
 	}
 }
 
-/* One turn. New requests are put at the front of the list, so input is looked at last. */
+/* One turn. New requests are put at the front of the list, so input is handled last. */
 static int turn(struct mcp_server *s, struct pollfd *fds)
 {
 	bool listens = !s->is_ending && !wire_is_full(&s->wire);
 	size_t n = 0;
 	fds[0] = (struct pollfd){.fd = listens ? s->wire.in_fd : -1, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = wire_has_output(&s->wire) ? s->wire.out_fd : -1, .events = POLLOUT};
-	/* It is not read: once is enough, and it would keep us awake. */
+	/* Not read: one wake-up is enough, and it would keep us awake. */
 	fds[2] = (struct pollfd){.fd = s->is_ending ? -1 : s->signal_fd, .events = POLLIN};
 	fds[3] = (struct pollfd){.fd = s->spec->idle ? s->spec->idle->fd(s->spec->data) : -1, .events = POLLIN};
 	for (const struct mcp_request *r = s->requests; r && n < MCP_IN_FLIGHT_MAX; r = r->next, n++)
@@ -150,7 +150,7 @@ static int turn(struct mcp_server *s, struct pollfd *fds)
 	return 0;
 }
 
-/* Answers that are already there are for whoever still reads. */
+/* Sends the answers that are ready, if anyone still reads. */
 static void say_last_words(struct mcp_server *s)
 {
 	int64_t until = mcp_now_ms() + LAST_WORDS_MS;

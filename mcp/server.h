@@ -28,10 +28,10 @@ struct mcp_request;
 
 struct mcp_tool {
 	const char *name, *title, *description;
-	const char *input_schema;  /* JSON; arguments are held against it before the call */
+	const char *input_schema;  /* JSON; arguments are checked against it before the call */
 	const char *output_schema; /* JSON, or NULL */
 	bool is_read_only, is_destructive, is_idempotent, is_open_world;
-	void (*call)(struct mcp_request *r, json_t *arguments); /* arguments: borrowed for the time of the call */
+	void (*call)(struct mcp_request *r, json_t *arguments); /* arguments: borrowed during the call */
 };
 
 typedef void mcp_handler(struct mcp_request *r, json_t *params); /* params: borrowed; an object, may be empty */
@@ -40,13 +40,13 @@ struct mcp_method {
 	const char *name;
 	enum mcp_era eras;
 	mcp_handler *handle;
-	int64_t cache_ms; /* 2026-07-28: how long its result may be kept; -1: no such field */
+	int64_t cache_ms; /* 2026-07-28: how long its result may be cached; -1: no such field */
 };
 
-/* Work for when nobody wants anything. It must not take long: a request may come meanwhile. */
+/* Work for idle times. It must be short: a request may come at any moment. */
 struct mcp_idle {
 	int64_t after_ms; /* how long nothing was in flight and nothing came */
-	/* Both return after how long a quiet time, counted from its beginning, work is to be called next; -1: not in this one. */
+	/* Both return when to call work next, counted from the beginning of the idle time; -1: not in this one. */
 	int64_t (*work)(void *data, int64_t quiet_ms);
 	int64_t (*news)(void *data, int64_t quiet_ms); /* fd can be read */
 	int (*fd)(void *data);			       /* -1: none */
@@ -61,43 +61,43 @@ struct mcp_spec {
 	void *data;
 };
 
-/* Until end of input, SIGTERM, SIGINT or SIGHUP. Then everything in flight is cancelled and waited for.
- * 0, or -errno when it could not begin. */
+/* Runs until end of input, SIGTERM, SIGINT or SIGHUP. Then cancels everything in flight and waits for it. 0, or -errno
+ * if it could not start. */
 int mcp_serve(const struct mcp_spec *spec, int in_fd, int out_fd);
 
 /* ── Requests ── */
 
 void *mcp_data(const struct mcp_request *r); /* of the spec */
 enum mcp_era mcp_era(const struct mcp_request *r);
-/* The revision it is served by: "2025-06-18", "2025-11-25" or "2026-07-28". */
+/* The revision that serves it: "2025-06-18", "2025-11-25" or "2026-07-28". */
 const char *mcp_revision(const struct mcp_request *r);
-/* What the client calls itself, "" when it does not say. Not inert. */
+/* The client's name, "" if unknown. Not escaped. */
 const char *mcp_client_name(const struct mcp_request *r);
-/* Did the client say that it can do this? For elicitation: by a form. */
+/* True if the client said that it supports this. For elicitation: by a form. */
 bool mcp_client_can(const struct mcp_request *r, const char *capability);
 
-/* Each request is answered once, by one of these; what is in result or data is theirs. */
+/* Each request is answered once, by one of these; they steal result or data. */
 void mcp_reply(struct mcp_request *r, json_t *result);
 void mcp_fail(struct mcp_request *r, int code, json_t *data, const char *message);
 void mcp_notify(struct mcp_request *r, const char *method, json_t *params);
-/* Nothing when the client did not ask for progress. It must grow. */
+/* Does nothing if the client did not ask for progress. The value must grow. */
 void mcp_progress(struct mcp_request *r, double progress, const char *message);
 bool mcp_wants_progress(const struct mcp_request *r);
 
-/* Call ready when fd can be read (-1: no fd) or the time has come (mcp_now_ms, 0: never). Holds until changed. */
+/* Calls ready when fd is readable (-1: no fd) or at this time (mcp_now_ms, 0: never). Stays until changed. */
 void mcp_wait(struct mcp_request *r, int fd, int64_t wake_ms, void (*ready)(struct mcp_request *r));
 int64_t mcp_wake_ms(const struct mcp_request *r);
 int64_t mcp_now_ms(void);
 
-/* What the handler keeps. cancel: the client wants no answer any more, or the server ends; it stops the work, goes on
- * waiting until it has stopped, then calls mcp_drop. Without cancel the request is dropped at once. */
+/* State of the handler. cancel: the client wants no answer any more, or the server ends; it stops the work, waits
+ * until it has stopped, then calls mcp_drop. Without cancel the request is dropped at once. */
 void mcp_keep(struct mcp_request *r, void *state, void (*release)(void *state), void (*cancel)(struct mcp_request *r));
 void *mcp_state(const struct mcp_request *r);
 void mcp_drop(struct mcp_request *r); /* over without an answer */
 
-/* Asks the client. requests: {"key": {"method": "elicitation/create", "params": {…}}}, the caller must have looked whether
- * the client can. answered gets {"key": result}, null where the client failed to answer; both borrowed.
- * In 2026-07-28 the request ends here, and answered is called when the client comes back with the very same request. */
+/* Asks the client. requests: {"key": {"method": "elicitation/create", "params": {…}}}; the caller must check that the
+ * client supports it. answered gets {"key": result}, null if the client failed to answer; both borrowed. In 2026-07-28
+ * the request ends here, and answered is called when the client sends exactly the same request again. */
 typedef void mcp_answered(struct mcp_request *r, json_t *answers);
 void mcp_ask(struct mcp_request *r, json_t *requests, mcp_answered *answered);
 
@@ -105,5 +105,5 @@ void mcp_ask(struct mcp_request *r, json_t *requests, mcp_answered *answered);
 
 /* Bytes that may not be UTF-8, as a JSON string. */
 json_t *mcp_string(const char *s);
-/* A tool's result: text for the model, the same as data (stolen, may be NULL). */
+/* A tool's result: text for the model, and the same as data (stolen, may be NULL). */
 json_t *mcp_tool_text(const char *text, json_t *structured, bool is_error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* apply_changes: what is sensitive, and what the mode held, is for a person to decide, whoever asks for it. */
+/* apply_changes: a person decides about sensitive changes and those that the mode held, whoever asks for it. */
 #include "deciding.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #define INLINE_MAX ((size_t)100 << 10)
 
-/* A long one is a resource; its beginning is shown. Cut at a line. */
+/* A long diff is a resource; the result shows its beginning, cut at a line. */
 static void reply(struct mcp_request *r, const char *run, const char *text)
 {
 	char uri[128];

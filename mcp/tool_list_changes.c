@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A run of ours that left nothing behind is still a run. */
+/* A run of ours that changed nothing is still a run. */
 static bool reply_empty(struct mcp_request *r, const char *run)
 {
 	struct front *f = front_of(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "files.h"
 
-#define LINES 2000 /* what a model is given when it does not say how much */
+#define LINES 2000 /* default for a model that does not say how much */
 
 void tool_read_file(struct mcp_request *r, json_t *arguments)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* run_command: prepare, ask when something needs a person's yes, start, and follow it from the server's loop. */
+/* run_command: prepares the job, asks if something needs permission, starts it, and follows it from the server's loop.
+ */
 #include "front.h"
 
 #include <airlock/result.h>
@@ -152,7 +153,7 @@ static void ready(struct mcp_request *r)
 	}
 }
 
-/* The whole tree is killed; its end is still waited for, so that its changes are found and held. */
+/* Kills the whole tree; waits for its end, so that its changes are found and held. */
 static void cancel(struct mcp_request *r)
 {
 	struct command_run *c = mcp_state(r);
@@ -200,7 +201,7 @@ static int set_paths(struct airlock_settings *s, json_t *arguments, struct airlo
 	return rc;
 }
 
-/* A call may take less time than the person who started the server allows, never more. */
+/* A call may set a shorter timeout than the person who started the server, never a longer one. */
 static int set_timeout(const struct mcp_request *r, struct airlock_settings *s, json_t *arguments,
 		       struct airlock_error *err)
 {
@@ -255,7 +256,7 @@ void tool_run_command(struct mcp_request *r, json_t *arguments)
 		front_fail_run(r, &err);
 		return;
 	}
-	/* A question that the client cannot ask is refused by the library, which writes the run down for the person. */
+	/* If the client cannot ask, the library refuses, and records the run for the person. */
 	const struct airlock_question *q = airlock_job_question(c->job);
 	if (!q || !front_ask(r, q, answered))
 		start(r, c);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* undo, of this project only. Undoing what was undone does it again: with changes in it that are sensitive or that the mode
- * held, that is a person's. */
+/* undo, for this project only. Undoing an undone run applies it again: if that includes sensitive changes, or changes
+ * that the mode held, a person must decide. */
 #include "deciding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Is the change at one of these paths, or below one? Relative to its root, or absolute. */
+/* True if the change is at or below one of these paths, which are relative to its root or absolute. */
 static bool is_meant(const struct airlock_change *c, const char *const *paths)
 {
 	char *whole = NULL;
@@ -25,7 +25,7 @@ static bool is_meant(const struct airlock_change *c, const char *const *paths)
 	return found;
 }
 
-/* Is there anything to undo, or would undoing mean doing it again? */
+/* Whether this undoes something, or applies it again. */
 static bool has_applied(const struct airlock_settings *s, const char *id, const char *const *paths)
 {
 	struct airlock_changes *changes = NULL;

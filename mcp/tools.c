@@ -49,7 +49,7 @@ void mcp_tools_list(struct mcp_request *r, json_t *params)
 {
 	const struct mcp_server *s = r->server;
 	json_t *tools = json_array();
-	if (json_object_get(params, "cursor")) { /* there is one page, so no cursor of ours exists */
+	if (json_object_get(params, "cursor")) { /* there is only one page, so we never issue a cursor */
 		json_decref(tools);
 		mcp_fail(r, RPC_INVALID_PARAMS, NULL, "Invalid params: unknown cursor");
 		return;
@@ -68,7 +68,7 @@ json_t *mcp_tool_text(const char *text, json_t *structured, bool is_error)
 	return result;
 }
 
-/* Until 2025-06-18 a protocol error; since then the model is to see it, so that it can do better. */
+/* A protocol error until 2025-06-18; since then the model should see it, so that it can correct itself. */
 static void refuse_arguments(struct mcp_request *r, const char *tool, const char *why)
 {
 	char text[768];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The sandbox of the next call, made in quiet times. Calls of an agent are seconds apart; a client that sends the next one
- * at once is served as ever. */
+/* The sandbox of the next call, prepared while the server is idle. Calls of an agent are seconds apart; if the next
+ * one comes at once, it gets a new sandbox. */
 #include "front.h"
 
 #define QUIET_MS 20
 #define AGAIN_MS 1000
-/* Nobody works here any more. What is prepared keeps files and file systems of the machine in use, so it goes. */
+/* After this idle time the prepared sandbox is dropped: it keeps files and file systems of the machine in use. */
 #define RETIRE_MS (5 * 60 * 1000)
 
-/* A call that asks for nothing beyond a command: what most of them are. Whatever goes wrong here goes wrong again, and is
- * told, when somebody calls. */
+/* A call with a command and nothing else, like most calls. Errors here are ignored: they happen again, and are
+ * reported, in the real call. */
 static void prepare(struct front *f)
 {
 	struct airlock_error ignored = {0};
@@ -36,7 +36,8 @@ static int64_t work(void *data, int64_t quiet_ms)
 	return RETIRE_MS;
 }
 
-/* It is there, or gone with the mounts of the machine: where those change all the time there is no point in hurrying. */
+/* It is ready, or it ended because mounts of the machine changed: if those change all the time, there is no point in
+ * hurrying. */
 static int64_t news(void *data, int64_t quiet_ms)
 {
 	const struct front *f = data;

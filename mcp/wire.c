@@ -10,7 +10,7 @@
 
 #define READ_SIZE 65536
 
-/* Room for n more bytes at the end. */
+/* Makes room for n more bytes at the end. */
 static bool reserve(struct wire_bytes *b, size_t n)
 {
 	if (b->start == b->end)
@@ -48,7 +48,7 @@ int wire_read(struct wire *w)
 	return n > 0;
 }
 
-/* Drops what has come of a line that is too long; its end may not be here yet. */
+/* Drops the received part of a line that is too long; its end may not have arrived. */
 static enum wire_line skip(struct wire *w, const char *newline)
 {
 	bool first = !w->skipping;
@@ -95,8 +95,8 @@ void wire_send(struct wire *w, const char *text, size_t len)
 	w->out.end += len + 1;
 }
 
-/* The descriptor is the client's too, so its flags are left alone. A socket can be told not to wait for one call; a pipe
- * that polls writable has room for PIPE_BUF bytes. */
+/* The client shares the descriptor, so its flags are left alone. A socket supports non-blocking writes per call; a
+ * pipe that polls writable has room for PIPE_BUF bytes. */
 static ssize_t write_some(int fd, const char *data, size_t len)
 {
 	ssize_t n = send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -114,7 +114,7 @@ void wire_flush(struct wire *w)
 		w->out.start += (size_t)n;
 	else if (n < 0 && errno != EINTR && errno != EAGAIN)
 		w->is_broken = true;
-	if (w->out.start == w->out.end && w->out.size > 4 * READ_SIZE) { /* a large answer's memory is not kept */
+	if (w->out.start == w->out.end && w->out.size > 4 * READ_SIZE) { /* frees the memory of a large answer */
 		free(w->out.data);
 		w->out = (struct wire_bytes){0};
 	}

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #define WIRE_LINE_MAX ((size_t)16 << 20)   /* one message; a whole file to be written fits */
-#define WIRE_QUEUE_HIGH ((size_t)32 << 20) /* a client that does not read is not read from either */
+#define WIRE_QUEUE_HIGH ((size_t)32 << 20) /* if a client does not read, we stop reading from it too */
 
 struct wire_bytes {
 	char *data;
@@ -22,9 +22,9 @@ struct wire_bytes {
 struct wire {
 	int in_fd, out_fd;
 	struct wire_bytes in, out;
-	size_t scanned; /* bytes of `in` known to hold no newline */
+	size_t scanned; /* bytes of `in` known to contain no newline */
 	bool skipping;	/* inside a line that was too long */
-	bool is_broken; /* nobody reads what we write, or no memory for it */
+	bool is_broken; /* nobody reads what we write, or out of memory */
 };
 
 enum wire_line { WIRE_NONE, WIRE_LINE, WIRE_TOO_LONG };

@@ -44,7 +44,7 @@ static bool add_paths(FILE *out, const struct airlock_change *c, const char *fir
 	return add_path(out, c, second) && ok;
 }
 
-/* Closes the stream; the text is there if all of it could be written. */
+/* Closes the stream; returns the text if all of it was written. */
 static char *finish(FILE *out, bool ok, char **text)
 {
 	if (fclose(out) == 0 && ok)
@@ -61,7 +61,7 @@ char *change_path(const struct airlock_change *c)
 	return out ? finish(out, add_paths(out, c, c->from, c->path), &text) : NULL;
 }
 
-/* The word for a state that is not simply that of all. */
+/* The word for a state, if it differs from that of the rest. */
 static const char *state_word(const struct airlock_change *c, bool is_mixed)
 {
 	if (c->state == AIRLOCK_CHANGE_HELD && (is_mixed || c->is_sensitive))
@@ -71,7 +71,7 @@ static const char *state_word(const struct airlock_change *c, bool is_mixed)
 		       : airlock_change_state_name(c->state);
 }
 
-/* A reason may begin with the word. */
+/* A reason may begin with the same word. */
 static bool says(const char *reason, const char *word)
 {
 	return reason && strncmp(reason, word, strlen(word)) == 0;
@@ -118,7 +118,7 @@ static bool add_undone_line(FILE *out, const struct airlock_change *c)
 	return ok;
 }
 
-/* When all are held or all applied, saying so once is enough, and somebody else does. */
+/* If all are held or all applied, the caller says so once. */
 static bool has_several_states(const struct airlock_changes *c)
 {
 	for (size_t i = 1; i < airlock_changes_count(c); i++)
