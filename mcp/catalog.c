@@ -60,13 +60,14 @@
 	"\"additionalProperties\":false}"
 
 #define RUN_ARGUMENT                                                                                                   \
-	"\"run\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The run: its id, the beginning of it, or "     \
+	"\"run\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The run: its id, a unique beginning of the "   \
+	"id, or "                                                                                                      \
 	"\\\"last\\\".\"}"
 
 #define PATHS_ARGUMENT                                                                                                 \
 	"\"paths\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1},\"maxItems\":10000,"            \
 	"\"description\":\"Only these paths, relative to the project or absolute; a directory means everything below " \
-	"it. Left out: all.\"}"
+	"it. Default: all.\"}"
 
 #define PATH_ARGUMENT(words)                                                                                           \
 	"\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"" words                                       \
@@ -87,27 +88,18 @@
 
 static const char run_command_words[] =
 	"Run a shell command line and get its output. You have a whole shell: pipes, redirections, && and several "
-	"lines "
-	"work, and so does every program of this machine.\n\n"
-	"Files: the command can write to the project directory and to $HOME/playground, a place for experiments that "
-	"is "
-	"kept between commands. Everything else is read-only, and some of it, like keys and passwords, is hidden. /tmp "
-	"is empty at the start and thrown away at the end.\n\n"
-	"Network: there is none, unless you set network to true; then a person is asked, every time. To fetch a web "
-	"page, "
-	"prefer a tool made for that if you have one.\n\n"
-	"Changes: the result lists every file that was added, modified or deleted. Most changes are in the project "
-	"when "
-	"the result comes. Some are held back until somebody applies them, for instance git hooks; that is no error, "
-	"and "
-	"repeating the command does not help. Everything that was applied can be undone with undo.\n\n"
-	"Blocked: what the sandbox refused is said after the output, with the rule and what would allow it; do not "
-	"look "
-	"for a way around it, ask.\n\n"
-	"Each command starts anew in working_dir: cd and variables do not last. There is no input to type, so use "
-	"options "
-	"that ask nothing. A command that fails gives its exit code; read its output, and tell the user plainly what "
-	"went wrong if you cannot fix it.";
+	"lines work, and so does every program of this machine.\n\nFiles: the command can write to the project "
+	"directory and to $HOME/playground, a place for experiments that is kept between commands. Everything else is "
+	"read-only, and some of it, like keys and passwords, is hidden. /tmp is empty at the start and thrown away at "
+	"the end.\n\nNetwork: there is none, unless you set network to true; then a person is asked, every time. To "
+	"fetch a web page, prefer a tool made for that if you have one.\n\nChanges: the result lists every file that "
+	"was added, modified or deleted. Most changes are in the project when the result comes. Some are held until "
+	"someone applies them, for example git hooks; that is no error, and repeating the command does not help. "
+	"Applied changes can be undone with undo.\n\nBlocked: after the output, the result lists what the sandbox "
+	"refused, the rule, and what would allow it. Do not work around it; ask.\n\nEach command starts in "
+	"working_dir: cd and variables do not last. There is no input to type, so use options that ask nothing. A "
+	"command that fails gives its exit code; read its output, and tell the user plainly what went wrong if you "
+	"cannot fix it.";
 
 #define RUN_INPUT                                                                                                      \
 	INPUT("\"command\"",                                                                                           \
@@ -115,7 +107,8 @@ static const char run_command_words[] =
 	      "\"working_dir\":{\"type\":\"string\",\"description\":\"Where to run it: an absolute path of a "         \
 	      "directory that exists, or \\\"playground\\\" for $HOME/playground. Default: the project "               \
 	      "directory.\"},"                                                                                         \
-	      "\"network\":{\"type\":\"boolean\",\"description\":\"Does it need the network? A person is asked each "  \
+	      "\"network\":{\"type\":\"boolean\",\"description\":\"Whether it needs the network. A person is asked "   \
+	      "each "                                                                                                  \
 	      "time. Default: false.\"},"                                                                              \
 	      "\"timeout\":{\"type\":\"number\",\"exclusiveMinimum\":0,\"description\":\"Seconds after which it is "   \
 	      "killed with all its processes; its changes are held then. Cannot be more than the configured "          \
@@ -135,9 +128,8 @@ const struct mcp_tool front_tools[] = {
 	 .call = tool_run_command},
 	{.name = "list_changes",
 	 .title = "List what a run changed",
-	 .description =
-		 "List the files a run added, modified, deleted or renamed, and what became of each: applied to the "
-		 "project, held back, in conflict, or discarded.",
+	 .description = "List the files a run added, modified, deleted or renamed, and the state of each: applied to "
+			"the project, held, in conflict, or discarded.",
 	 .input_schema = INPUT("\"run\"", RUN_ARGUMENT),
 	 .output_schema = CHANGES_OUTPUT,
 	 .is_read_only = true,
@@ -156,13 +148,10 @@ const struct mcp_tool front_tools[] = {
 	 .call = tool_diff},
 	{.name = "apply_changes",
 	 .title = "Apply held changes",
-	 .description =
-		 "Make changes of a run that were held back in the project. A person is asked first when the person "
-		 "wants "
-		 "to decide about all changes, or when some of them could make other programs run something later (git "
-		 "hooks, shell start files, editor tasks). Where "
-		 "somebody else has edited the same file meanwhile, nothing is applied. What is applied can be "
-		 "undone.",
+	 .description = "Apply held changes of a run to the project. A person is asked first if they want to decide "
+			"about all changes, or if other programs would run some of the files later (git hooks, shell "
+			"start files, editor tasks). If someone else has edited one of the files in the meantime, "
+			"nothing is applied. Applied changes can be undone.",
 	 .input_schema = INPUT("\"run\"", RUN_ARGUMENT "," PATHS_ARGUMENT),
 	 .output_schema = CHANGES_OUTPUT,
 	 .is_destructive = true,
@@ -170,8 +159,7 @@ const struct mcp_tool front_tools[] = {
 	 .call = tool_apply_changes},
 	{.name = "discard_changes",
 	 .title = "Discard held changes",
-	 .description =
-		 "Throw away changes of a run that were held back. The project stays as it is. This cannot be undone.",
+	 .description = "Throw away held changes of a run. The project stays as it is. This cannot be undone.",
 	 .input_schema = INPUT("\"run\"", RUN_ARGUMENT "," PATHS_ARGUMENT),
 	 .output_schema = CHANGES_OUTPUT,
 	 .is_destructive = true,
@@ -179,23 +167,23 @@ const struct mcp_tool front_tools[] = {
 	 .call = tool_discard_changes},
 	{.name = "undo",
 	 .title = "Undo a run",
-	 .description =
-		 "Put back what applying a run replaced or deleted, and remove what it added. Without run it is the "
-		 "last one that was applied in this project. Undoing the same run again does it again. Where "
-		 "somebody else has edited the same file since, nothing is done.",
+	 .description = "Put back what applying a run replaced or deleted, and remove what it added. Default: the last "
+			"run that was applied in this project. Undoing the same run again applies it again. If someone "
+			"else has edited one of the files since, nothing is undone.",
 	 .input_schema = INPUT("", RUN_ARGUMENT "," PATHS_ARGUMENT),
 	 .output_schema = CHANGES_OUTPUT,
 	 .is_destructive = true,
 	 .call = tool_undo},
 	{.name = "read_file",
 	 .title = "Read a file",
-	 .description = "Read a text file of the project, or some lines of it. Without a limit 2000 lines are given; "
-			"next_offset in the result says where to go on.",
-	 .input_schema = INPUT("\"path\"",
-			       PATH_ARGUMENT("The file.") "," NUMBER_ARGUMENT(
-				       "offset", 0,
-				       "The first line to read; 0 "
-				       "is the first of the file.") "," NUMBER_ARGUMENT("limit", 1, "How many lines.")),
+	 .description = "Read a text file of the project, or some of its lines. Default: 2000 lines; next_offset in "
+			"the result says where to continue.",
+	 .input_schema = INPUT("\"path\"", PATH_ARGUMENT("The file.") "," NUMBER_ARGUMENT(
+						   "offset", 0,
+						   "The first line to read; 0 is the first line of "
+						   "the file.") "," NUMBER_ARGUMENT("limit", 1,
+										    "Maximum number "
+										    "of lines.")),
 	 .output_schema =
 		 OUTPUT("\"content\",\"encoding\"",
 			"\"content\":" STRING ",\"encoding\":" STRING ",\"start_line\":" INTEGER
@@ -206,36 +194,33 @@ const struct mcp_tool front_tools[] = {
 	{.name = "write_file",
 	 .title = "Write a file",
 	 .description =
-		 "Make a file of the project, or replace a whole one; directories above it are made. To change a part "
-		 "of a file use edit_file. Like the changes of a command this can be held back, and can be undone.",
-	 .input_schema =
-		 INPUT("\"path\",\"content\"",
-		       PATH_ARGUMENT("The file.") ",\"content\":{\"type\":\"string\",\"description\":\"All of it.\"}"),
+		 "Create a file in the project, or replace a whole file; creates missing directories. To change a part "
+		 "of a file use edit_file. Like a command's change, this may be held, and it can be undone.",
+	 .input_schema = INPUT(
+		 "\"path\",\"content\"",
+		 PATH_ARGUMENT(
+			 "The file.") ",\"content\":{\"type\":\"string\",\"description\":\"The whole content.\"}"),
 	 .output_schema = FILE_CHANGE_OUTPUT,
 	 .is_destructive = true,
 	 .is_idempotent = true,
 	 .call = tool_write_file},
 	{.name = "edit_file",
 	 .title = "Edit a file",
-	 .description =
-		 "Replace a text in a file of the project with another. The old text must be there exactly once, "
-		 "byte by byte with its spaces and line ends, unless all is true. Can be undone.",
+	 .description = "Replace a text in a file of the project by another. The old text must occur exactly once, "
+			"including its spaces and line breaks, unless all is true. Can be undone.",
 	 .input_schema = INPUT(
 		 "\"path\",\"old\",\"new\"",
 		 PATH_ARGUMENT(
 			 "The file.") ",\"old\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The text to "
-				      "replace.\"},\"new\":{\"type\":\"string\",\"description\":\"What to put in its "
-				      "place.\"},\"all\":{\"type\":\"boolean\",\"description\":\"Wherever it stands. "
-				      "Default: "
-				      "false.\"}"),
+				      "replace.\"},\"new\":{\"type\":\"string\",\"description\":\"The text to put in "
+				      "its place.\"},\"all\":{\"type\":\"boolean\",\"description\":\"Replace every "
+				      "occurrence. Default: false.\"}"),
 	 .output_schema = FILE_CHANGE_OUTPUT,
 	 .is_destructive = true,
 	 .call = tool_edit_file},
 	{.name = "list_files",
 	 .title = "List a directory",
-	 .description =
-		 "List the entries of a directory of the project, with their sizes and times. Without path it is the "
-		 "project itself.",
+	 .description = "List a directory of the project, with sizes and times. Default: the project itself.",
 	 .input_schema = INPUT("", PATH_ARGUMENT("The directory.")),
 	 .output_schema = ENTRIES_OUTPUT,
 	 .is_read_only = true,
@@ -243,23 +228,21 @@ const struct mcp_tool front_tools[] = {
 	 .call = tool_list_files},
 	{.name = "glob",
 	 .title = "Find files by name",
-	 .description =
-		 "Find files of the project by a pattern: *, ?, [a-z], {a,b}, and ** for any directories. A pattern "
-		 "without a slash is held against the names at any depth.",
-	 .input_schema =
-		 INPUT("\"pattern\"",
-		       PATTERN_ARGUMENT("Such as *.c or src/**/test_*.py.") "," PATH_ARGUMENT(
-			       "Only below this directory.") "," NUMBER_ARGUMENT("max", 1,
-										 "At most so many. Default: 1000.")),
+	 .description = "Find files of the project by a pattern: *, ?, [a-z], {a,b}, and ** for any directories. A "
+			"pattern without a slash matches names at any depth.",
+	 .input_schema = INPUT(
+		 "\"pattern\"",
+		 PATTERN_ARGUMENT("Such as *.c or src/**/test_*.py.") "," PATH_ARGUMENT(
+			 "Only below this directory.") "," NUMBER_ARGUMENT("max", 1,
+									   "Maximum number of files. Default: 1000.")),
 	 .output_schema = ENTRIES_OUTPUT,
 	 .is_read_only = true,
 	 .is_idempotent = true,
 	 .call = tool_glob},
 	{.name = "grep",
 	 .title = "Find text in files",
-	 .description =
-		 "Find the lines of the project's files that hold a text. The text is taken literally; for regular "
-		 "expressions run grep with run_command. Binary files are passed over.",
+	 .description = "Find the lines of the project's files that contain a text. The text is literal; for regular "
+			"expressions run grep with run_command. Skips binary files.",
 	 .input_schema = INPUT(
 		 "\"pattern\"",
 		 PATTERN_ARGUMENT("The text.") "," PATH_ARGUMENT(
@@ -268,7 +251,7 @@ const struct mcp_tool front_tools[] = {
 								     "this "
 								     "pattern.\"}," NUMBER_ARGUMENT(
 									     "max", 1,
-									     "At most so many lines. Default: 200.")),
+									     "Maximum number of lines. Default: 200.")),
 	 .output_schema = OUTPUT("\"matches\"",
 				 "\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
 				 "\"path\":" STRING ",\"line\":" INTEGER ",\"text\":" STRING
