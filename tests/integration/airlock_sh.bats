@@ -22,7 +22,7 @@ same() {
 	assert_stdout "$out"
 }
 
-@test "what sh prints and how it ends, airlock-sh does too" {
+@test "airlock-sh prints and exits as sh does" {
 	each_backend as_sh
 }
 as_sh() {
@@ -65,7 +65,7 @@ login() {
 	assert_stdout x
 }
 
-@test "it is the sandbox, in the directory it was started in" {
+@test "airlock-sh runs in the sandbox, in its current directory" {
 	each_backend sandboxed
 }
 sandboxed() {
@@ -110,7 +110,7 @@ for arguments in [], ["-i"]:
 	assert_status 0
 }
 
-@test "words it does not know" {
+@test "unknown arguments are wrong usage" {
 	run_program "$SH" --nonsense </dev/null
 	assert_status 2
 	assert_stderr_contains 'unknown option: --nonsense'
@@ -123,7 +123,7 @@ for arguments in [], ["-i"]:
 	[[ $stdout == "airlock-sh "[0-9]* ]] || fail "expected a version"
 }
 
-@test "the airlock beside it, not one from PATH" {
+@test "airlock-sh starts the airlock beside it, not one from PATH" {
 	mkdir "$HOME/bin"
 	printf '#!/bin/sh\necho fooled\n' >"$HOME/bin/airlock"
 	chmod +x "$HOME/bin/airlock"

@@ -8,7 +8,7 @@ load ../changes
 
 # ---- apply
 
-@test "apply makes everything that is held, and says so" {
+@test "apply applies all held changes, and says so" {
 	hold 'echo x >>file; mkdir d; echo y >d/e; rm other'
 	run_airlock apply "$RUN"
 	assert_status 0

@@ -75,7 +75,7 @@ refuses() {
 	refuses limit
 }
 
-@test "an empty configuration is none" {
+@test "an empty configuration file changes nothing" {
 	: >"$CONFIG"
 	run_airlock run -- true
 	assert_status 0
@@ -279,7 +279,7 @@ paths() {
 	assert_absent started
 }
 
-@test "thousands of variables are no obstacle" {
+@test "thousands of variables do no harm" {
 	each_backend many_variables
 }
 many_variables() {

@@ -37,7 +37,7 @@ assert_ends_with() {
 }
 
 # Everything arrives though the pipe is full and, as below npm, does not wait.
-@test "results are whole where the caller's descriptors do not wait" {
+@test "results are complete if the caller's descriptors are non-blocking" {
 	seq 60000 >big
 	python3 - "$AIRLOCK" <<-'EOF_PYTHON'
 		import os, subprocess, sys, time
@@ -139,7 +139,7 @@ assert_ends_with() {
 	assert_ends_with $pid 137
 }
 
-@test "a SIGINT that is told twice at once is one" {
+@test "two SIGINTs at the same moment count as one" {
 	start run -c 'trap "echo got; got=1" INT; echo ready; until [ "$got" ]; do sleep 0.05; done; sleep 0.5; exit 6'
 	pid=$!
 	wait_for_output ready

@@ -16,7 +16,7 @@ airlock:   A  new
 airlock:   D  other'
 }
 
-@test "one change is one change" {
+@test "the report uses the singular for one change" {
 	run_airlock run --changes apply -c 'echo x >new'
 	[ "${stderr%%$'\n'*}" = 'airlock: 1 change applied' ] || fail "wrong first line"
 }
@@ -81,7 +81,7 @@ airlock:   D  other'
 	assert_stderr_contains "airlock: … and 2 more: airlock changes $RUN"
 }
 
-@test "names that could fool a terminal are inert in every report" {
+@test "names that could fool a terminal are escaped in every report" {
 	hold 'touch "$(printf "a\033[31mred\nB  fake")"'
 	refute_stderr_contains $'\033'
 	assert_stderr_contains 'a\x1b[31mred\nB  fake'
@@ -91,7 +91,7 @@ airlock:   D  other'
 	[ "$(wc -l <"$RAW_STDOUT")" -eq 2 ] || fail "expected two lines"
 }
 
-@test "run tells what there is to know besides, in lines of their own" {
+@test "run prints notes on separate lines" {
 	echo x >"$(printf 'two\nlines')"
 	ln "$(printf 'two\nlines')" twin
 	run_airlock run --changes apply -c 'for f in two*; do echo y >>"$f"; done'

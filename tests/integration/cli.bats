@@ -35,7 +35,7 @@ assert_in_force() {
 	[ "$(grep -c '^  airlock ' "$RAW_STDOUT")" -eq 5 ] || fail "expected five commands"
 }
 
-@test "the version" {
+@test "--version prints the version" {
 	run_airlock --version
 	assert_status 0
 	[[ $stdout =~ ^airlock\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "expected a version"
@@ -86,7 +86,7 @@ assert_in_force() {
 	assert_usage "unknown option --prof" "did you mean --profile?"
 }
 
-@test "a missing value" {
+@test "an option without its value is wrong usage" {
 	run_airlock run --timeout
 	assert_usage "option --timeout needs a value: DUR" "see airlock run --help"
 	run_airlock run --timeout -- true
@@ -105,7 +105,7 @@ assert_in_force() {
 	assert_usage "option --hold takes no value" "see airlock run --help"
 }
 
-@test "nothing to run" {
+@test "run without a program is wrong usage" {
 	run_airlock run
 	assert_usage "nothing to run" "airlock run -- PROGRAM [ARG...], or airlock run -c STRING"
 	run_airlock run --timeout 5s --
@@ -124,7 +124,7 @@ assert_in_force() {
 	assert_usage "unknown option -c" "see airlock shell --help"
 }
 
-@test "commands with a second word" {
+@test "an unknown or missing verb is wrong usage" {
 	run_airlock config
 	assert_usage "config needs one of: show, check, path" "see airlock config --help"
 	run_airlock config sho
@@ -141,7 +141,7 @@ assert_in_force() {
 	assert_usage "unknown shell 'tcsh'; expected one of: bash, zsh, fish" "see airlock completion --help"
 }
 
-@test "hostile words are shown inert" {
+@test "hostile arguments are escaped in messages" {
 	run_airlock $'\e]0;gotcha\a\nairlock: all is well'
 	assert_status 2
 	[ "$(wc -l <"$RAW_STDERR")" -eq 2 ] || fail "expected two lines"
@@ -183,7 +183,7 @@ assert_in_force() {
 	assert_status 2
 }
 
-@test "the option overrules its variable" {
+@test "the option overrides its variable" {
 	AIRLOCK_JSON=yes run_airlock doctor --json=no --bogus
 	assert_usage "unknown option --bogus" "see airlock doctor --help"
 }
@@ -197,7 +197,7 @@ assert_in_force() {
 	assert_in_force pids '9 --pids'
 }
 
-@test "of a repeated option the last one counts" {
+@test "if an option is repeated, the last one counts" {
 	run_airlock config show --json --timeout 7s --timeout 8s
 	assert_in_force timeout '"8s" --timeout'
 }
@@ -214,7 +214,7 @@ assert_in_force() {
 	assert_json "$PROJECT/t" error subject
 }
 
-@test "the first word that is no option begins the program" {
+@test "the first word that is not an option is the program" {
 	run_airlock explain --json ls --json --bogus
 	assert_status 0
 	run_airlock explain --json -- ls --bogus
@@ -223,13 +223,13 @@ assert_in_force() {
 	assert_status 0
 }
 
-@test "options may stand around the second word" {
+@test "options are accepted before and after the verb" {
 	run_airlock config --json show --timeout 7s
 	assert_status 0
 	assert_in_force timeout '"7s" --timeout'
 }
 
-@test "an option overrules its variable, an empty variable is none" {
+@test "an option overrides its variable; an empty variable counts as unset" {
 	AIRLOCK_TIMEOUT=7s run_airlock config show --json
 	assert_in_force timeout '"7s" AIRLOCK_TIMEOUT'
 	AIRLOCK_TIMEOUT=7s run_airlock config show --json --timeout 8s
@@ -247,7 +247,7 @@ assert_in_force() {
 	grep -q 'airlock: cannot write to standard output' "$BATS_TEST_TMPDIR/err"
 }
 
-@test "a reader that stops reading is not" {
+@test "a reader that stops reading is no failure" {
 	"$AIRLOCK" completion zsh 2>"$BATS_TEST_TMPDIR/err" | head -n 1
 	[ "${PIPESTATUS[0]}" -eq 0 ]
 	[ ! -s "$BATS_TEST_TMPDIR/err" ]
@@ -277,7 +277,7 @@ assert_in_force() {
 	refute_stderr_contains 'airlock run --'
 }
 
-@test "without RUN the hint names the newest" {
+@test "without RUN the hint names the newest run" {
 	for command in apply diff discard changes show output; do
 		run_airlock "$command"
 		assert_status 2
@@ -285,7 +285,7 @@ assert_in_force() {
 	done
 }
 
-@test "many warnings are a few lines" {
+@test "many warnings are shortened to a few lines" {
 	local i
 	for i in $(seq 20); do ln -s /usr/share "link.$i"; done
 	run_airlock run -- true

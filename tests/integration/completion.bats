@@ -63,7 +63,7 @@ long_options() {
 	assert_completes 'bubblewrap' explain --backend b
 }
 
-@test "bash completes an option's value also where = does not break words" {
+@test "bash completes an option's value if = does not break words" {
 	found=$(bash --norc -c '
 		source "$1"
 		COMP_WORDBREAKS=${COMP_WORDBREAKS//=}
@@ -92,7 +92,7 @@ long_options() {
 	assert_completes '' run -c 'ls' straw
 }
 
-@test "bash completes second words" {
+@test "bash completes verbs" {
 	assert_completes 'check path show' config ''
 	assert_completes 'clear' playground c
 	assert_completes 'bash fish zsh' completion ''

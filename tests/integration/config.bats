@@ -172,7 +172,7 @@ wrong() {
 	wrong 2:9 'did you mean "inherit"?' '[profiles.moderate]' 'env = { inherti = true }'
 }
 
-@test "a key in the wrong table is told where it belongs" {
+@test "the error for a key in the wrong table names the right table" {
 	wrong 2:1 'it belongs in [profiles.NAME]' '[sandbox]' 'timeout = "5s"'
 	wrong 2:1 'it belongs in [sandbox]' '[profiles.moderate]' 'backend = "auto"'
 }
@@ -210,7 +210,7 @@ wrong() {
 	wrong 3:18 'is in "readonly_paths" and in "blocked_paths"' '[profiles.moderate]' 'readonly_paths = ["/x"]' 'blocked_paths = ["/x"]'
 }
 
-@test "config check says ok when it is" {
+@test "config check prints ok for a valid file" {
 	write_config '[sandbox]' 'default_profile = "strict"' '[profiles.mine]' 'extends = "permissive"' 'timeout = 90' \
 		'memory_limit_mb = 512' 'file_size = "1G"' '[[commands]]' 'match = ["make"]' 'timeout = "1h"'
 	run_airlock config check "$CONFIG"
@@ -225,7 +225,7 @@ wrong() {
 
 # ---- profiles and rules
 
-@test "a profile of one's own, extending another" {
+@test "a custom profile extends another" {
 	each_backend own_profile
 }
 own_profile() {
@@ -315,7 +315,7 @@ tightens() {
 	assert_refused blocked
 }
 
-@test "an untrusted project may not loosen, and it is said what was left out" {
+@test "an untrusted project cannot loosen, and a warning names the ignored settings" {
 	each_backend loosens
 }
 loosens() {
@@ -438,7 +438,7 @@ wrong_project_file() {
 	assert_absent started
 }
 
-@test "what a hostile file says is shown inert" {
+@test "text from a hostile file is escaped" {
 	printf '[profiles.moderate]\n"evil\\u001b[31m\\nairlock: all is well" = 1\n' >.airlock.toml
 	run_airlock run -- true
 	assert_status 125

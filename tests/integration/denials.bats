@@ -55,7 +55,7 @@ the_way_out_works() {
 	assert_json '[]' denials
 	rm "$HOME/other/new"
 }
-@test "what the hint says allows it" {
+@test "following the hint allows the operation" {
 	each_backend the_way_out_works
 }
 
@@ -223,7 +223,7 @@ in_strict() {
 	assert_json "--profile moderate --network" denials 3 hint
 }
 
-@test "a workspace" {
+@test "denials in a workspace" {
 	mkdir -p "$HOME/w"
 	observed --workspace "$HOME/w" -c 'echo x >/usr/x; echo x >/fine; cat /tmp/nothing; true'
 	if [ "$(id -u)" -eq 0 ]; then
@@ -234,7 +234,7 @@ in_strict() {
 	fi
 }
 
-@test "one line each on a terminal's side, in show, and in the record" {
+@test "denials are printed one a line by run and show, and stored in the record" {
 	run_airlock run --explain-denials -c 'cat ~/.ssh/id_ed25519 2>/dev/null; echo done'
 	assert_stdout 'done'
 	assert_stderr "airlock: blocked: open $HOME/.ssh/id_ed25519 (hidden: built-in: moderate); to allow: --ro $HOME/.ssh/id_ed25519"
@@ -244,7 +244,7 @@ in_strict() {
 	assert_json hidden denials 0 rule
 }
 
-@test "not by itself; by option, variable and file; and the later word counts" {
+@test "denials are off by default; option, variable and file turn them on, the strongest wins" {
 	run_airlock run --json -c 'cat ~/.ssh/id_ed25519; true'
 	assert_json null denials
 	AIRLOCK_EXPLAIN_DENIALS=true run_airlock run --json -c 'cat ~/.ssh/id_ed25519; true'
@@ -294,7 +294,7 @@ many() {
 	[ "$(denials | wc -l)" -le 256 ] || fail "expected a bound"
 	[ "$(denials | wc -l)" -ge 200 ] || fail "expected many"
 }
-@test "a thousand times the same is one, and there is a bound to all" {
+@test "equal denials are counted as one, and their number is bounded" {
 	each_backend many
 	run_airlock run --explain-denials -c 'for i in $(seq 300); do echo >~/there-is/x$i; done 2>/dev/null; true'
 	[ "$(grep -c 'blocked: write' "$RAW_STDERR")" -eq 10 ] || fail "expected ten lines"
@@ -329,7 +329,7 @@ threads() {
 	[ "$(denials | awk '{ n += $NF } END { print n }')" -eq 800 ] || fail "expected 800"
 	if denials | grep -qv "^write $HOME/there-is/"; then fail "expected nothing else"; fi
 }
-@test "threads that race" {
+@test "racing threads cannot confuse the observer" {
 	each_backend threads
 }
 
@@ -363,7 +363,7 @@ timed_out() {
 	[ "$(wc -l <"$RAW_STDERR")" -eq 1 ] || fail "expected one line"
 }
 
-@test "landlock" {
+@test "denials with landlock" {
 	python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 2)' || skip "needs: Landlock of Linux 5.19"
 	observed --backend landlock --changes direct -c 'cat ~/.ssh/id_ed25519; echo x >~/new; cat ~/nothing; echo x >ok; cat file; true'
 	assert_denials "open $HOME/.ssh/id_ed25519: hidden, built-in: moderate, 1" \
@@ -403,7 +403,7 @@ without_listeners() {
 	python3 -c 'import json, sys; row, = [c for c in json.load(open(sys.argv[1]))["checks"] if c["name"] == "explained denials"]; assert row["status"] == "degraded", row' "$RAW_STDOUT"
 }
 
-@test "where it cannot be had the run goes on and says so" {
+@test "if denials cannot be observed, the run continues and says so" {
 	# Inside an observed sandbox the kernel lets nobody else observe.
 	run_airlock run --explain-denials --profile permissive --yes --discard --env XDG_STATE_HOME=/tmp/s --env XDG_DATA_HOME=/tmp/d \
 		-- "$AIRLOCK" run --json --changes direct --explain-denials -c 'echo inner'

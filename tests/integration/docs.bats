@@ -51,7 +51,7 @@ EOF_PYTHON
 	[ "$there" = "$documented" ] || fail "in the header: $there" "in the document: $documented"
 }
 
-@test "every link between the documents leads somewhere" {
+@test "every link between the documents works" {
 	python3 - "$TOP" <<'EOF_PYTHON' || fail "broken links"
 import pathlib, re, sys
 top = pathlib.Path(sys.argv[1])
@@ -73,7 +73,7 @@ EOF_PYTHON
 		grep -o '\*[^*]*\*' | tr -d '*' | sort | diff "$BATS_TEST_TMPDIR/hidden" - >&2 || fail "the table and the page differ"
 }
 
-@test "libairlock(3) names functions that there are" {
+@test "libairlock(3) names only existing functions" {
 	local names
 	names=$(sed 's/\\//g' "$TOP/docs/man/libairlock.3.scd" | grep -oE 'airlock_[a-z_]+\*?\(' | tr -d '*(' | sort -u)
 	[ -n "$names" ] || fail "no names found"
@@ -95,7 +95,7 @@ readme_project() {
 	PATH=$BATS_TEST_TMPDIR/bin:$PATH
 }
 
-@test "every command of the README does what it is there for" {
+@test "every command in the README works" {
 	readme_project
 	echo before >src/a
 	local n=0 line

@@ -101,7 +101,7 @@ strict() {
 	done <"$BATS_TEST_TMPDIR/env"
 }
 
-@test "permissive keeps all of them" {
+@test "permissive keeps all variables" {
 	each_backend permissive
 }
 permissive() {

@@ -56,7 +56,7 @@ reasons() {
 	plan "mount('$HOME/tools')['because'] == 'AIRLOCK_HIDE'"
 }
 
-@test "what would be asked is said" {
+@test "explain names the questions a run would ask" {
 	each_backend asks
 }
 asks() {
@@ -70,7 +70,7 @@ asks() {
 	assert_stdout_contains 'Run command with network access: curl example.org?'
 }
 
-@test "without a sandbox it says so" {
+@test "explain says that there is no sandbox" {
 	run_airlock explain --no-sandbox -- true
 	assert_status 0
 	assert_stdout_contains 'NOT IN SANDBOX'

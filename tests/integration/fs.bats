@@ -60,7 +60,7 @@ print(sorted((name, os.getxattr(sys.argv[1], name)) for name in os.listxattr(sys
 		"[('user.one', b'user.one'), ('user.two', b'user.two')]" ]
 }
 
-@test "read counts lines from 0 and says where to go on" {
+@test "read counts lines from 0 and says where to continue" {
 	printf 'a\nb\nc\nd' >"$WS/f"
 	fs read f --offset 1 --limit 2 --json
 	assert_json $'b\nc' content
@@ -181,7 +181,7 @@ print(sorted((name, os.getxattr(sys.argv[1], name)) for name in os.listxattr(sys
 	assert_status 1
 }
 
-@test "a very long line is found in and cut, not swallowed" {
+@test "grep searches a very long line and cuts its output" {
 	{
 		head -c 40000000 /dev/zero | tr '\0' x
 		printf 'needle\nshort needle\n'
@@ -337,7 +337,7 @@ print(sorted((name, os.getxattr(sys.argv[1], name)) for name in os.listxattr(sys
 	assert_stdout original
 }
 
-@test "words that do not go together" {
+@test "options that exclude each other are wrong usage" {
 	fs read
 	assert_status 2
 	fs edit f --old x

@@ -27,7 +27,7 @@ LINE='mkdir -p db deploy/eu .github/workflows; echo x | tee db/new.sql deploy/eu
 	assert_file deploy/eu/run x
 }
 
-@test "allow has the last word, but not about special files" {
+@test "allow overrides hold, except for special files" {
 	write_config '[gate]' 'hold = ["*"]' 'allow = ["*"]'
 	run_captured -c 'mkfifo pipe; echo x >.envrc'
 	assert_status 0

@@ -22,7 +22,7 @@ call_of() {
 	sed "s|PROJECT|$PROJECT|g" "$1"
 }
 
-@test "recorded calls are answered as written down" {
+@test "recorded tool calls get the recorded answers" {
 	local call agent expected real n=0
 	real=$(readlink -f "$AIRLOCK")
 	for call in "$ASSETS"/*.json; do
@@ -125,7 +125,7 @@ print(json.dumps({"hook_event_name": "beforeShellExecution", "command": sys.argv
 	assert_status 2
 }
 
-@test "an agent nobody knows" {
+@test "an unknown agent is wrong usage" {
 	hook nobody </dev/null
 	assert_status 2
 	assert_stderr_contains "unknown agent 'nobody'"

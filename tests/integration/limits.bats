@@ -16,7 +16,7 @@ load ../helpers
 	done
 }
 
-@test "what is no duration is wrong usage" {
+@test "an invalid duration is wrong usage" {
 	local form
 	for form in 0 0s -1s 5x s 1h30 never 99999999999999999999s ''; do
 		run_airlock run --json --timeout="$form" -- true
@@ -53,7 +53,7 @@ elapsed() {
 		fail "expected about 500 ms"
 }
 
-@test "a command that ends in time is not touched" {
+@test "a command that ends in time is not killed" {
 	each_backend in_time
 }
 in_time() {
@@ -328,7 +328,7 @@ EOF_PYTHON
 	assert_absent started
 }
 
-@test "what is no size and no number is wrong usage" {
+@test "an invalid size or number is wrong usage" {
 	local option
 	for option in --memory=0 --memory=x --memory=-1 --memory=1K --pids=0 --pids=x --pids=1.5 --fsize=x --fsize=-1; do
 		run_airlock run --json "$option" -- touch started

@@ -12,7 +12,7 @@ without_calls() {
 	run_program python3 -I -S "$BATS_TEST_DIRNAME/../without_calls.py" "$names" "$AIRLOCK" "$@"
 }
 
-@test "it is what auto means where it has everything" {
+@test "auto chooses native if it enforces everything" {
 	run_airlock run --json -- true
 	assert_status 0
 	assert_json native isolation backend
@@ -21,7 +21,7 @@ without_calls() {
 	assert_json blocked isolation network
 }
 
-@test "it needs no bwrap" {
+@test "native needs no bwrap" {
 	# shellcheck disable=SC2016 # for the inner shell to expand
 	run_program unshare --user --map-root-user --mount sh -c \
 		'mount --bind /dev/null "$(readlink -f "$(command -v bwrap)")" && exec "$@"' sh "$AIRLOCK" run --json -- true
@@ -30,14 +30,14 @@ without_calls() {
 	assert_json enforced isolation processes
 }
 
-@test "the newest calls are not needed" {
+@test "native works without the newest system calls" {
 	without_calls clone3,statmount,listmount run --json --backend native -c 'echo one >new; printf hello'
 	assert_status 0
 	assert_json hello stdout
 	assert_file new one
 }
 
-@test "without a call it needs it says which, and auto takes bubblewrap" {
+@test "if a system call is missing, native names it and auto uses bubblewrap" {
 	without_calls mount_setattr run --json --backend native -- true
 	assert_refused unavailable
 	[[ $(json_get error message) == *kernel* ]] || fail "expected the cause"
@@ -49,7 +49,7 @@ without_calls() {
 	assert_json bubblewrap isolation backend
 }
 
-@test "a kernel without options that can be repeated is enough" {
+@test "native works on a kernel without repeatable overlay options" {
 	command -v strace >/dev/null || skip "needs: strace"
 	local log=$BATS_TEST_TMPDIR/log child n
 	run_program strace -f -qq -o "$log" -e trace=fsconfig "$AIRLOCK" run --backend native -- true
@@ -74,7 +74,7 @@ in_covered_proc() {
 		'mount -t tmpfs none /proc/fs && exec unshare --user --map-user=1000 --map-group=1000 "$@"' sh "$@" </dev/null
 }
 
-@test "where /proc is partly covered the command runs, and the result says so" {
+@test "with a partly covered /proc the command runs, and the result says so" {
 	in_covered_proc "$AIRLOCK" run --json -c 'printf hello >new; cat new; kill -9 -1'
 	assert_json native isolation backend
 	assert_json partial isolation processes
@@ -84,7 +84,7 @@ in_covered_proc() {
 	[ "$(json_get isolation limits 2>/dev/null)" = enforced ] || assert_refused limit
 }
 
-@test "what cannot be mounted is named" {
+@test "the error names a mount that fails" {
 	in_covered_proc "$AIRLOCK" run -- true
 	assert_status 0
 	# A verdict that does not hold any more, for nothing else would let it try.
@@ -97,7 +97,7 @@ in_covered_proc() {
 	[[ $(json_get error message) == *'Operation not permitted'* ]] || fail "expected the cause"
 }
 
-@test "three sandboxes in one another, where the policy allows nesting" {
+@test "three nested sandboxes work if the policy allows nesting" {
 	if is_root; then skip "needs: an ordinary user, the kernel maps root only for who has CAP_SETFCAP"; fi
 	mkdir -p "$PROJECT/bin" "$PROJECT/state" "$PROJECT/data"
 	cp -L "$AIRLOCK" "$PROJECT/bin/airlock"

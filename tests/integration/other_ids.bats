@@ -115,7 +115,7 @@ renamed() {
 	for path in new new/sub new/sub/file; do assert_owner $OTHER:54322 $path; done
 }
 
-@test "where writes are not captured, ids are refused as everywhere" {
+@test "without capture, foreign ids are refused" {
 	each_backend uncaptured
 }
 uncaptured() {
@@ -132,7 +132,7 @@ uncaptured() {
 
 # ---- becoming
 
-@test "su and setpriv become somebody, who can be ended" {
+@test "su and setpriv change the user, and root can end those processes" {
 	each_backend becoming
 }
 becoming() {
@@ -206,7 +206,7 @@ secrets() {
 	assert_stdout secret
 }
 
-@test "capabilities that are left change nothing that is not captured" {
+@test "the remaining capabilities change nothing outside the capture" {
 	each_backend unchanged
 }
 unchanged() {

@@ -145,7 +145,7 @@ where_nothing_is_available() {
 	[[ $(json_get permissions 0 created) == 20??-??-??T??:??:??Z ]] || fail "expected a time"
 }
 
-@test "what differs in anything is another question" {
+@test "a command that differs in anything is another question" {
 	mkdir -p "$PROJECT/sub" "$HOME/other/.git"
 	at_terminal <<-'EOF_PYTHON'
 		assert ask("w", "--", "echo", "a", "b") == 0
@@ -227,7 +227,7 @@ where_nothing_is_available() {
 	assert_remembered ''
 }
 
-@test "once is once" {
+@test "allow once applies to one run" {
 	at_terminal <<-'EOF_PYTHON'
 		for _ in range(2):
 		    assert ask("a", "--", "true") == 0

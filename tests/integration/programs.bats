@@ -122,7 +122,7 @@ with_node() {
 	assert_stdout '1 original x'
 }
 
-@test "java starts" {
+@test "java runs" {
 	needs java
 	each_backend with_java
 }
@@ -132,7 +132,7 @@ with_java() {
 	assert_stderr_contains 'version'
 }
 
-@test "gdb says why it cannot; in permissive it can" {
+@test "gdb is refused with a reason, and works in permissive" {
 	needs gdb
 	each_backend with_gdb
 }
@@ -143,7 +143,7 @@ with_gdb() {
 	assert_stdout_contains 'exited normally'
 }
 
-@test "a program that tries calls it cannot have goes on without" {
+@test "a program continues after a refused system call" {
 	each_backend each_profile goes_on
 }
 goes_on() {

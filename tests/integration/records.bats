@@ -44,7 +44,7 @@ add_project() {
 	[ "$(cat file)" = original ]
 }
 
-@test "a directory that was added is the project of what lies in it" {
+@test "an added directory is the project of the directories in it" {
 	make_home "$HOME/elsewhere"
 	mkdir -p "$HOME/plain/deep"
 	cd "$HOME/plain"
@@ -74,7 +74,7 @@ add_project() {
 	run ! grep -q $'\377' "$RAW_STDOUT"
 }
 
-@test "whether a file is text is found out by the list, of what is there or of the backup" {
+@test "airlock files finds out whether a file or its backup is text" {
 	printf 'a\0b' >binary
 	printf 'a\0b' >changes
 	printf 'a\0b' >turns
@@ -277,7 +277,7 @@ add_project() {
 	assert_stderr_contains "move it away"
 }
 
-@test "a scan again: what changed, what came, what went, what stays because of its backup" {
+@test "a second scan updates, adds and removes records, and keeps those with a backup" {
 	echo a >changes
 	echo b >goes
 	echo c >stays
@@ -326,7 +326,7 @@ add_project() {
 	END
 }
 
-@test "a deleted file that returns is not deleted any more" {
+@test "a deleted file that returns is no longer recorded as deleted" {
 	add_project
 	"$AIRLOCK" run -c 'rm file'
 	[ "$(record file is_deleted)" = "[True]" ]
@@ -337,7 +337,7 @@ add_project() {
 	[ "$(record file is_deleted)" = "[False]" ]
 }
 
-@test "what a conflict holds is not backed up" {
+@test "changes held by a conflict are not backed up" {
 	add_project
 	run_airlock run --hold -c 'echo 2 >file'
 	echo mine >file

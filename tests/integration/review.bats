@@ -300,7 +300,7 @@ $(cat)" "$AIRLOCK" "$@" </dev/null
 	assert_absent new
 }
 
-@test "nothing of it goes to standard output" {
+@test "the review prints nothing to standard output" {
 	at_terminal "$BATS_TEST_TMPDIR/out" <<-'EOF_PYTHON'
 		with Terminal(["sh", "-c", f"'{airlock}' run --changes ask -c 'echo out; echo x >new' >'{arguments[0]}'"]) as terminal:
 		    press(terminal, "a")

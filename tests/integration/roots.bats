@@ -152,7 +152,7 @@ too_wide() {
 	rm link
 }
 
-@test "a link that is left out is told, with the reason" {
+@test "the result names a refused link, with the reason" {
 	each_backend told
 }
 told() {
@@ -166,7 +166,7 @@ told() {
 	rm -rf "$XDG_STATE_HOME/airlock/projects"
 }
 
-@test "dangling links and loops are no obstacle" {
+@test "dangling links and loops do no harm" {
 	each_backend dangling
 }
 dangling() {
@@ -204,7 +204,7 @@ repointed() {
 	rm -rf "$XDG_STATE_HOME/airlock/projects"
 }
 
-@test "a link made by a command gives the next one nothing" {
+@test "a link made by a command opens nothing for the next command" {
 	each_backend made_inside
 }
 made_inside() {

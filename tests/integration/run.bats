@@ -91,7 +91,7 @@ own_status() {
 	assert_json null error
 }
 
-@test "death by signal is 128+N and said as such" {
+@test "death by signal gives 128+N, and the message says so" {
 	each_backend by_signal
 }
 by_signal() {
@@ -107,7 +107,7 @@ by_signal() {
 	done
 }
 
-@test "a program that is not there is 127 and not_found" {
+@test "a missing program gives 127 and not_found" {
 	each_backend not_there
 }
 not_there() {
@@ -126,7 +126,7 @@ not_there() {
 	assert_json not_found error code
 }
 
-@test "a file that cannot be executed is 126 and invalid" {
+@test "a file that cannot be executed gives 126 and invalid" {
 	each_backend not_executable
 }
 not_executable() {
@@ -143,7 +143,7 @@ not_executable() {
 	assert_json 126 exit_code
 }
 
-@test "a timeout is 124 and said so" {
+@test "a timeout gives 124, and the message says so" {
 	each_backend timed_out
 }
 timed_out() {
@@ -178,7 +178,7 @@ wrong_usage() {
 	assert_absent started
 }
 
-@test "what airlock cannot do is 125, and nothing runs" {
+@test "an airlock error gives 125, and nothing runs" {
 	each_backend refused
 }
 refused() {
@@ -385,7 +385,7 @@ cut_between_characters() {
 	[[ $(json_get stdout) != *$'\xef\xbf\xbd'* ]] || fail "a character was cut"
 }
 
-@test "floods on both streams at once are no reason to hang or to kill" {
+@test "floods on both streams at once neither hang nor kill the command" {
 	each_backend floods
 }
 floods() {
@@ -477,7 +477,7 @@ late_input() {
 	[ "$({ sleep 0.3 && echo late; } | "$AIRLOCK" run --timeout 20s -- cat)" = late ]
 }
 
-@test "closed standard descriptors are no obstacle" {
+@test "closed standard descriptors do no harm" {
 	each_backend closed_descriptors
 }
 closed_descriptors() {

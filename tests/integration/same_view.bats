@@ -29,21 +29,21 @@ same_view() {
 	diff "$BATS_TEST_TMPDIR/bubblewrap" "$BATS_TEST_TMPDIR/native" >&2 || fail "expected no difference"
 }
 
-@test "with writes captured" {
+@test "both backends show the same view with captured writes" {
 	each_profile same_view
 }
 
-@test "with writes straight to the project" {
+@test "both backends show the same view with --changes direct" {
 	each_profile same_view --changes direct
 }
 
-@test "with paths hidden, shown and made writable" {
+@test "both backends show the same view with hidden, visible and writable paths" {
 	mkdir -p "$HOME/shown" "$HOME/extra" "$PROJECT/secret" "$PROJECT/kept"
 	echo secret >"$PROJECT/.env"
 	each_profile same_view --yes --hide "$PROJECT/secret" --hide "$PROJECT/.env" --ro "$PROJECT/kept" --ro "$HOME/shown" \
 		--allow-write "$HOME/extra"
 }
 
-@test "with network" {
+@test "both backends show the same view with the network" {
 	AIRLOCK_PROFILE=moderate same_view --yes --network
 }

@@ -39,7 +39,7 @@ each_agent() {
 	done
 }
 
-@test "where there was nothing: the whole file, once however often, and gone again" {
+@test "setup creates the file, changes nothing the second time, and --undo removes it" {
 	each_agent from_nothing
 }
 from_nothing() {
@@ -111,7 +111,7 @@ from_nothing() {
 	assert_absent "$HOME/.codex/hooks.json.before-airlock"
 }
 
-@test "the agent's own variables say where" {
+@test "the agent's own variables name its configuration directory" {
 	CLAUDE_CONFIG_DIR=$HOME/elsewhere run_airlock setup claude
 	assert_status 0
 	assert_golden "$HOME/elsewhere/settings.json" claude.json
@@ -152,7 +152,7 @@ from_nothing() {
 	assert_status 125
 }
 
-@test "wrong words" {
+@test "wrong arguments are wrong usage" {
 	run_airlock setup nobody
 	assert_status 2
 	assert_stderr_contains 'expected one of: claude codex gemini cursor vscode'
@@ -164,7 +164,7 @@ from_nothing() {
 	assert_status 125
 }
 
-@test "what was set up is what the hook answers to" {
+@test "the installed hook line is answered by the hook" {
 	run_airlock setup claude
 	run_program sh -c "$(python3 -c '
 import json, sys
@@ -215,7 +215,7 @@ print(find(json.load(open(sys.argv[1]))))' "$(file_of "$1")"
 	grep -q '"failClosed": true' "$(file_of cursor)"
 }
 
-@test "setup claims nothing that is not so" {
+@test "setup does not call an inactive hook active" {
 	local agent
 	for agent in claude codex gemini cursor vscode; do
 		run_airlock setup "$agent"

@@ -16,7 +16,7 @@ sizes() {
 	assert_status 0
 }
 
-@test "they may hold half of the machine's memory each" {
+@test "each of /tmp and /dev/shm may hold half of the machine's memory" {
 	each_backend default_size
 }
 default_size() {
@@ -31,7 +31,7 @@ default_size() {
 	assert_stdout_contains 'profiles.moderate.shm_size = "50%"    # built-in'
 }
 
-@test "a profile and a rule for a command set their sizes" {
+@test "a profile and a [[commands]] rule set the sizes of /tmp and /dev/shm" {
 	each_backend set_size
 }
 set_size() {
@@ -47,7 +47,7 @@ set_size() {
 	write_config ''
 }
 
-@test "a project that is not trusted sets no size" {
+@test "an untrusted project cannot set a size" {
 	write_config '[profiles.moderate]' 'tmp_size = "8M"'
 	printf '[profiles.moderate]\ntmp_size = "100%%"\nshm_size = "2M"\n' >.airlock.toml
 	sizes
@@ -58,7 +58,7 @@ set_size() {
 	[ "${stdout##*$'\n'}" = 2 ]
 }
 
-@test "a command that fails on a full one is told which, and by which setting it grows" {
+@test "the result names the full file system and the setting for its size" {
 	each_backend told_of_full
 }
 told_of_full() {
@@ -84,7 +84,7 @@ told_of_full() {
 	write_config ''
 }
 
-@test "an agent is told that it was full, not which setting would help" {
+@test "an agent learns that it was full, but not the setting" {
 	write_config '[profiles.moderate]' 'shm_size = "2M"'
 	AIRLOCK_AGENT=1 run_airlock run -- dd if=/dev/zero of=/dev/shm/x bs=1M count=3
 	assert_status 1
@@ -92,7 +92,7 @@ told_of_full() {
 	[[ $stderr != *shm_size* ]]
 }
 
-@test "a command killed by SIGBUS on a full one is told why" {
+@test "the result explains SIGBUS on a full file system" {
 	each_backend told_of_sigbus
 }
 told_of_sigbus() {

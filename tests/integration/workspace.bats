@@ -200,7 +200,7 @@ network_is_asked_for() {
 	each_backend network_is_asked_for
 }
 
-@test "refusals" {
+@test "options that contradict --workspace are refused" {
 	run_airlock run --workspace "$WS/none" -c true --json
 	assert_refused not_found
 	run_airlock run --workspace "$PROJECT/file" -c true --json
