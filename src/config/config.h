@@ -48,7 +48,7 @@ struct config_value {
 	char *key;		      /* "sandbox.backend", "profiles.moderate.timeout" */
 	char *value;		      /* as TOML text */
 	struct airlock_origin origin; /* a file, the caller or built-in; its name is the config's */
-	bool ignored;		      /* came from an untrusted project and would have loosened */
+	bool ignored;		      /* from an untrusted project; would have loosened */
 };
 
 enum config_fallback { CONFIG_FALLBACK_REFUSE, CONFIG_FALLBACK_ASK, CONFIG_FALLBACK_WARN };

@@ -90,7 +90,7 @@ static int set_value(struct merge *m, const struct row *row, const struct config
 	if (schema_parse(key, row->reads, s->value, &v) < 0)
 		return bad_value(s, buf_str(&form), err);
 	int rc = merge_set(m, key, &v, by(s), err);
-	/* Named for this run by a person: then it must hold, or nothing runs. */
+	/* A person set it for this run: it must be enforced, or nothing runs. */
 	if (rc >= 0 && schema_is_limit(key))
 		((struct policy_limit *)(void *)((char *)m->c + key->offset))->asked = true;
 	return rc;

@@ -189,7 +189,7 @@ static int merge_command(struct merge *m, const struct config_file *f, const str
 	struct airlock_origin before = *said;
 	*said = RULE_ORIGIN(BUILTIN);
 	int rc = merge_table(m, f, rule, SCHEMA_COMMAND, merge_mode_of(f), "commands", err);
-	/* A rule for this very command is a choice; it may also have been left out. */
+	/* A rule for exactly this command counts as a choice; it may also have been ignored. */
 	if (said->kind != AIRLOCK_ORIGIN_BUILTIN)
 		m->c->policy.changes_asked = true;
 	else

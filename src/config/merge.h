@@ -40,8 +40,8 @@ struct merge {
 	struct config *c;
 	struct config_file files[MERGE_MAX_FILES]; /* in ascending precedence */
 	size_t n_files;				   /* at least MERGE_ABOVE + 1 */
-	const struct config_file *untrusted_above; /* why trust in the project does not count; NULL: it does */
-	const struct config_file *asking;	   /* a trusted file above whose profiles are looked up; else NULL */
+	const struct config_file *untrusted_above; /* why trust in the project does not count; NULL: it counts */
+	const struct config_file *asking; /* a trusted file above, whose profiles are being looked up; else NULL */
 	struct airlock_origin origins[SCHEMA_MAX_KEYS]; /* who set a single value, by schema_index */
 	struct merge_kept kept[2 * MERGE_MAX_FILES];
 	size_t n_kept;
@@ -59,13 +59,13 @@ int merge_cache(struct merge *m, struct airlock_error *err);
 int merge_profile(struct merge *m, struct airlock_error *err);
 int merge_commands(struct merge *m, struct airlock_error *err);
 
-/* One value, from anywhere. */
+/* Merges one value from any source. */
 int merge_set(struct merge *m, const struct schema_key *key, const struct schema_value *v, struct airlock_origin origin,
 	      struct airlock_error *err);
 /* Merges one item of a list: into the policy, and in its final form (paths expanded against base) onto `shown`. */
 int merge_add_item(struct merge *m, const struct schema_key *key, const char *text, const char *base,
 		   struct airlock_origin origin, struct buf *shown, struct airlock_error *err);
-/* A table of file f; prefix is what the keys of left-out values start with ("profiles.moderate"). */
+/* Merges a table of file f; prefix starts the keys of ignored values ("profiles.moderate"). */
 int merge_table(struct merge *m, const struct config_file *f, const struct toml_value *table, unsigned scope,
 		enum merge_mode mode, const char *prefix, struct airlock_error *err);
 enum merge_mode merge_mode_of(const struct config_file *f);

@@ -77,7 +77,7 @@ static char *nearest_directory(const struct denial_scene *scene, const char *pat
 	return dir;
 }
 
-/* The directory to make writable; NULL when there is none to offer. Sets is_to_make when it does not exist. */
+/* The directory to make writable; NULL if there is none to offer. Sets is_to_make if it does not exist. */
 static char *writable_place(const struct denial_scene *scene, struct airlock_denial *d)
 {
 	char *near = nearest_directory(scene, d->path);
@@ -89,7 +89,7 @@ static char *writable_place(const struct denial_scene *scene, struct airlock_den
 	char *place = NULL;
 	if (anchor)
 		place = strndup(d->path, anchor);
-	else if (d->attempt == AIRLOCK_ATTEMPT_MKDIR && below) /* the directory that it wanted to make */
+	else if (d->attempt == AIRLOCK_ATTEMPT_MKDIR && below) /* the directory that the command wanted to make */
 		place = strdup(d->path);
 	free(near);
 	if (!place || is_too_wide(scene, place)) {

@@ -6,5 +6,5 @@
 
 /* Fills remedy, value and is_to_make of a denial whose attempt, rule and path are there. 0 or -ENOMEM. */
 int advice_find(const struct denial_scene *scene, const struct denial_verdict *v, struct airlock_denial *d);
-/* Gives refusals in one tree of the home the same directory: the deepest that all of them are in. */
+/* Gives refusals in one tree of the home the same directory: the deepest common one. */
 void advice_join(const struct denial_scene *scene, struct denials *list);

@@ -33,8 +33,8 @@ struct denial_scene {
 	const char *home;     /* never offered as a whole; NULL: there is none */
 	bool in_place;	      /* rules on the host's own view instead of mounts: what no rule grants is refused */
 	bool workspace;	      /* a directory is the root inside */
-	bool network_refused; /* the profile does not even let a run ask for the network */
-	struct airlock_origin network_origin; /* who said that the network is off */
+	bool network_refused; /* the profile does not let a run ask for the network */
+	struct airlock_origin network_origin; /* what set the network off */
 };
 
 /* One observed call. */
@@ -50,7 +50,7 @@ struct denial_try {
 struct denial_verdict {
 	enum airlock_denial_rule rule; /* AIRLOCK_DENIAL_NONE: the plan does not refuse it */
 	struct airlock_origin origin;  /* who set the rule; borrowed from the scene */
-	const char *region;	       /* the path it was set for, or NULL; borrowed likewise */
+	const char *region;	       /* the path it was set for, or NULL; borrowed from the scene */
 };
 
 struct denial_verdict denial_decide(const struct denial_scene *scene, const struct denial_try *t);
@@ -69,9 +69,9 @@ int denials_read(const struct denial_scene *scene, const void *bytes, size_t len
 		 struct airlock_error *err);
 void denials_done(struct denials *d);
 
-/* "write to /etc/hosts (read-only: built-in: moderate)". Has the bytes of the path as they are: not for a terminal. */
+/* "write to /etc/hosts (read-only: built-in: moderate)". Contains the raw bytes of the path: not for a terminal. */
 void denial_add_what(const struct airlock_denial *d, struct buf *out);
-/* "--allow-write /etc"; nothing when nothing would allow it. */
+/* "--allow-write /etc"; empty if nothing would allow it. */
 void denial_add_hint(const struct airlock_denial *d, struct buf *out);
 
 enum denial_reader { DENIAL_FOR_PERSON, DENIAL_FOR_AGENT /* without hints: they say how to open the sandbox */ };

@@ -36,7 +36,7 @@ static struct airlock_denial *append(struct denials *l)
 	return &l->v[l->n++];
 }
 
-/* The same thing seen in two ways, a name that was missing first and there later, is one refusal. */
+/* The same path seen in two ways, first missing and later there, is one refusal. */
 static struct airlock_denial *find(struct denials *l, enum airlock_denial_rule rule, const struct denial_try *t)
 {
 	for (size_t i = 0; i < l->n; i++) {

@@ -24,8 +24,8 @@ static enum plan_mount_kind kind_of(enum policy_access access)
 	return PLAN_EMPTY_DIR;
 }
 
-/* Hundreds of built-in secrets do not exist. What keeps them from coming to be is that the directory they would be made in
- * is rebuilt, so one of them speaks for all: the first, which is the one that a rebuilt directory is explained with. */
+/* Hundreds of built-in secrets do not exist. They cannot appear later because their directory is rebuilt, so one of
+ * them stands for all: the first, which also explains the rebuilt directory. */
 static bool is_guarded(struct nodes *t, const struct place *place, struct airlock_origin because)
 {
 	if (because.kind != AIRLOCK_ORIGIN_BUILTIN)
@@ -225,8 +225,8 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
 		nodes_put(t, "/proc", PLAN_READ, "/proc", RULE_ORIGIN(SHARE_PID), 0);
 	else
 		nodes_put(t, "/proc", PLAN_PROC, NULL, RULE_ORIGIN(ALWAYS), 0);
-	/* Its files are guarded by the caller's uid, not by capabilities: for root they would be the machine's own. Left as it
-	 * is where somebody else may nest sandboxes: a covered /proc cannot be mounted again in there. */
+	/* The caller's uid guards its files, not capabilities: for root they would be the machine's own. Left as it is
+	 * if someone may nest sandboxes: a covered /proc cannot be mounted again inside. */
 	if (!in->policy->share_pid && (in->is_root || !in->policy->nested))
 		nodes_put(t, "/proc/sys", PLAN_READ, "/proc/sys", RULE_ORIGIN(ALWAYS), 0);
 	nodes_put(t, "/dev", PLAN_DEV, NULL, RULE_ORIGIN(ALWAYS), 0);

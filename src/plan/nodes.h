@@ -9,7 +9,7 @@ struct node {
 	enum plan_mount_kind kind;     /* READ WRITE TMPFS REBUILD EMPTY_DIR (= hide) DEV PROC SYMLINK */
 	char *source;		       /* READ, WRITE: host path; SYMLINK: text */
 	struct airlock_origin because; /* its name is borrowed, or in the table's origin_names */
-	char *cache;		       /* as struct plan_mount says */
+	char *cache;		       /* see struct plan_mount */
 	int64_t size;
 	size_t order; /* of two nodes for one path the later one counts */
 	/* What is there on the host, once it was looked up: hundreds of rules are about paths that do not exist. */
@@ -48,7 +48,7 @@ struct nodes {
 /* nodes.c: the table. Later nodes for the same path replace earlier ones when it is next sorted. */
 struct node *nodes_put(struct nodes *t, const char *path, enum plan_mount_kind kind, const char *source,
 		       struct airlock_origin because, int64_t size);
-/* A directory that is rebuilt for what is to be in it. */
+/* A directory that is rebuilt for the entries that must be in it. */
 void nodes_put_derived(struct nodes *t, const char *dir, struct airlock_origin because);
 void nodes_sort(struct nodes *t);
 void nodes_compact(struct nodes *t);
@@ -87,7 +87,7 @@ void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *n
  * that are not among the entries go to left_out of the plan. */
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan);
 
-/* The directory becomes a rebuilt one with all its entries. False when it cannot be listed. */
+/* Rebuilds the directory with all its entries. False if it cannot be listed. */
 bool room_rebuild(struct nodes *t, const struct plan_world *world, const char *dir, struct airlock_origin because,
 		  struct strs *notes);
 

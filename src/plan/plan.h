@@ -60,9 +60,10 @@ struct plan_mount {
 	char *target;		       /* path inside */
 	struct airlock_origin because; /* its name is the plan's */
 	int64_t size;		       /* PLAN_TMPFS */
-	char *cache;  /* the directory of a cache's own layer, or NULL: what is written is no change of the project */
-	bool derived; /* made for the sake of another: no rule of its own, the one above it holds */
-	/* It hides a file of the host that somebody may replace whose new one the command could read: the mount goes with the old. */
+	char *cache;  /* the directory of a cache's own layer, or NULL: writes are not changes of the project */
+	bool derived; /* exists only for another mount: it has no rule of its own, the one above applies */
+	/* Hides a host file that someone may replace so that the command could read the new one: the mount goes with
+	 * the old file. */
 	bool uncoverable;
 	/* PLAN_READ of a directory: it is shown through an overlay of this directory, at or above source, so that its
 	 * sockets and FIFOs lead nowhere (screens.c). NULL: shown as it is. */
@@ -160,8 +161,8 @@ struct plan {
 	struct plan_left_out *left_out;
 	size_t n_left_out, cap_left_out;
 	struct strs origin_names; /* of mounts and of what is left out */
-	struct strs exposed;	  /* directories that should have a screen and cannot: their sockets lead to the host */
-	struct plan_ids ids;	  /* plan_build leaves it empty: who runs the plan fills it in */
+	struct strs exposed;	  /* directories that should have a screen but cannot: their sockets lead to the host */
+	struct plan_ids ids;	  /* plan_build leaves it empty: whoever runs the plan fills it in */
 };
 
 /* In a workspace, every mount point that has only the workspace below it must exist: the caller makes them. */

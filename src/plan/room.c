@@ -42,7 +42,7 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 			n = nodes_put(t, path, PLAN_SYMLINK, text, RULE_ORIGIN(ENTRY), 0);
 		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
 			n = nodes_put(t, path, PLAN_READ, path, RULE_ORIGIN(ENTRY), 0);
-		else if (type == PLAN_UNKNOWN) /* a network mount that has lost its server, say */
+		else if (type == PLAN_UNKNOWN) /* for example, a network mount that has lost its server */
 			strs_addf(notes, "%s is not shown: %s", path, strerrordesc_np(errno));
 		if (n) {
 			n->type = type;

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* /run is hidden: whatever is shown of it a person has named, and means its sockets. */
+/* /run is hidden: whatever is shown of it was named by a person, who wants its sockets. */
 static const char *const system_dirs[] = {"/bin",   "/boot",  "/dev",	 "/efi",       "/etc",	    "/lib",
 					  "/lib32", "/lib64", "/libx32", "/proc",      "/run",	    "/sbin",
 					  "/snap",  "/sys",   "/usr",	 "/nix/store", "/gnu/store"};
@@ -111,6 +111,6 @@ void screens_add(struct nodes *t, const struct plan_inputs *in, struct strs *not
 		bool rebuilt = wants_screen(t, n, in->world) && is_above_mount(in, n->source) &&
 			       strcmp(n->path, n->source) == 0 &&
 			       room_rebuild(t, in->world, n->path, RULE_ORIGIN(SOCKETS), notes);
-		i = rebuilt ? 0 : i + 1; /* its entries were sorted in */
+		i = rebuilt ? 0 : i + 1; /* its entries were inserted */
 	}
 }

@@ -30,7 +30,7 @@ static void add(struct builder *b, enum plan_mount_kind kind, const char *source
 		b->rc = plan_add_mount(b->plan, kind, &n, b->err);
 }
 
-/* A path of the host, its links resolved, at the name it has there. */
+/* A path of the host with links resolved, at its own name. */
 static void add_system(struct builder *b, const char *path, struct airlock_origin because)
 {
 	_cleanup_free_ char *real = b->in->world->real(path, b->in->world->data);

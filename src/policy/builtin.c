@@ -158,7 +158,7 @@ static int add_below(struct policy *p, enum policy_access access, const char *di
 	return 0;
 }
 
-/* A home that is "/" gets no rule of its own: an empty home would be an empty, writable root. */
+/* A home of "/" gets no rule of its own: an empty home would be an empty, writable root. */
 static int add_home(struct policy *p, enum policy_access access, const char *home, struct airlock_origin origin,
 		    struct airlock_error *err)
 {
@@ -183,7 +183,7 @@ static int add_paths_strict(struct policy *p, const char *home, struct airlock_o
 	return rc;
 }
 
-/* Other people's homes go as a whole; the user's own comes back by being more specific. */
+/* Hides other people's homes as a whole; the rule for the user's own home is more specific and wins. */
 static int hide_other_homes(struct policy *p, const char *home, struct airlock_origin origin, struct airlock_error *err)
 {
 	int rc = add_all(p, POLICY_HIDE, policy_home_parents, origin, err);

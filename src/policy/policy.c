@@ -80,12 +80,12 @@ static int check_path(const struct policy_path *rule, struct airlock_error *err)
 	rule_origin_add(&origin, &rule->origin);
 	static const char *const own[] = {"/proc", "/dev"};
 	if (!path_is_normal(rule->path) || (unsigned)rule->access > POLICY_WRITE)
-		return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path, "%s: a broken rule (from %s)",
+		return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path, "%s: invalid rule (from %s)",
 				  rule->path, buf_str(&origin));
 	for (size_t i = 0; i < AL_ARRAY_LEN(own); i++)
 		if (rule->access != POLICY_HIDE && path_is_beneath(rule->path, own[i]))
 			return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path,
-					  "%s: a sandbox has a %s of its own, the host's cannot be shown (from %s)",
+					  "%s: every sandbox has its own %s, so the host's cannot be shown (from %s)",
 					  rule->path, own[i], buf_str(&origin));
 	return 0;
 }

@@ -176,7 +176,7 @@ static int find_links(struct opening *o, struct airlock_error *err)
 	return remember && !q->rescan ? recall_or_search(o, err) : search(o, remember, err);
 }
 
-/* A remembered no is no open question: neither --yes nor an answer to a question about other links changes it. */
+/* A remembered no is not an open question: neither --yes nor an answer about other links changes it. */
 static bool is_granted(const struct project_query *q, const struct project_link *l)
 {
 	if (l->state != AIRLOCK_LINK_UNANSWERED)

@@ -170,7 +170,7 @@ int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writab
 			rule_origin_add(&who, &p->origin);
 			base_error(err, AIRLOCK_ERR_BLOCKED, "project", p->path, "the project %s is hidden by %s",
 				   p->path, buf_str(&who));
-			rc = base_hint(err, "choose another project with -p, or take the path out of blocked_paths");
+			rc = base_hint(err, "choose another project with -p, or remove the path from blocked_paths");
 		}
 	}
 	return rc;

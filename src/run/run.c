@@ -176,8 +176,8 @@ static void note_signal(struct airlock_run *run)
 	if (r->status != AIRLOCK_SIGNALED || is_known)
 		return;
 	const char *name = sigabbrev_np(r->signal);
-	const char *why = r->limit_hit == AIRLOCK_LIMIT_MEMORY	    ? ": it used more memory than it may"
-			  : r->limit_hit == AIRLOCK_LIMIT_FILE_SIZE ? ": it wrote a file larger than it may"
+	const char *why = r->limit_hit == AIRLOCK_LIMIT_MEMORY	    ? ": it exceeded its memory limit"
+			  : r->limit_hit == AIRLOCK_LIMIT_FILE_SIZE ? ": it exceeded its file size limit"
 			  : r->signal == SIGBUS && r->n_full > 0    ? ": a file system in memory was full"
 								    : "";
 	strs_addf(&run->layers.notes, "the command was killed by signal %d (%s%s)%s", r->signal, name ? "SIG" : "",

@@ -161,12 +161,13 @@ static void settle_status(struct supervise *s)
 		r->status = AIRLOCK_EXITED;
 		r->exit_code = WEXITSTATUS(s->wait_status);
 	} else {
-		/* Without a status the first process itself was killed. */
+		/* Without a status, the first process itself was killed. */
 		r->status = AIRLOCK_SIGNALED;
 		r->signal = s->have_status ? WTERMSIG(s->wait_status) : s->setup_signal ? s->setup_signal : SIGKILL;
 		r->exit_code = 128 + r->signal;
 	}
-	/* As of every program that could not write its output: whoever reads the file takes a part for the whole. */
+	/* As for every program that could not write its output: a reader of the file would take a part for the whole.
+	 */
 	if (r->status == AIRLOCK_EXITED && r->exit_code == 0 && r->lost.relayed)
 		r->exit_code = 125;
 	if (r->status == AIRLOCK_TIMED_OUT && s->have_status && WIFSIGNALED(s->wait_status))
