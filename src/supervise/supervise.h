@@ -38,6 +38,8 @@ struct supervise_result {
 	int64_t duration_us, cpu_us, max_rss_kb;
 	enum airlock_limit limit_hit;
 	enum airlock_grade limits;
+	/* A path of the plan that someone replaced, and that was hidden again; or NULL. */
+	const char *covered_again;
 	const char
 		*exposed; /* a directory without a screen, through which the host's sockets can be reached; or NULL */
 	/* The command failed, and these file systems of the plan were full; borrowed from it. */
