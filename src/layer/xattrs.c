@@ -44,7 +44,7 @@ static const char *path_in(int fd, const char *name, struct place *room)
 	return room->path;
 }
 
-/* Of the descriptor itself. One that is O_PATH must be reached by its magic link, which is followed to its own file. */
+/* For the descriptor itself. An O_PATH descriptor is reached through its magic link, which leads to its own file. */
 
 static ssize_t list_own(int fd, char *to, size_t room)
 {
