@@ -157,7 +157,7 @@ static void print_capture(const struct airlock_plan *p)
 	if (!p->is_sandboxed)
 		printf("NOT IN SANDBOX: nothing below is enforced but the environment and the timeout\n");
 	else if (p->is_in_place)
-		printf("nothing is mounted: what is listed below as mounts is granted, or not, where it is\n");
+		printf("nothing is mounted: the mounts below are granted or refused where they are\n");
 	if (p->capture == AIRLOCK_CAPTURE_COPY && p->is_in_place)
 		printf("changes are found by comparing with a copy: the command writes to the project itself\n");
 	else if (p->capture == AIRLOCK_CAPTURE_COPY)

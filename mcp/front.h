@@ -16,8 +16,8 @@ struct front {
 	char own_runs[FRONT_OWN_RUNS][48]; /* the latest runs of this server, a ring */
 	size_t n_own_runs;		   /* how many there were */
 	int64_t timeout_ms;		   /* of a call that asks for nothing; -1: no limit, 0: not known yet */
-	char *project;			   /* the directory the server is for; NULL until needed */
-	struct airlock_warm *warm;	   /* the sandbox of the next call; NULL: there is no memory for it */
+	char *project;			   /* the directory that the server works in; NULL until needed */
+	struct airlock_warm *warm;	   /* the sandbox of the next call; NULL: out of memory */
 };
 
 struct front *front_of(const struct mcp_request *r);

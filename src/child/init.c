@@ -103,7 +103,7 @@ __attribute__((noreturn)) static void give_up(int stage, long errnum)
 
 /* ── The job ── */
 
-/* The supervisor wrote offsets; the mapping is private, so they become pointers in place. */
+/* The supervisor wrote offsets; the mapping is private, so we turn them into pointers in place. */
 static char **strings_of(struct child_job *job, uint64_t offset)
 {
 	int64_t *slot = (void *)((char *)job + offset);

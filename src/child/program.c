@@ -94,7 +94,7 @@ static void pack_list(struct layout *l, union child_texts *t, size_t n)
 	t->at = array;
 }
 
-/* One free slot before the array (see exec_file in init.c), the offsets, a zero. */
+/* One free slot before the array (see exec_file in command.c), the offsets, a zero. */
 static void pack_argv(struct layout *l, union child_texts *t)
 {
 	size_t n = 0;

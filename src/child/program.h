@@ -20,10 +20,10 @@ int child_program_fd(void);
 /* A job in a sealed memory file, with everything it points to; magic, size and path are filled in. Returns a CLOEXEC descriptor, or -errno (-E2BIG beyond 64 MiB). */
 int child_job_fd(const struct child_job *job);
 
-/* The stage's job, likewise. -E2BIG beyond CHILD_MAX_LAYERS or CHILD_MAX_KEPT. */
+/* The same for the stage's job. -E2BIG beyond CHILD_MAX_LAYERS or CHILD_MAX_KEPT. */
 int child_stage_fd(const struct child_stage_job *job);
 
-/* The native backend's plan, likewise; and as bytes, owned by the caller, which are the same for the same plan. */
+/* The same for the native backend's plan; and as bytes, owned by the caller, which are equal for equal plans. */
 int child_plan_fd(const struct child_plan *plan);
 int child_plan_bytes(const struct child_plan *plan, void **ret, size_t *ret_len);
 int child_plan_memory(const void *bytes, size_t len);

@@ -202,7 +202,8 @@ static int leave_out(char *base, const struct child_stage_job *job, const char *
 
 static void rebuild(char *base, const struct child_stage_job *job, const struct child_rebuild *r)
 {
-	/* Another program may have removed it since the plan was made. Should it come back it must not be seen as it is. */
+	/* Another program may have removed it since the plan was made. If it comes back, it must not be visible as it
+	 * is. */
 	long old = r_open(base + r->dir.at, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (old == -ENOENT && leave_out(base, job, base + r->dir.at))
 		return;
@@ -285,14 +286,14 @@ void stage_main(void)
 	enter_namespaces(job);
 	guard_devices();
 	open_sources(base, job);
-	/* Before a screen is over it. Where it is missing no file is covered. */
+	/* Before a screen covers it. If it is missing, no file is covered. */
 	int empty = job->empty.at ? (int)r_open(base + job->empty.at, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 	mount_layers(job);
 	const struct child_rebuild *rebuilds = (const void *)(base + job->rebuilds.at);
 	const struct child_cover *covers = (const void *)(base + job->covers.at);
 	for (uint32_t i = 0; i < job->n_covers; i++)
 		cover(base + covers[i].path.at, (int)covers[i].is_dir, empty);
-	/* The deepest first, so that the ones above bind the rebuilt directory and not what it covers. */
+	/* The deepest first, so that those above bind the rebuilt directory and not what it covers. */
 	for (uint32_t i = job->n_rebuilds; i > 0; i--)
 		rebuild(base, job, &rebuilds[i - 1]);
 	int64_t *argv = (void *)(base + job->argv.at);

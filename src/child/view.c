@@ -204,7 +204,7 @@ static long open_screened(const struct child_mount *m)
 	while (*rest == '/')
 		rest++;
 	long host = m->source_is.inode ? r_open(base + m->source.at, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
-	if (host >= 0) { /* inodes are others behind a screen */
+	if (host >= 0) { /* inode numbers differ behind a screen */
 		check_same(CHILD_OP_OPEN_SOURCE, (int)host, &m->source_is);
 		(void)r_close((int)host);
 	}
@@ -222,8 +222,8 @@ static long open_screened(const struct child_mount *m)
 static int bound(const struct child_mount *m)
 {
 	long screened = m->screen.at ? open_screened(m) : -1;
-	/* Somebody made or replaced the directory after the screen around it was made, another first run for instance, and the
-	 * kernel's overlay does not show that: it gets a screen of its own. */
+	/* Someone made or replaced the directory after the screen around it was made, for example another first run,
+	 * and the kernel's overlay does not show that: it gets its own screen. */
 	if (m->screen.at && (screened == -ENOENT || screened == -ESTALE))
 		screened = mounts_screen(base + m->source.at);
 	if (screened >= 0)

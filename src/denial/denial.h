@@ -55,7 +55,7 @@ struct denial_verdict {
 
 struct denial_verdict denial_decide(const struct denial_scene *scene, const struct denial_try *t);
 
-/* Where to look, for the job. The array is the caller's, its strings are the plan's. */
+/* The paths to observe, for the job. The caller owns the array, the plan owns its strings. */
 int denial_regions(const struct denial_scene *scene, struct child_region **ret, size_t *ret_n);
 
 struct denials {

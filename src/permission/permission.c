@@ -310,7 +310,7 @@ int permission_about_apply(const struct permission_apply *in, struct permission_
 	}
 	if (*in->sensitive) {
 		add_reason(&q, AIRLOCK_ASK_SENSITIVE_CHANGES);
-		buf_adds(&text, "Sensitive, because they can make other programs do things:\n");
+		buf_adds(&text, "Sensitive, because other programs would run or obey them:\n");
 		add_lines(&text, in->sensitive);
 	}
 	offer(&q);

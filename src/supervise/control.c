@@ -125,7 +125,7 @@ static void explain_mount(const struct supervise *s, const struct child_message 
 	if (in_plan && m->subject < plan->n_mounts) {
 		path = plan->mounts[m->subject].target;
 		is_layer = plan->mounts[m->subject].kind == PLAN_LAYER;
-	} else if (!in_plan && m->subject < s->spec.n_layers) { /* what comes after the layers is about none of them */
+	} else if (!in_plan && m->subject < s->spec.n_layers) { /* later steps concern none of the layers */
 		path = s->spec.layers[m->subject].root.text;
 		is_layer = true;
 	}

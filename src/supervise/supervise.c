@@ -93,7 +93,7 @@ static struct filter_id_sets known_ids(const struct plan *plan)
 	return known;
 }
 
-/* A backend that says calls are filtered is one whose first process gets the filter. */
+/* If a backend says that calls are filtered, its first process gets the filter. */
 static void fill_filter(const struct supervise *s, struct child_job *job, struct sock_filter **ret_code)
 {
 	const struct plan *plan = s->spec.plan;
@@ -118,7 +118,7 @@ static void fill_filter(const struct supervise *s, struct child_job *job, struct
 	job->filter_len = (uint32_t)(n + p.len);
 }
 
-/* Only where /proc shows the command's processes by the numbers that the first process knows them by. */
+/* Only if /proc shows the command's processes under the pids that the first process knows. */
 static void fill_observer(struct supervise *s, struct child_job *job, struct child_region **ret_regions)
 {
 	size_t n = 0;
