@@ -249,7 +249,7 @@ static void tell_warnings(const struct airlock_job *job)
 		output_say("… and %zu more like these", n - shown);
 }
 
-/* Other backends cannot use the prepared namespaces, and another network needs others. */
+/* True if the run may use a prestart: it is native only, and its network namespace is empty. */
 static bool may_be_native(const struct invocation *inv)
 {
 	const char *backend = arguments_value(&inv->args, "backend", NULL);
@@ -260,17 +260,17 @@ static bool may_be_native(const struct invocation *inv)
 int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err)
 {
 	struct airlock_job *job = NULL;
-	struct airlock_warm *ahead = airlock_warm_new();
+	struct airlock_prestart *prestart = airlock_prestart_new();
 	struct airlock_error ignored = {0};
-	if (ahead && may_be_native(inv))
-		(void)airlock_warm_begin(ahead, &ignored);
+	if (prestart && may_be_native(inv))
+		(void)airlock_prestart_begin(prestart, &ignored);
 	int rc = airlock_job_prepare(inv->settings, &job, err);
 	if (rc >= 0) {
-		airlock_job_use_warm(job, ahead);
+		airlock_job_use_prestart(job, prestart);
 		tell_warnings(job);
 		rc = run_job(job, inv, has_pty, err);
 	}
 	airlock_job_free(job);
-	airlock_warm_free(ahead);
+	airlock_prestart_free(prestart);
 	return rc;
 }

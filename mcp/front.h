@@ -17,7 +17,7 @@ struct front {
 	size_t n_own_runs;		   /* how many there were */
 	int64_t timeout_ms;		   /* of a call that asks for nothing; -1: no limit, 0: not known yet */
 	char *project;			   /* the directory that the server works in; NULL until needed */
-	struct airlock_warm *warm;	   /* the sandbox of the next call; NULL: out of memory */
+	struct airlock_prestart *prestart; /* the sandbox of the next call; NULL: out of memory */
 };
 
 struct front *front_of(const struct mcp_request *r);
@@ -36,7 +36,7 @@ bool front_is_own_run(const struct front *f, const char *id);
 void front_remember_run(struct front *f, const char *id);
 const char *front_last_run(const struct front *f); /* NULL: none yet */
 
-/* While the server is idle, prepares the sandbox of the next call (warm.c). */
+/* While the server is idle, starts the sandbox of the next call (prestart.c). */
 extern const struct mcp_idle front_idle;
 
 /* ── Answers ── */

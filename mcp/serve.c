@@ -34,9 +34,9 @@ int mcp_airlock(const struct mcp_options *options, int in_fd, int out_fd, struct
 	size_t len = (size_t)snprintf(f.session, sizeof f.session, "mcp ");
 	for (size_t i = 0; i < sizeof random; i++)
 		len += (size_t)snprintf(f.session + len, sizeof f.session - len, "%02x", random[i]);
-	f.warm = airlock_warm_new();
+	f.prestart = airlock_prestart_new();
 	int rc = mcp_serve(&spec, in_fd, out_fd);
-	airlock_warm_free(f.warm);
+	airlock_prestart_free(f.prestart);
 	free(f.project);
 	return rc < 0 ? front_error(err, AIRLOCK_ERR_IO, "the server ended: %s", strerror(-rc)) : 0;
 }

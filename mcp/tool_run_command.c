@@ -168,7 +168,7 @@ static void cancel(struct mcp_request *r)
 static void start(struct mcp_request *r, struct command_run *c)
 {
 	struct airlock_error err = {0};
-	airlock_job_use_warm(c->job, front_of(r)->warm);
+	airlock_job_use_prestart(c->job, front_of(r)->prestart);
 	if (airlock_run_start(c->job, NULL, &c->run, &err) < 0) {
 		front_fail_run(r, &err);
 		return;

@@ -243,26 +243,24 @@ namespace Airlock {
 		public unowned Question? question ();
 		[CCode (cname = "airlock_job_answer")]
 		public void answer (Answer answer);
-		[CCode (cname = "airlock_job_use_warm")]
-		public void use_warm (Warm? warm);
+		[CCode (cname = "airlock_job_use_prestart")]
+		public void use_prestart (Prestart? prestart);
 	}
 
 	[Compact]
-	[CCode (cname = "struct airlock_warm", free_function = "airlock_warm_free")]
-	public class Warm {
-		[CCode (cname = "airlock_warm_new")]
-		public Warm ();
-		[CCode (cname = "airlock_warm_begin")]
+	[CCode (cname = "struct airlock_prestart", free_function = "airlock_prestart_free")]
+	public class Prestart {
+		[CCode (cname = "airlock_prestart_new")]
+		public Prestart ();
+		[CCode (cname = "airlock_prestart_begin")]
 		public int begin (out Error err);
-		[CCode (cname = "airlock_warm_begin_early")]
-		public static void begin_early ();
-		[CCode (cname = "airlock_warm_prepare")]
-		public int prepare (Job job, out Error err);
-		[CCode (cname = "airlock_warm_drop")]
+		[CCode (cname = "airlock_prestart_begin_for")]
+		public int begin_for (Job job, out Error err);
+		[CCode (cname = "airlock_prestart_drop")]
 		public void drop ();
-		[CCode (cname = "airlock_warm_fd")]
+		[CCode (cname = "airlock_prestart_fd")]
 		public int fd ();
-		[CCode (cname = "airlock_warm_dispatch")]
+		[CCode (cname = "airlock_prestart_dispatch")]
 		public int dispatch ();
 	}
 

@@ -208,45 +208,49 @@ int airlock_run_take_stop(struct airlock_run *run);
 /* Kills whatever still runs, waits for it and frees everything. Changes of a run that was not over are held. */
 void airlock_run_free(struct airlock_run *run);
 
-/* ── Warm starts ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Prestarts ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* For programs that run one command after another: the sandbox of the next one is made while there is nothing else to do.
+/* A prestart: a sandbox that is started before its run. Two ways to use it.
+ *
+ * A program that runs one command has the namespaces made while it decides what is to be in them:
+ *
+ *   airlock_prestart_begin(p, &err);                 does not wait until the namespaces are there
+ *   airlock_job_prepare(s, &job, &err);
+ *   airlock_job_use_prestart(job, p);                then airlock_run_start as ever
+ *
+ * A program that runs one command after another has the sandbox of the next one made while there is nothing else to do:
  *
  *   airlock_job_prepare(s, &job, &err);              the run that is expected; its command does not matter
- *   airlock_warm_prepare(warm, job, &err);           does not wait until the sandbox is there
+ *   airlock_prestart_begin_for(p, job, &err);        does not wait until the sandbox is there
  *   …
- *   airlock_job_use_warm(next_job, warm);            then airlock_run_start as ever
+ *   airlock_job_use_prestart(next_job, p);           then airlock_run_start as ever
  *
  * It is used for one command at most, and only when everything that decides what a sandbox looks like is what it was then:
  * configuration, files that are hidden, mounts, what the caller's process would pass on. Otherwise the run gets a new one and
  * is merely slower. It ends with the caller's process. A program that restricts itself further (Landlock, a label) drops it. */
-struct airlock_warm;
+struct airlock_prestart;
 
-struct airlock_warm *airlock_warm_new(void); /* NULL: out of memory */
-void airlock_warm_free(struct airlock_warm *w);
+struct airlock_prestart *airlock_prestart_new(void); /* NULL: out of memory */
+void airlock_prestart_free(struct airlock_prestart *p);
 
-/* Replaces what was there before. 1: on its way; 0: for such a run there is nothing to prepare (another backend than native,
- * network, a workspace, warm_start = false). The job may be started or freed afterwards. */
-int airlock_warm_prepare(struct airlock_warm *w, const struct airlock_job *job, struct airlock_error *err);
-/* For a program that runs one command: the namespaces of its sandbox are made while airlock_job_prepare looks at what is to be
- * in them. Like airlock_warm_prepare, only that there is no job yet. From here until airlock_run_start the process keeps its
- * identity, limits, umask and namespaces. 0: on their way; without them the run is merely slower, so an error can be
- * ignored. */
-int airlock_warm_begin(struct airlock_warm *w, struct airlock_error *err);
-/* For the entry point of a program that is linked statically, before libc is there: what the next airlock_warm_begin would do is
- * begun now, and what it says of identity, limits, umask and namespaces holds from here on. System calls only. When nobody
- * takes it, it ends with exit(3). */
-void airlock_warm_begin_early(void);
-/* Nothing is kept for the next run. */
-void airlock_warm_drop(struct airlock_warm *w);
+/* Each of these replaces what was there before.
+ *
+ * begin: from here until airlock_run_start the process keeps its identity, limits, umask and namespaces. 0: on its way; without
+ * it the run is merely slower, so an error can be ignored.
+ * begin_for: 1: on its way; 0: for such a run there is nothing to start (another backend than native, network, a workspace,
+ * warm_start = false). The job may be started or freed afterwards. */
+int airlock_prestart_begin(struct airlock_prestart *p, struct airlock_error *err);
+int airlock_prestart_begin_for(struct airlock_prestart *p, const struct airlock_job *job, struct airlock_error *err);
+/* Ends what was started and not used. */
+void airlock_prestart_drop(struct airlock_prestart *p);
 
-/* Readable when there is something to look at, -1 when nothing is prepared. Owned by w; ask anew after every call above.
- * dispatch: 1 when something is prepared still, 0 when it is not (a mount of the machine changed). Nobody has to call it. */
-int airlock_warm_fd(const struct airlock_warm *w);
-int airlock_warm_dispatch(struct airlock_warm *w);
+/* Readable when there is something to look at, -1 when nothing is started. Owned by p; ask anew after every call above.
+ * dispatch: 1 when something is started still, 0 when it is not (a mount of the machine changed). Nobody has to call it. */
+int airlock_prestart_fd(const struct airlock_prestart *p);
+int airlock_prestart_dispatch(struct airlock_prestart *p);
 
-/* The job may take what is prepared when it starts. w: borrowed until then, NULL: none. */
-void airlock_job_use_warm(struct airlock_job *job, struct airlock_warm *w);
+/* The job may take what was started when it starts itself. p: borrowed until then, NULL: none. */
+void airlock_job_use_prestart(struct airlock_job *job, struct airlock_prestart *p);
 
 /* ── Results; only once dispatch has returned 0 ───────────────────────────────────────────────────── */
 

@@ -68,8 +68,8 @@ struct airlock_usage {
 	int64_t duration_us, cpu_us, max_rss_kb;
 	enum airlock_limit limit_hit;
 	const char *const *full; /* file systems in memory that were full when the command failed; NULL-terminated */
-	int warm_start;		 /* its sandbox was made in advance (airlock_warm_prepare) */
-	int head_start;		 /* its namespaces were (airlock_warm_begin) */
+	int warm_start;		 /* its sandbox was started for it (airlock_prestart_begin_for) */
+	int head_start;		 /* its sandbox was begun without a plan (airlock_prestart_begin) */
 };
 const struct airlock_usage *airlock_run_usage(const struct airlock_run *run);
 const char *airlock_limit_name(enum airlock_limit limit); /* "memory"; NULL for AIRLOCK_LIMIT_NONE */

@@ -57,8 +57,28 @@ struct backend_fds {
 	int user_ns_fd; /* a user namespace with more groups than our own, for the mounts (sys/ids.h); 0: none */
 };
 
-/* A sandbox that was made before there was a command for it: everything but the layers. Good for one command (prepared.h). */
-struct backend_prepared;
+/* A sandbox that is started before there is a command for it; good for one command (prestart.h). */
+struct backend_prestart;
+
+/* How much of it was there when a run took it. */
+enum backend_prestart_kind {
+	BACKEND_PRESTART_NONE,
+	BACKEND_PRESTART_BARE,	/* begun without a plan */
+	BACKEND_PRESTART_WHOLE, /* made for a plan: everything but the layers */
+};
+
+struct backend_prestart_calls {
+	/* Starts one with the namespaces and mounts that most plans ask for, without waiting until they are there. */
+	int (*begin)(struct backend_prestart **ret, struct airlock_error *err);
+	/* Starts one for this plan, without waiting until its mounts are there. AIRLOCK_ERR_UNAVAILABLE: not for this plan. */
+	int (*begin_for)(const struct backend_context *ctx, const struct plan *plan, struct backend_prestart **ret,
+			 struct airlock_error *err);
+	/* Tells one that was begun without a plan what is going to be taken, as far as the plan alone says it. */
+	void (*tell)(const struct backend_context *ctx, const struct plan *plan, struct backend_prestart *p);
+	/* Spawns in it. False: it is not what a new sandbox would be; whoever called drops it. */
+	bool (*take)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
+		     struct backend_prestart *p);
+};
 
 struct backend {
 	const char *name;
@@ -71,17 +91,8 @@ struct backend {
 	struct backend_isolation (*isolation)(const struct backend_context *ctx, const struct plan *plan);
 	int (*spawn)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     pid_t *ret_pid, struct airlock_error *err);
-	/* Makes the namespaces that most plans ask for, without waiting until they are there. NULL: this backend cannot. */
-	int (*begin)(struct backend_prepared **ret, struct airlock_error *err);
-	/* Makes a sandbox for this plan in advance, without waiting until it is there. NULL: this backend cannot.
-	 * AIRLOCK_ERR_UNAVAILABLE: no sandbox for this plan can. */
-	int (*prepare)(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared **ret,
-		       struct airlock_error *err);
-	/* Tells what was begun what is going to be taken, as far as the plan alone says it. NULL: it need not know. */
-	void (*advance)(const struct backend_context *ctx, const struct plan *plan, struct backend_prepared *p);
-	/* spawn, in that sandbox or in those namespaces. False: it is not what a new one would be, and nothing has happened. */
-	bool (*take)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
-		     struct backend_prepared *p);
+	const struct backend_prestart_calls
+		*prestart;	   /* NULL: this backend cannot start a sandbox before its command */
 	bool spawns_first_process; /* what is spawned becomes it, in a pid namespace of its own */
 	bool in_place;	  /* nothing is mounted: the command sees the host's paths, and no layer can be put over them */
 	bool unsandboxed; /* it isolates nothing: only for whoever chose it or was asked */

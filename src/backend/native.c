@@ -57,18 +57,34 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 	};
 }
 
+int native_look_around(const struct backend_context *ctx, const struct plan *plan, struct native_scene *ret,
+		       struct airlock_error *err)
+{
+	struct native_info info;
+	int rc = native_find(ctx, &info, err);
+	if (rc == 0)
+		rc = backend_make_empty_file(ctx, plan, err);
+	if (rc < 0)
+		return rc;
+	ret->own_proc = info.own_proc;
+	ret->empty = path_join(ctx->data_dir, "empty");
+	return ret->empty ? 0 : base_oom(err);
+}
+
+void native_scene_done(struct native_scene *scene)
+{
+	free(scene->empty);
+}
+
 static int spawn(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		 pid_t *ret_pid, struct airlock_error *err)
 {
-	struct native_info info;
+	_cleanup_(native_scene_done) struct native_scene scene = {0};
 	const char *failed_call = NULL;
-	int rc = native_find(ctx, &info, err);
-	if (rc < 0 || (rc = backend_make_empty_file(ctx, plan, err)) < 0)
+	int rc = native_look_around(ctx, plan, &scene, err);
+	if (rc < 0)
 		return rc;
-	_cleanup_free_ char *empty = path_join(ctx->data_dir, "empty");
-	if (!empty)
-		return base_oom(err);
-	rc = native_start(plan, info.own_proc, empty, fds, ret_pid, &failed_call);
+	rc = native_start(plan, &scene, fds, ret_pid, &failed_call);
 	if (rc == 0)
 		return 0;
 	rc = base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, failed_call, "native");
@@ -76,14 +92,6 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	return rc;
 }
 
-const struct backend backend_native = {"native",
-				       probe,
-				       describe,
-				       isolation,
-				       spawn,
-				       .begin = native_begin,
-				       .prepare = native_prepare,
-				       .advance = native_advance,
-				       .take = native_take,
-				       .spawns_first_process = true,
-				       .maps_ids = true};
+const struct backend backend_native = {
+	"native",	 probe, describe, isolation, spawn, .prestart = &native_prestart, .spawns_first_process = true,
+	.maps_ids = true};

@@ -67,8 +67,10 @@ static struct attempt attempt(bool own_proc)
 	if (job < 0 || program < 0)
 		return (struct attempt){.errnum = job < 0 ? -job : -program, .call = "memfd_create"};
 	struct backend_fds fds = {null, null, null, theirs, job, program, NULL, 0};
+	char no_file[] = ""; /* this plan hides no file */
+	const struct native_scene scene = {own_proc, no_file};
 	pid_t pid = 0;
-	a.errnum = -native_start(&plan, own_proc, "", &fds, &pid, &a.call);
+	a.errnum = -native_start(&plan, &scene, &fds, &pid, &a.call);
 	if (a.errnum)
 		return a;
 	base_closep(&theirs);

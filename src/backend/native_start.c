@@ -40,7 +40,7 @@ static bool is_entry(const struct plan *plan, const struct plan_mount *m)
 static int fill_layer(const struct backend_fds *fds, struct child_mount *spec)
 {
 	spec->kind = CHILD_MOUNT_LAYER;
-	if (!fds) /* made in advance: the layer is the run's, and there is none yet */
+	if (!fds) /* the layer is a run's, and there is no run yet */
 		return 0;
 	const struct child_layer *l = layer_of(fds, spec->source.text);
 	if (!l)
@@ -100,18 +100,18 @@ static int translate(const struct plan *plan, const struct plan_mount *m, const 
 	return 0;
 }
 
-int native_translate(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+int native_translate(const struct plan *plan, const struct native_scene *scene, const struct backend_fds *fds,
 		     struct child_mount *mounts, struct child_plan *ret)
 {
 	for (size_t i = 0; i < plan->n_mounts; i++) {
-		int rc = translate(plan, &plan->mounts[i], empty_file, fds, &mounts[i]);
+		int rc = translate(plan, &plan->mounts[i], scene->empty, fds, &mounts[i]);
 		if (rc < 0)
 			return rc;
 	}
 	*ret = (struct child_plan){
 		.flags = (become_is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
 			 (plan->namespaces & PLAN_NS_NET ? CHILD_PLAN_LOOPBACK : 0) |
-			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (own_proc ? 0 : CHILD_PLAN_OLD_PROC),
+			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (scene->own_proc ? 0 : CHILD_PLAN_OLD_PROC),
 		.uid = geteuid(),
 		.gid = getegid(),
 		.first_id = plan->ids.others ? IDS_FIRST : 0,
@@ -120,14 +120,6 @@ int native_translate(const struct plan *plan, bool own_proc, const char *empty_f
 		.n_mounts = (uint32_t)plan->n_mounts,
 	};
 	return 0;
-}
-
-int native_plan_fd(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds)
-{
-	_cleanup_free_ struct child_mount *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
-	struct child_plan spec;
-	int rc = mounts ? native_translate(plan, own_proc, empty_file, fds, mounts, &spec) : -ENOMEM;
-	return rc < 0 ? rc : child_plan_fd(&spec);
 }
 
 int native_clone_flags(const struct plan *plan)
@@ -143,34 +135,56 @@ int native_clone_flags(const struct plan *plan)
 	return flags;
 }
 
-int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, int user_ns_fd, pid_t *ret_pid,
-		  const char **ret_failed_call)
+int native_launch_open(struct launch *ret, int namespaces, bool new_session, const int from[LAUNCH_FDS], int program_fd,
+		       int user_ns_fd)
 {
 	static const char *const argv[] = {"airlock", "view", NULL};
-	struct launch l = {.namespaces = native_clone_flags(plan) & (user_ns_fd ? ~CLONE_NEWUSER : -1),
-			   .user_ns_fd = user_ns_fd ? fcntl(user_ns_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD) : 0,
-			   .argv = argv,
-			   .uid = geteuid(),
-			   .gid = getegid(),
-			   .new_session = plan->new_session,
-			   .program_fd = fcntl(program_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD)};
-	int rc = l.program_fd < 0 || l.user_ns_fd < 0 ? -errno : spawn_lift_fds(from, LAUNCH_FDS, l.fds);
-	if (rc == 0) {
-		rc = launch(&l, ret_pid);
-		*ret_failed_call = l.failed_call;
-		spawn_drop_fds(l.fds, LAUNCH_FDS);
+	*ret = (struct launch){.namespaces = namespaces & (user_ns_fd ? ~CLONE_NEWUSER : -1),
+			       .user_ns_fd = user_ns_fd ? fcntl(user_ns_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD) : 0,
+			       .argv = argv,
+			       .uid = geteuid(),
+			       .gid = getegid(),
+			       .new_session = new_session,
+			       .program_fd = fcntl(program_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD)};
+	int rc = ret->program_fd < 0 || ret->user_ns_fd < 0 ? -errno : spawn_lift_fds(from, LAUNCH_FDS, ret->fds);
+	if (rc < 0) {
+		for (int i = 0; i < LAUNCH_FDS; i++)
+			ret->fds[i] = -1;
+		native_launch_close(ret);
 	}
-	base_closep(&l.program_fd);
-	if (l.user_ns_fd > 0)
-		base_closep(&l.user_ns_fd);
 	return rc;
 }
 
-int native_start(const struct plan *plan, bool own_proc, const char *empty_file, const struct backend_fds *fds,
+void native_launch_close(struct launch *l)
+{
+	spawn_drop_fds(l->fds, LAUNCH_FDS);
+	base_closep(&l->program_fd);
+	if (l->user_ns_fd > 0)
+		base_closep(&l->user_ns_fd);
+}
+
+int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, int user_ns_fd, pid_t *ret_pid,
+		  const char **ret_failed_call)
+{
+	struct launch l;
+	*ret_failed_call = "fcntl";
+	int rc = native_launch_open(&l, native_clone_flags(plan), plan->new_session, from, program_fd, user_ns_fd);
+	if (rc < 0)
+		return rc;
+	rc = launch(&l, ret_pid);
+	*ret_failed_call = l.failed_call;
+	native_launch_close(&l);
+	return rc;
+}
+
+int native_start(const struct plan *plan, const struct native_scene *scene, const struct backend_fds *fds,
 		 pid_t *ret_pid, const char **ret_failed_call)
 {
+	_cleanup_free_ struct child_mount *mounts = calloc(plan->n_mounts + 1, sizeof *mounts);
+	struct child_plan spec;
 	*ret_failed_call = "memfd_create";
-	_cleanup_close_ int job = native_plan_fd(plan, own_proc, empty_file, fds);
+	int rc = mounts ? native_translate(plan, scene, fds, mounts, &spec) : -ENOMEM;
+	_cleanup_close_ int job = rc < 0 ? rc : child_plan_fd(&spec);
 	if (job < 0)
 		return job;
 	const int from[LAUNCH_FDS] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* From clone to the sandbox's own program, in memory that is the caller's: makes system calls only and writes nothing but its
- * own stack and *l. Perhaps before libc is there (ahead.c).
+ * own stack and *l. Shares the memory of its parent, which may be a starter (launch.c).
  *
  * | namespaces | uid          | capabilities                        | root, cwd    |
  * | new        | the caller's | all in the new user namespace; made | the caller's |

@@ -93,7 +93,7 @@ static int hand_over_listener(const struct child_job *job, int socket, int error
 	(void)raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	long listener = notify_install(job->flags);
 	if (listener >= 0) {
-		long rc = pass_fd(socket, CHILD_STARTED, (int)listener);
+		long rc = pass_send_fd(socket, CHILD_STARTED, (int)listener);
 		(void)r_close((int)listener);
 		if (rc < 0) /* nobody would answer: the command could not open a file */
 			fail_start(error_fd, CHILD_STAGE_FILTER, rc);

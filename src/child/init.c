@@ -192,7 +192,7 @@ static int open_terminal(const struct child_job *job)
 	} size = {job->rows, job->columns, 0, 0};
 	if (job->rows)
 		(void)r_ioctl((int)slave, TIOCSWINSZ, &size);
-	rc = pass_fd(CHILD_FD_CONTROL, CHILD_TTY, (int)master);
+	rc = pass_send_fd(CHILD_FD_CONTROL, CHILD_TTY, (int)master);
 	if (rc < 0)
 		give_up(CHILD_STAGE_TTY, rc);
 	(void)r_close((int)master);
@@ -222,8 +222,21 @@ static void begin_observing(struct state *st, int why_not)
 		tell(CHILD_OBSERVER, 0, (int32_t)-fd);
 		return;
 	}
-	(void)pass_fd(CHILD_FD_CONTROL, CHILD_OBSERVER, (int)fd);
+	(void)pass_send_fd(CHILD_FD_CONTROL, CHILD_OBSERVER, (int)fd);
 	(void)r_close((int)fd);
+}
+
+/* The command's process sent the listener, or why it has none. -1: none, and why; EMFILE when it was sent and we had no room for
+ * a descriptor, ESRCH when nothing was sent. */
+static int receive_listener(int socket, int *ret_why)
+{
+	struct pass_received in;
+	if (pass_receive(socket, PASS_WAIT, &in) <= 0) {
+		*ret_why = ESRCH;
+		return -1;
+	}
+	*ret_why = in.m.type == CHILD_FAILED ? in.m.b : EMFILE;
+	return pass_take_fd(&in, 0);
 }
 
 static void take_over_listener(struct state *st)
@@ -231,7 +244,7 @@ static void take_over_listener(struct state *st)
 	int why_not = ENOMEM;
 	if (st->notify_socket[0] >= 0) {
 		(void)r_close(st->notify_socket[1]);
-		st->notify_fd = pass_receive(st->notify_socket[0], &why_not);
+		st->notify_fd = receive_listener(st->notify_socket[0], &why_not);
 		(void)r_close(st->notify_socket[0]);
 	}
 	if (st->notify_fd < 0 && why_not == EMFILE)

@@ -23,14 +23,17 @@
  *
  * The end of the socket means that the supervisor is gone: the first process dies, and everything with it.
  *
- * A sandbox that is made before there is a command (CHILD_PLAN_HOLD, native only) says two things more, before HELLO:
+ * A prestarted sandbox (backend/prestart.h, native only) has no command yet, and hears of it before HELLO. With
+ * CHILD_PLAN_WAITS_FOR_COMMAND it has the plan, and its own mounts are watched:
  *
  *   READY (with its mount table) ────►   every mount but the late ones is made
  *         ◄─────────────────────────── TAKE (with stdin, stdout, stderr, the job, the plan with its layers)
  *
- * One that is started before there is a plan (CHILD_PLAN_AHEAD) has what every plan begins with and waits for TAKE, perhaps for
- * ADVANCE (with the plan, without its layers) first: the supervisor has more to do before it can send TAKE. When any of that
- * fails it ends without a word, and nothing is lost: whoever started it starts another.
+ * With CHILD_PLAN_WAITS_FOR_PLAN it has what nearly every plan begins with. When something fails before TAKE it ends without
+ * a word, and nothing is lost: the supervisor starts another.
+ *
+ *         ◄─────────────────────────── TELL (with the plan, without its layers), where there is time before TAKE
+ *         ◄─────────────────────────── TAKE
  *
  * Where the process that was spawned is the first process itself, GO may come before HELLO is said.
  */
@@ -47,7 +50,7 @@ struct sock_filter;
 #define CHILD_FD_STAGE 7   /* struct child_stage_job, only for the stage */
 #define CHILD_FD_PLAN 7	   /* struct child_plan, only for the native backend */
 #define CHILD_FD_USER_NS 8 /* a user namespace, only for a stage with CHILD_STAGE_ENTER_USER */
-#define CHILD_FD_MOUNTS 6  /* CHILD_PLAN_HOLD: the mount table of the caller */
+#define CHILD_FD_MOUNTS 6  /* CHILD_PLAN_WAITS_FOR_COMMAND: the mount table of the caller */
 
 /* Texts and arrays of a job. The supervisor points to them; program.c writes them behind the job and leaves their offsets from
  * its start, 0 for none, and that is what the child finds. So each thing has one struct on both sides. */
@@ -124,7 +127,7 @@ enum child_message_type {
 	CHILD_STOPPED,	/* a = signal */
 	CHILD_EXITED,	/* a = wait status; b = 1: no other process is left; cpu_us, max_rss_kb */
 	CHILD_READY,
-	CHILD_ADVANCE,
+	CHILD_TELL,
 	CHILD_TAKE,
 	CHILD_EXPOSED, /* a, subject as CHILD_FAILED, b = errno: no screen could be made, sockets of the host can be reached */
 };
@@ -249,11 +252,11 @@ struct child_stage_job {
 enum {
 	CHILD_PLAN_USER_LAST =
 		1 << 0, /* the caller's privileges are needed for the mounts: the user namespace comes after */
-	CHILD_PLAN_LOOPBACK = 1 << 1,  /* there is a network namespace: bring its loopback up */
-	CHILD_PLAN_NO_NESTED = 1 << 2, /* no user namespaces inside */
-	CHILD_PLAN_OLD_PROC = 1 << 3,  /* a new proc cannot be mounted here: show the one there is */
-	CHILD_PLAN_HOLD = 1 << 4,      /* there is no command yet: wait before the late mounts (hold.h) */
-	CHILD_PLAN_AHEAD = 1 << 5,     /* there is no plan yet: what is here is how the real one will begin */
+	CHILD_PLAN_LOOPBACK = 1 << 1,	       /* there is a network namespace: bring its loopback up */
+	CHILD_PLAN_NO_NESTED = 1 << 2,	       /* no user namespaces inside */
+	CHILD_PLAN_OLD_PROC = 1 << 3,	       /* a new proc cannot be mounted here: show the one there is */
+	CHILD_PLAN_WAITS_FOR_COMMAND = 1 << 4, /* before the late mounts (prestart.h) */
+	CHILD_PLAN_WAITS_FOR_PLAN = 1 << 5,    /* this is only how the real plan will begin */
 };
 
 /* As enum plan_mount_kind says; what hides or rebuilds a directory is a small tmpfs. */
@@ -275,10 +278,10 @@ struct child_identity {
 	uint32_t major, minor;
 };
 
-/* When a mount is made. Without CHILD_PLAN_HOLD and CHILD_PLAN_AHEAD all are made at once. */
+/* When a mount is made. Without CHILD_PLAN_WAITS_… all are made at once. */
 enum child_when {
 	CHILD_FIRST,
-	CHILD_WITH_PLAN,   /* ahead: at CHILD_ADVANCE, or at CHILD_TAKE where there was none */
+	CHILD_WITH_PLAN,   /* at CHILD_TELL, or at CHILD_TAKE where there was none */
 	CHILD_WITH_LAYERS, /* at CHILD_TAKE: a layer, or what lies in one */
 };
 
@@ -299,7 +302,7 @@ struct child_mount {
 	uint32_t inside; /* READ, WRITE: the source lies in a layer and is found inside, where the layer is mounted */
 	uint32_t late;	 /* enum child_when */
 	uint32_t reserved;
-	/* With CHILD_PLAN_HOLD, of those that are not late: what is bound, and what it is mounted over. */
+	/* With CHILD_PLAN_WAITS_FOR_COMMAND, of those that are not late: what is bound, and what it is mounted over. */
 	struct child_identity source_is, place_is;
 };
 

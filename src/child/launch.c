@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Until the child has executed its program the caller waits and both share their memory, as with posix_spawn(3): nothing is
+/* Until the child has executed its program it shares its parent's memory and the parent waits, as with posix_spawn(3): nothing is
  * copied, however large the host program is. So the child makes system calls only, touches nothing but its own stack and
  * *l, and gets no signal. clone(2) and not clone3(2), which the filters of many containers, and our own, do not let through;
  * there is nothing in it that we need.
+ *
+ * A starter is a process between the caller and the child. There are two reasons for one. The namespaces must belong to a user
+ * namespace that is there already, and only a process in it can make those; so the starter enters it. Or the caller has other
+ * work: the kernel makes namespaces inside clone(2), and takes as long for it as we take to make a plan.
  */
-#include "child/ahead.h"
+#include "child/launch.h"
+
 #include "child/become.h"
 #include "sys/raw.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <sys/wait.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -23,7 +28,6 @@
 struct shared {
 	struct launch *l;
 	int result;
-	pid_t child; /* of the one that entered the user namespace first */
 };
 
 IN_CHILD static int child_main(void *data)
@@ -34,20 +38,23 @@ IN_CHILD static int child_main(void *data)
 	return 127;
 }
 
-/* The namespaces must belong to a user namespace that is there already: only who is in it can make such. So this process enters
- * it, and its child, which is the caller's as CLONE_PARENT has it, gets the rest. It shares this stack until it executes. */
-IN_CHILD static int enter_main(void *data)
+/* The child uses this stack until it executes its program; the starter waits for that. CLONE_PARENT makes it the caller's child,
+ * so that the caller can wait for it. */
+IN_CHILD static int starter_main(void *data)
 {
-	struct shared *s = data;
-	long rc = raw_call2(__NR_setns, s->l->user_ns_fd, CLONE_NEWUSER);
-	s->l->failed_call = "setns";
+	struct launch_starter *s = data;
+	long rc = 0;
+	if (s->l.user_ns_fd) {
+		s->l.failed_call = "setns";
+		rc = raw_call2(__NR_setns, s->l.user_ns_fd, CLONE_NEWUSER);
+	}
 	if (rc >= 0) {
-		s->l->failed_call = "clone";
-		rc = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD | s->l->namespaces, 0, 0, 0,
+		s->l.failed_call = "clone";
+		rc = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD | s->l.namespaces, 0, 0, 0,
 			       0);
 		if (rc == 0) {
-			s->l->failed_call = NULL;
-			s->result = become(s->l);
+			s->l.failed_call = NULL;
+			s->result = become(&s->l);
 			raw_call1(__NR_exit_group, 127);
 		}
 	}
@@ -64,35 +71,83 @@ static void wait_for(pid_t pid)
 		;
 }
 
+/* Signals are blocked before every clone, libc's own too: their handlers know nothing of a child that shares memory. */
+static uint64_t block_signals(void)
+{
+	uint64_t all = ~UINT64_C(0), before = 0;
+	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+	return before;
+}
+
+static void restore_signals(uint64_t before)
+{
+	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+}
+
+/* Calls of a child never return: what the sanitizer noted about their frames would be held against ours. */
+static void forget_frames(const char *stack, size_t size)
+{
+#ifdef __SANITIZE_ADDRESS__
+	ASAN_UNPOISON_MEMORY_REGION(stack, size);
+#endif
+	(void)stack;
+	(void)size;
+}
+
+IN_CHILD int launch_begin(struct launch_starter *s)
+{
+	s->l.failed_call = NULL;
+	s->result = 0;
+	s->child = 0;
+	uint64_t before = block_signals();
+	s->pid = clone(starter_main, s->stack + sizeof s->stack, CLONE_VM | SIGCHLD, s);
+	int rc = s->pid < 0 ? -errno : 0;
+	restore_signals(before);
+	return rc;
+}
+
+int launch_end(struct launch_starter *s, pid_t *ret_pid)
+{
+	wait_for(s->pid);
+	forget_frames(s->stack, sizeof s->stack);
+	if (s->result == 0 && s->child == 0) { /* somebody killed the starter */
+		s->l.failed_call = "clone";
+		return -ECHILD;
+	}
+	if (s->result < 0 && s->child > 0)
+		wait_for(s->child);
+	else if (s->result == 0)
+		*ret_pid = s->child;
+	return s->result;
+}
+
+/* In an existing user namespace; the caller waits all the same. */
+static int launch_inside(struct launch *l, pid_t *ret_pid)
+{
+	struct launch_starter s = {.l = *l};
+	int rc = launch_begin(&s);
+	l->failed_call = "clone";
+	if (rc < 0)
+		return rc;
+	rc = launch_end(&s, ret_pid);
+	l->failed_call = rc < 0 ? s.l.failed_call : NULL;
+	return rc;
+}
+
 IN_CHILD int launch(struct launch *l, pid_t *ret_pid)
 {
+	if (l->user_ns_fd)
+		return launch_inside(l, ret_pid);
 	_Alignas(16) char stack[LAUNCH_STACK_BYTES];
 	struct shared s = {.l = l};
-	uint64_t all = ~UINT64_C(0), before = 0;
 	l->failed_call = NULL;
-	/* libc's own signals too: their handlers know nothing of a child that is only half there. */
-	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-	int namespaces = l->user_ns_fd ? 0 : l->namespaces;
-	pid_t pid = clone(l->user_ns_fd ? enter_main : child_main, stack + sizeof stack,
-			  CLONE_VM | CLONE_VFORK | SIGCHLD | namespaces, &s);
+	uint64_t before = block_signals();
+	pid_t pid = clone(child_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD | l->namespaces, &s);
 	int rc = pid < 0 ? -errno : s.result;
-#ifdef __SANITIZE_ADDRESS__
-	/* The child's calls never return: what the sanitizer noted about their frames would be held against ours. */
-	ASAN_UNPOISON_MEMORY_REGION(stack, sizeof stack);
-#endif
-	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
-	if (pid > 0 && l->user_ns_fd) {
-		wait_for(pid);
-		pid = s.child;
-		if (pid == 0 && rc == 0) { /* somebody killed the one between */
-			l->failed_call = "clone";
-			return -ECHILD;
-		}
-	}
+	forget_frames(stack, sizeof stack);
+	restore_signals(before);
 	if (pid < 0)
 		l->failed_call = "clone";
-	else if (rc < 0 && pid == 0)
-		return rc;
 	else if (rc < 0)
 		wait_for(pid);
 	else
@@ -119,39 +174,12 @@ IN_CHILD int launch_step(void (*call)(void *data), void *data)
 {
 	_Alignas(16) char stack[LAUNCH_STACK_BYTES];
 	struct step s = {call, data};
-	uint64_t all = ~UINT64_C(0), before = 0;
-	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+	uint64_t before = block_signals();
 	pid_t pid = clone(step_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &s);
 	int rc = pid < 0 ? -errno : 0;
-#ifdef __SANITIZE_ADDRESS__
-	ASAN_UNPOISON_MEMORY_REGION(stack, sizeof stack);
-#endif
-	(void)raw_call4(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+	forget_frames(stack, sizeof stack);
+	restore_signals(before);
 	if (pid > 0)
 		wait_for(pid);
 	return rc;
-}
-
-/* ── Ahead ── */
-
-int ahead_end(struct ahead *a, pid_t *ret_pid)
-{
-	wait_for(a->starter);
-	if (a->result == 0 && a->child == 0) { /* somebody killed it */
-		a->l.failed_call = "clone";
-		return -ECHILD;
-	}
-	if (a->result < 0 && a->child > 0)
-		wait_for(a->child);
-	else if (a->result == 0)
-		*ret_pid = a->child;
-	return a->result;
-}
-
-void ahead_free(struct ahead *a)
-{
-	if (a && a->is_early)
-		a->is_early = false; /* there may be another */
-	else
-		free(a);
 }

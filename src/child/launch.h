@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Starting the native backend's child: one clone into all namespaces, safe in threaded programs. */
+/* Starting the native backend's child: one clone into all namespaces, safe in threaded programs.
+ *
+ *   launch(&l, &pid);                 waits until the child's program is being executed
+ *
+ *   launch_begin(s);                  or: the caller goes on; *s stays where it is until launch_end
+ *   …
+ *   launch_end(s, &pid);              waits until the child's program is being executed
+ */
 #pragma once
 
 #include <stdint.h>
@@ -19,8 +26,22 @@ struct launch {
 	const char *failed_call; /* out: what failed, NULL: nothing */
 };
 
+/* A process between the caller and the child, which clones the child. It shares the caller's memory and has a stack of its own. */
+struct launch_starter {
+	/* The caller fills this in and leaves it alone until launch_end; it may close the descriptors once launch_begin returned. */
+	struct launch l;
+	pid_t pid;
+	pid_t child; /* the caller's child, as CLONE_PARENT has it */
+	int result;
+	_Alignas(16) char stack[LAUNCH_STACK_BYTES];
+};
+
 /* 0 and the child's pid, or -errno with failed_call set. The environment is empty, signals are as a new program expects. */
 int launch(struct launch *l, pid_t *ret_pid);
+
+/* The same without waiting. 0, or -errno and there is nothing to end. */
+int launch_begin(struct launch_starter *s);
+int launch_end(struct launch_starter *s, pid_t *ret_pid);
 
 /* Runs step in a process that shares our memory, and waits for its end. step makes system calls only and writes nothing but
  * what data points to. 0, or -errno when there was no such process. */

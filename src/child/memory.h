@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Memory files. System calls only: works before libc is initialised. */
+/* Sealed memory files. */
 #pragma once
 
 #include <stddef.h>

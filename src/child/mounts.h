@@ -39,7 +39,7 @@ void mounts_make_private(void);
 
 /* Detached mounts: descriptors for mounts_attach. Size in bytes. */
 int mounts_tmpfs(int64_t size, unsigned mode);
-/* Makes some in advance, for a process that waits anyway; unused ones are dropped. */
+/* Makes some that most plans ask for while a prestarted sandbox waits for its plan; drops those that the plan did not use. */
 void mounts_make_spare(void);
 void mounts_drop_spare(void);
 int mounts_overlay(int lower_fd, const char *upper, const char *work);

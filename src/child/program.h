@@ -6,9 +6,8 @@
 
 #include <stddef.h>
 
-/* Hidden: found without the loader, which may not have been at work yet (ahead.c). */
-extern const unsigned char child_init_bytes[] __attribute__((visibility("hidden")));
-extern const unsigned long child_init_size __attribute__((visibility("hidden")));
+extern const unsigned char child_init_bytes[];
+extern const unsigned long child_init_size;
 
 /* What was being done, after "cannot ": "open the project". */
 const char *child_op_name(enum child_op op);

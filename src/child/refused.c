@@ -126,7 +126,7 @@ static int has_file(struct observer *o)
 	o->failed = fd < 0;
 	if (fd < 0)
 		return 0;
-	(void)pass_fd(CHILD_FD_CONTROL, CHILD_OBSERVER, (int)fd);
+	(void)pass_send_fd(CHILD_FD_CONTROL, CHILD_OBSERVER, (int)fd);
 	(void)r_close((int)fd);
 	return 1;
 }

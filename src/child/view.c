@@ -17,8 +17,8 @@
  */
 #include "child/view.h"
 
-#include "child/hold.h"
 #include "child/mounts.h"
+#include "child/prestart.h"
 #include "child/raw_calls.h"
 
 #include <asm/ioctls.h>
@@ -88,7 +88,7 @@ static int make_directory(char *path)
 	return (int)mounts_check(CHILD_OP_PLACE, find(path, O_DIRECTORY));
 }
 
-/* A prepared sandbox is used only while these are the same files; so they must be the ones that were checked. */
+/* A prestarted sandbox is used only as long as names mean the same files: they must be those that the supervisor looked at. */
 static void check_same(enum child_op op, int fd, const struct child_identity *id)
 {
 	struct statx st;
@@ -454,7 +454,7 @@ static void drop_privileges(uint32_t kept)
 		mounts_check(CHILD_OP_PRIVILEGES, -EPERM);
 }
 
-/* ── In advance ── */
+/* ── Prestart ── */
 
 static const struct child_mount *map_plan(int fd, struct child_plan **ret)
 {
@@ -464,7 +464,7 @@ static const struct child_mount *map_plan(int fd, struct child_plan **ret)
 }
 
 /* A mount made above may be gone again: whoever removes the file on the host that it is mounted over takes it away. From
- * here on its absence would be noticed (hold.c), so one look is enough. */
+ * here on its absence would be noticed (prestart.c), so one look is enough. */
 static void check_mounted(const struct child_mount *m)
 {
 	struct statx st;
@@ -513,11 +513,11 @@ static struct child_plan *wait_for_plan(struct child_plan *plan)
 {
 	enum child_when from = CHILD_WITH_PLAN;
 	mounts_make_spare();
-	int is_taken, fd = hold_for_plan(&is_taken);
+	int is_taken, fd = prestart_receive_plan(&is_taken);
 	if (!is_taken) {
 		plan = exchange(plan, fd);
 		make_mounts(plan, CHILD_WITH_PLAN, CHILD_WITH_PLAN);
-		fd = hold_for_plan(&is_taken);
+		fd = prestart_receive_plan(&is_taken);
 		from = CHILD_WITH_LAYERS;
 	}
 	if (!is_taken)
@@ -527,14 +527,14 @@ static struct child_plan *wait_for_plan(struct child_plan *plan)
 	return plan;
 }
 
-static struct child_plan *hold(struct child_plan *plan)
+static struct child_plan *wait_for_command(struct child_plan *plan)
 {
 	const struct child_mount *mounts = (const void *)(base + plan->mounts.at);
 	uint32_t *i = &mounts_progress.subject;
-	int table = hold_watch();
+	int table = prestart_watch_mounts();
 	for (*i = 0; *i < plan->n_mounts; ++*i)
 		check_mounted(&mounts[*i]);
-	return finish(plan, hold_until_taken(table), CHILD_WITH_LAYERS);
+	return finish(plan, prestart_wait_until_taken(table), CHILD_WITH_LAYERS);
 }
 
 void view_build(void)
@@ -542,7 +542,7 @@ void view_build(void)
 	mounts_progress.stage = CHILD_STAGE_PLAN;
 	struct child_plan *plan;
 	const struct child_mount *mounts = map_plan(CHILD_FD_PLAN, &plan);
-	mounts_progress.silent = plan->flags & CHILD_PLAN_AHEAD;
+	mounts_progress.silent = plan->flags & CHILD_PLAN_WAITS_FOR_PLAN;
 	long umask = raw_call1(__NR_umask, 0);
 	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
 	mounts_make_private();
@@ -550,9 +550,9 @@ void view_build(void)
 	make_mounts(plan, CHILD_FIRST, CHILD_FIRST);
 	if (plan->flags & CHILD_PLAN_LOOPBACK)
 		bring_loopback_up();
-	if (plan->flags & CHILD_PLAN_HOLD)
-		plan = hold(plan);
-	if (plan->flags & CHILD_PLAN_AHEAD)
+	if (plan->flags & CHILD_PLAN_WAITS_FOR_COMMAND)
+		plan = wait_for_command(plan);
+	if (plan->flags & CHILD_PLAN_WAITS_FOR_PLAN)
 		plan = wait_for_plan(plan);
 	drop_screens();
 	mounts_tell_exposed();

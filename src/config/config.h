@@ -60,7 +60,7 @@ struct config {
 	struct airlock_origin backend_origin;
 	enum config_fallback fallback;
 	char *shell;		 /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
-	bool warm_start;	 /* servers prepare the next run's sandbox in advance */
+	bool warm_start;	 /* servers start the next run's sandbox before its command comes */
 	int64_t max_output;	 /* bytes per stream in the result */
 	bool explain_denials;	 /* report what was refused, and by which rule */
 	bool explain_asked;	 /* someone set it */

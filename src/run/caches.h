@@ -44,7 +44,7 @@ int caches_decide(struct airlock_job *job, struct cache_list *ret, struct airloc
 void cache_list_done(struct cache_list *l);
 
 /* Makes the directories that the plan names; `airlock cache clear` refuses for as long as *lock_fd is open. Must come before the
- * first mount, also before that of a sandbox made in advance. Not done when the plan is made: whoever only looks at a plan
+ * first mount, also before that of a prestarted sandbox. Not done when the plan is made: whoever only looks at a plan
  * (`airlock explain`) leaves nothing behind. Does nothing when *lock_fd is open already, or the plan has no caches. */
 int caches_make(const struct airlock_job *job, int *lock_fd, struct airlock_error *err);
 int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_dir, const struct child_layer *layers,

@@ -51,9 +51,9 @@ struct airlock_job {
 	struct strs argv; /* with cwd and network what the plan is made of, should it be made again */
 	char *cwd;
 	bool network;
-	char *command_line;	   /* what runs, as one shell line */
-	struct origin origin;	   /* who wants it: a person or an agent */
-	struct airlock_warm *warm; /* borrowed; NULL: a new sandbox for this run */
+	char *command_line;		   /* what runs, as one shell line */
+	struct origin origin;		   /* who wants it: a person or an agent */
+	struct airlock_prestart *prestart; /* borrowed; NULL: a new sandbox for this run */
 	bool started;
 	int runs;		     /* that keep it, whether the caller frees it before them or not; atomic */
 	struct explained *explained; /* NULL until somebody asks (explain.h) */

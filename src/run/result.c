@@ -116,8 +116,8 @@ void result_settle(struct airlock_run *run)
 		.max_rss_kb = r->max_rss_kb,
 		.limit_hit = !r->limit_hit && has_filled_file(run, r) ? AIRLOCK_LIMIT_FILE_SIZE : r->limit_hit,
 		.full = run->full,
-		.warm_start = r->was_warm,
-		.head_start = r->was_prepared && !r->was_warm,
+		.warm_start = r->prestart == BACKEND_PRESTART_WHOLE,
+		.head_start = r->prestart == BACKEND_PRESTART_BARE,
 	};
 	run->output = (struct airlock_output){.stdout_bytes = r->out->total,
 					      .stderr_bytes = r->err->total,

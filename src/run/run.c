@@ -16,7 +16,7 @@
 #include "run/run_record.h"
 #include "run/links.h"
 #include "history/run_id.h"
-#include "run/warm.h"
+#include "run/prestart.h"
 #include "history/recovery.h"
 
 #include <fcntl.h>
@@ -91,17 +91,17 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.stdout_fd = io ? io->stdout_fd : -1,
 		.stderr_fd = io ? io->stderr_fd : -1,
 		.terminal_fd = io ? io->terminal_fd : -1,
-		.prepared = job->warm ? job->warm->prepared : NULL,
+		.prestart = job->prestart ? job->prestart->sandbox : NULL,
 	};
 	return supervise_start(&spec, &run->supervise, err);
 }
 
 /* The rest of the start takes as long as most of the mounts. Not for a workspace, whose mount points are not there yet. */
-static void advance(const struct airlock_job *job)
+static void tell_prestart(const struct airlock_job *job)
 {
-	struct backend_prepared *p = job->warm ? job->warm->prepared : NULL;
-	if (p && !p->spoilt && job->backend->advance && !job->workspace.dir)
-		job->backend->advance(&job->ctx, job->plan, p);
+	struct backend_prestart *p = job->prestart ? job->prestart->sandbox : NULL;
+	if (backend_prestart_is_usable(p) && job->backend->prestart && !job->workspace.dir)
+		job->backend->prestart->tell(&job->ctx, job->plan, p);
 }
 
 struct airlock_run *run_new(struct airlock_job *job)
@@ -147,7 +147,7 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		job->started = true;
 		if (caches_make(job, &job->caches_fd, NULL) ==
 		    0) /* else start() fails over it, unless something else comes first */
-			advance(job);
+			tell_prestart(job);
 		rc = start(run, io, err);
 	}
 	if (rc < 0) {

@@ -2,23 +2,23 @@
 /* The supervisor's side of the protocol in child/job.h. */
 #include "supervise/internal.h"
 
+#include "child/pass.h"
 #include "child/program.h"
 #include "sys/probe.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 static int send_message(struct supervise *s, const struct child_message *m)
 {
-	ssize_t n;
+	long n;
 	do
-		n = send(s->control_fd, m, sizeof *m, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0;
+		n = pass_send(s->control_fd, m, NULL, 0);
+	while (n == -EINTR);
+	return n < 0 ? (int)n : 0;
 }
 
 void control_send_signal(struct supervise *s, int sig, enum child_scope scope)
@@ -189,20 +189,21 @@ static void on_exited(struct supervise *s, const struct child_message *m)
 	s->phase = PHASE_ENDING;
 }
 
-static void handle(struct supervise *s, const struct child_message *m, pid_t pid, int fd)
+static void handle(struct supervise *s, struct pass_received *in)
 {
+	const struct child_message *m = &in->m;
 	switch (m->type) {
 	case CHILD_HELLO:
 		if (s->phase == PHASE_SETUP)
-			on_hello(s, pid);
+			on_hello(s, in->pid);
 		break;
 	case CHILD_TTY:
-		on_tty(s, fd);
+		on_tty(s, pass_take_fd(in, 0));
 		break;
 	case CHILD_OBSERVER:
 		s->result.observe_errnum = m->b;
 		base_closep(&s->seen_fd);
-		s->seen_fd = fd;
+		s->seen_fd = pass_take_fd(in, 0);
 		break;
 	case CHILD_FAILED:
 		on_failed(s, m);
@@ -227,38 +228,15 @@ static void handle(struct supervise *s, const struct child_message *m, pid_t pid
 	}
 }
 
-static void read_ancillary(struct msghdr *msg, pid_t *ret_pid, int *ret_fd)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (c->cmsg_type == SCM_CREDENTIALS) {
-			struct ucred cred;
-			memcpy(&cred, CMSG_DATA(c), sizeof cred);
-			*ret_pid = cred.pid;
-		} else if (c->cmsg_type == SCM_RIGHTS)
-			memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
-	}
-}
-
 void control_read(struct supervise *s)
 {
 	for (;;) {
-		struct child_message m = {0};
-		union {
-			char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
-			struct cmsghdr align;
-		} ancillary;
-		struct iovec iov = {&m, sizeof m};
-		struct msghdr msg = {.msg_iov = &iov,
-				     .msg_iovlen = 1,
-				     .msg_control = &ancillary,
-				     .msg_controllen = sizeof ancillary};
-		ssize_t n = recvmsg(s->control_fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		struct pass_received in;
+		long n = pass_receive(s->control_fd, PASS_NO_WAIT, &in);
+		if (n == -EAGAIN || n == -EINTR)
 			return;
-		/* It died with an unread message of ours: reported once, before what it wrote itself. */
-		if (n < 0 && errno == ECONNRESET)
+		/* -ECONNRESET: it died with an unread message of ours: reported once, before what it wrote itself. */
+		if (n == -ECONNRESET || n == -EBADMSG)
 			continue;
 		if (n <= 0) { /* every process that held the other end is gone */
 			base_closep(&s->control_fd);
@@ -271,12 +249,7 @@ void control_read(struct supervise *s)
 				s->phase = PHASE_ENDING;
 			return;
 		}
-		pid_t pid = 0;
-		int fd = -EBADF;
-		read_ancillary(&msg, &pid, &fd);
-		if (n == (ssize_t)sizeof m)
-			handle(s, &m, pid, fd);
-		else
-			base_closep(&fd);
+		handle(s, &in);
+		pass_close(&in);
 	}
 }

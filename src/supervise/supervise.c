@@ -8,7 +8,7 @@
  * control.c handles messages, events.c the watches, ending.c kills and reports. */
 #include "supervise/internal.h"
 
-#include "backend/prepared.h"
+#include "backend/prestart.h"
 #include "base/ids.h"
 #include "child/program.h"
 #include "filter/filter.h"
@@ -191,23 +191,19 @@ static struct backend_fds fds_of(const struct supervise *s, const struct child_e
 				    e->program, s->spec.layers, s->spec.n_layers, s->spec.user_ns_fd};
 }
 
-/* In the prepared sandbox. False: there is none, or not the one that this plan would make. */
-static bool take_prepared(struct supervise *s, const struct child_ends *e)
+/* In the prestarted sandbox. False: there is none, or it is not what this plan would make. */
+static bool take_prestart(struct supervise *s, const struct child_ends *e)
 {
-	struct backend_prepared *p = s->spec.prepared;
+	struct backend_prestart *p = s->spec.prestart;
 	struct backend_fds fds = fds_of(s, e);
-	if (!p || p->spoilt || !s->spec.backend->take)
+	if (!backend_prestart_is_usable(p) || !s->spec.backend->prestart)
 		return false;
-	if (!s->spec.backend->take(s->spec.ctx, s->spec.plan, &fds, p)) {
-		backend_prepared_spoil(p);
+	if (!s->spec.backend->prestart->take(s->spec.ctx, s->spec.plan, &fds, p)) {
+		backend_prestart_drop(p);
 		return false;
 	}
-	s->result.was_warm = p->has_view;
-	s->control_fd = TAKE_FD(p->control_fd);
-	s->spawned_fd = TAKE_FD(p->pid_fd);
-	s->spawned_pid = p->pid;
-	p->pid = 0;
-	p->spoilt = true;
+	s->result.prestart = p->kind;
+	backend_prestart_hand_over(p, &s->spawned_pid, &s->spawned_fd, &s->control_fd);
 	return true;
 }
 
@@ -235,19 +231,19 @@ static int spawn(struct supervise *s, struct airlock_error *err)
 	else
 		rc = make_job(s, &e, err);
 	if (rc == 0) {
-		s->result.was_prepared = take_prepared(s, &e);
-		rc = s->result.was_prepared ? 0 : start_new(s, &e, err);
+		s->result.prestart = BACKEND_PRESTART_NONE;
+		rc = take_prestart(s, &e) ? 0 : start_new(s, &e, err);
 	}
 	close_ends(&e);
 	s->told_to_go = false;
 	return rc;
 }
 
-/* The prepared sandbox ended before it became the first process, without a message: a mount changed at the moment it
- * was taken, or someone killed it. Nothing has run, so start a new one. */
+/* The prestarted sandbox ended before it was the first process, without a word: a mount changed in the moment it was
+ * taken, or somebody killed it. Nothing has run, so a new one may. */
 bool supervise_start_again(struct supervise *s)
 {
-	if (!s->result.was_prepared || s->timed_out || s->hard_killed || s->result.error.code)
+	if (s->result.prestart == BACKEND_PRESTART_NONE || s->timed_out || s->hard_killed || s->result.error.code)
 		return false;
 	siginfo_t info;
 	while (!s->spawned_dead && waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED) < 0 && errno == EINTR)
@@ -255,7 +251,7 @@ bool supervise_start_again(struct supervise *s)
 	base_closep(&s->spawned_fd);
 	base_closep(&s->first_fd);
 	s->watched_fd[ON_SPAWNED] = -EBADF;
-	s->spec.prepared = NULL;
+	s->spec.prestart = NULL;
 	int rc = spawn(s, &s->result.error);
 	s->spawned_dead = s->spawned_fd < 0;
 	if (rc < 0)
@@ -302,8 +298,8 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 		return rc;
 	}
 	s->phase = PHASE_SETUP;
-	s->spec.prepared = NULL;	     /* borrowed until here */
-	s->spawned_dead = s->spawned_fd < 0; /* already gone if the caller ignores SIGCHLD */
+	s->spec.prestart = NULL;	     /* borrowed until here */
+	s->spawned_dead = s->spawned_fd < 0; /* already gone, where the caller ignores SIGCHLD */
 	control_go_ahead(s);
 	if (spec->plan->timeout_ms.value != TEXT_NONE)
 		s->timeout_at_us = s->started_us + spec->plan->timeout_ms.value * 1000;

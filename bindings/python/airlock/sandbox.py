@@ -49,8 +49,8 @@ class Sandbox:
         self._environ = dict(os.environ if environ is None else environ)
         self._lock = threading.Lock()
         self._place: c.c_void_p | None = None
-        self._warm: c.c_void_p | None = None
-        self._warm_lock = threading.Lock()
+        self._prestart: c.c_void_p | None = None
+        self._prestart_lock = threading.Lock()
         self.workspace = os.fspath(workspace) if workspace is not None else None
         for name, value in {"workspace": workspace, "project": project, **options}.items():
             self._add(name, value)
@@ -121,22 +121,22 @@ class Sandbox:
             c.call("airlock_settings_set_command", settings, b":")
             c.call("airlock_job_prepare", settings, c.byref(job))
         try:
-            with self._warm_lock:
-                if self._warm is None:
-                    self._warm = c.lib.airlock_warm_new()
-                if not self._warm:
+            with self._prestart_lock:
+                if self._prestart is None:
+                    self._prestart = c.lib.airlock_prestart_new()
+                if not self._prestart:
                     raise MemoryError
-                return c.call("airlock_warm_prepare", self._warm, job) == 1
+                return c.call("airlock_prestart_begin_for", self._prestart, job) == 1
         finally:
             c.lib.airlock_job_free(job)
 
     def _run(self, job: c.c_void_p) -> ExecuteResult:
         run = c.c_void_p()
-        if self._warm is None:
+        if self._prestart is None:
             c.call("airlock_run_start", job, None, c.byref(run))
         else:
-            with self._warm_lock:
-                c.lib.airlock_job_use_warm(job, self._warm)
+            with self._prestart_lock:
+                c.lib.airlock_job_use_prestart(job, self._prestart)
                 c.call("airlock_run_start", job, None, c.byref(run))
         try:
             while c.lib.airlock_run_dispatch(run, _SLICE_MS) > 0:
@@ -198,9 +198,9 @@ class Sandbox:
             if self._place is not None:
                 c.lib.airlock_place_free(self._place)
             self._place = None
-        with self._warm_lock:
-            c.lib.airlock_warm_free(self._warm)
-            self._warm = None
+        with self._prestart_lock:
+            c.lib.airlock_prestart_free(self._prestart)
+            self._prestart = None
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -211,8 +211,8 @@ class Sandbox:
     def __del__(self):
         if getattr(self, "_place", None) is not None:
             c.lib.airlock_place_free(self._place)
-        if getattr(self, "_warm", None) is not None:
-            c.lib.airlock_warm_free(self._warm)
+        if getattr(self, "_prestart", None) is not None:
+            c.lib.airlock_prestart_free(self._prestart)
 
     @contextmanager
     def _call(self, name: str, *arguments):

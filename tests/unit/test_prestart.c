@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sandboxes made in advance by a program that links the library: used once, and not at all when a child started now would
- * be another one than a child started then. What lies on the file system is in integration/mcp_warm.py. */
+/* Sandboxes that a program starts before their command: used once, and not at all when a child started now would
+ * be another one than a child started then. What lies on the file system is in integration/mcp_prestart.py. */
 #include "library_place.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#define TRIES 5 /* something else on this machine, a mount for instance, may spoil what was prepared */
+#define TRIES 5 /* something else on this machine, a mount for instance, may make what was started useless */
 
 static struct airlock_job *job_for(const char *command, const char *option, const char *value)
 {
@@ -35,36 +35,36 @@ static struct airlock_job *job_for(const char *command, const char *option, cons
 	return job;
 }
 
-static int prepare(struct airlock_warm *w, const char *option, const char *value)
+static int begin_for(struct airlock_prestart *p, const char *option, const char *value)
 {
 	struct airlock_job *job = job_for(":", option, value);
 	struct airlock_error err = {0};
-	int rc = airlock_warm_prepare(w, job, &err);
+	int rc = airlock_prestart_begin_for(p, job, &err);
 	airlock_job_free(job);
 	return rc;
 }
 
 struct outcome {
-	bool warm, begun;
+	bool whole, bare; /* enum backend_prestart_kind: usage.warm_start, usage.head_start */
 	int exit_code;
 	char out[256];
 };
 
-static struct outcome run(struct airlock_warm *w, const char *command, const char *option, const char *value)
+static struct outcome run(struct airlock_prestart *p, const char *command, const char *option, const char *value)
 {
 	struct airlock_job *job = job_for(command, option, value);
 	struct airlock_run *r = NULL;
 	struct airlock_error err = {0};
 	struct outcome o = {0};
-	airlock_job_use_warm(job, w);
+	airlock_job_use_prestart(job, p);
 	int rc = airlock_run_start(job, NULL, &r, &err);
 	if (rc < 0)
 		print_error("%s\n", err.message);
 	assert_int_equal(rc, 0);
 	while (airlock_run_dispatch(r, -1) > 0)
 		;
-	o.warm = strstr(airlock_run_result_json(r), "\"warm_start\": true") != NULL;
-	o.begun = strstr(airlock_run_result_json(r), "\"head_start\": true") != NULL;
+	o.whole = strstr(airlock_run_result_json(r), "\"warm_start\": true") != NULL;
+	o.bare = strstr(airlock_run_result_json(r), "\"head_start\": true") != NULL;
 	o.exit_code = airlock_run_exit_code(r);
 	(void)snprintf(o.out, sizeof o.out, "%s", airlock_run_result_text(r));
 	airlock_run_free(r);
@@ -73,14 +73,14 @@ static struct outcome run(struct airlock_warm *w, const char *command, const cha
 }
 
 /* Until it is used, for at most so many times. */
-static struct outcome run_warm(struct airlock_warm *w, const char *command, const char *option, const char *value)
+static struct outcome run_whole(struct airlock_prestart *p, const char *command, const char *option, const char *value)
 {
 	struct outcome o = {0};
-	for (int i = 0; i < TRIES && !o.warm; i++) {
-		assert_int_equal(prepare(w, option, value), 1);
-		o = run(w, command, option, value);
+	for (int i = 0; i < TRIES && !o.whole; i++) {
+		assert_int_equal(begin_for(p, option, value), 1);
+		o = run(p, command, option, value);
 	}
-	assert_true(o.warm);
+	assert_true(o.whole);
 	return o;
 }
 
@@ -99,49 +99,49 @@ static size_t open_descriptors(void)
 
 static void it_is_used_once(void **state)
 {
-	struct airlock_warm *w = airlock_warm_new();
-	struct outcome o = run_warm(w, "echo $$; exit 5", NULL, NULL);
+	struct airlock_prestart *p = airlock_prestart_new();
+	struct outcome o = run_whole(p, "echo $$; exit 5", NULL, NULL);
 	assert_int_equal(o.exit_code, 5);
 	assert_string_equal(o.out, "2\nExit code: 5\n");
-	assert_int_equal(airlock_warm_fd(w), -1);
-	assert_int_equal(airlock_warm_dispatch(w), 0);
-	assert_false(run(w, "true", NULL, NULL).warm);
-	airlock_warm_free(w);
+	assert_int_equal(airlock_prestart_fd(p), -1);
+	assert_int_equal(airlock_prestart_dispatch(p), 0);
+	assert_false(run(p, "true", NULL, NULL).whole);
+	airlock_prestart_free(p);
 }
 
 static void it_serves_every_way_of_keeping_changes(void **state)
 {
 	static const char *const modes[] = {"apply", "hold", "discard", "direct"};
-	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_prestart *p = airlock_prestart_new();
 	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
 		char command[64];
 		(void)snprintf(command, sizeof command, "echo %s >%s", modes[i], modes[i]);
-		assert_int_equal(run_warm(w, command, "changes", modes[i]).exit_code, 0);
+		assert_int_equal(run_whole(p, command, "changes", modes[i]).exit_code, 0);
 		assert_int_equal(access(modes[i], F_OK) == 0, i == 0 || i == 3);
 	}
 	/* One for writing straight to the project is none for a run whose changes are held. */
-	assert_int_equal(prepare(w, "changes", "direct"), 1);
-	assert_false(run(w, "true", "changes", "hold").warm);
-	airlock_warm_free(w);
+	assert_int_equal(begin_for(p, "changes", "direct"), 1);
+	assert_false(run(p, "true", "changes", "hold").whole);
+	airlock_prestart_free(p);
 }
 
 static void nothing_is_left_of_those_nobody_used(void **state)
 {
-	struct airlock_warm *w = airlock_warm_new();
-	assert_int_equal(run(w, "true", NULL, NULL).exit_code, 0);
+	struct airlock_prestart *p = airlock_prestart_new();
+	assert_int_equal(run(p, "true", NULL, NULL).exit_code, 0);
 	size_t before = open_descriptors();
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(prepare(w, NULL, NULL), 1);
-	airlock_warm_drop(w);
-	assert_int_equal(airlock_warm_fd(w), -1);
+		assert_int_equal(begin_for(p, NULL, NULL), 1);
+	airlock_prestart_drop(p);
+	assert_int_equal(airlock_prestart_fd(p), -1);
 	assert_int_equal(open_descriptors(), before);
-	assert_int_equal(prepare(w, NULL, NULL), 1);
-	assert_true(airlock_warm_fd(w) >= 0);
-	(void)run_warm(w, "true", NULL, NULL);
-	assert_int_equal(prepare(w, NULL, NULL), 1);
-	assert_false(run(w, "true", "profile", "strict").warm);
-	airlock_warm_free(w);
-	airlock_warm_free(NULL);
+	assert_int_equal(begin_for(p, NULL, NULL), 1);
+	assert_true(airlock_prestart_fd(p) >= 0);
+	(void)run_whole(p, "true", NULL, NULL);
+	assert_int_equal(begin_for(p, NULL, NULL), 1);
+	assert_false(run(p, "true", "profile", "strict").whole);
+	airlock_prestart_free(p);
+	airlock_prestart_free(NULL);
 	assert_int_equal(open_descriptors(), before);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
@@ -149,84 +149,84 @@ static void nothing_is_left_of_those_nobody_used(void **state)
 
 static void for_some_jobs_there_is_nothing_to_prepare(void **state)
 {
-	struct airlock_warm *w = airlock_warm_new();
-	assert_int_equal(prepare(w, "network", "true"), 0);
-	assert_int_equal(prepare(w, "no-sandbox", "true"), 0);
-	assert_int_equal(prepare(w, "workspace", "."), 0);
-	assert_int_equal(airlock_warm_fd(w), -1);
-	airlock_warm_free(w);
+	struct airlock_prestart *p = airlock_prestart_new();
+	assert_int_equal(begin_for(p, "network", "true"), 0);
+	assert_int_equal(begin_for(p, "no-sandbox", "true"), 0);
+	assert_int_equal(begin_for(p, "workspace", "."), 0);
+	assert_int_equal(airlock_prestart_fd(p), -1);
+	airlock_prestart_free(p);
 }
 
 static void a_caller_that_ignores_its_children_is_fine(void **state)
 {
-	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_prestart *p = airlock_prestart_new();
 	void (*before)(int) = signal(SIGCHLD, SIG_IGN);
-	assert_int_equal(run_warm(w, "exit 3", NULL, NULL).exit_code, 3);
-	assert_int_equal(prepare(w, NULL, NULL), 1);
-	airlock_warm_free(w);
+	assert_int_equal(run_whole(p, "exit 3", NULL, NULL).exit_code, 3);
+	assert_int_equal(begin_for(p, NULL, NULL), 1);
+	airlock_prestart_free(p);
 	(void)signal(SIGCHLD, before);
 }
 
 /* ── Begun without a plan ── */
 
-static struct outcome run_begun(struct airlock_warm *w, const char *command, const char *option, const char *value)
+static struct outcome run_bare(struct airlock_prestart *p, const char *command, const char *option, const char *value)
 {
 	struct airlock_error err = {0};
-	int rc = airlock_warm_begin(w, &err);
+	int rc = airlock_prestart_begin(p, &err);
 	if (rc < 0)
 		print_error("%s\n", err.message);
 	assert_int_equal(rc, 0);
-	return run(w, command, option, value);
+	return run(p, command, option, value);
 }
 
 static void what_was_begun_serves_every_way_of_keeping_changes(void **state)
 {
 	static const char *const modes[] = {"apply", "hold", "discard", "direct"};
-	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_prestart *p = airlock_prestart_new();
 	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
 		char command[96], name[32];
 		struct outcome o = {0};
 		(void)snprintf(name, sizeof name, "begun-%s", modes[i]);
 		(void)snprintf(command, sizeof command, "echo $$ >%s; cat %s; exit 5", name, name);
-		for (int tries = 0; tries < TRIES && !o.begun; tries++) {
-			o = run_begun(w, command, "changes", modes[i]);
+		for (int tries = 0; tries < TRIES && !o.bare; tries++) {
+			o = run_bare(p, command, "changes", modes[i]);
 			assert_int_equal(o.exit_code, 5);
 			assert_memory_equal(o.out, "2\nExit code: 5\n", sizeof "2\nExit code: 5\n" - 1);
 		}
-		assert_true(o.begun);
-		assert_false(o.warm);
+		assert_true(o.bare);
+		assert_false(o.whole);
 		assert_int_equal(access(name, F_OK) == 0, i == 0 || i == 3);
 	}
-	assert_false(run(w, "true", NULL, NULL).begun);
-	airlock_warm_free(w);
+	assert_false(run(p, "true", NULL, NULL).bare);
+	airlock_prestart_free(p);
 }
 
 static void plans_that_begin_otherwise_get_a_new_sandbox(void **state)
 {
 	static const char *const others[][2] = {{"profile", "strict"}, {"workspace", "."}, {"backend", "landlock"}};
-	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_prestart *p = airlock_prestart_new();
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-		struct outcome o = run_begun(w, "exit 6", others[i][0], others[i][1]);
+		struct outcome o = run_bare(p, "exit 6", others[i][0], others[i][1]);
 		assert_int_equal(o.exit_code, 6);
-		assert_false(o.begun);
+		assert_false(o.bare);
 	}
-	airlock_warm_free(w);
+	airlock_prestart_free(p);
 }
 
 /* In a mount namespace of its own. 77: not allowed here. */
 static int mount_meanwhile(void)
 {
-	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_prestart *p = airlock_prestart_new();
 	struct airlock_error err = {0};
 	if (mkdir("disk", 0755) < 0 || unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return 77;
-	if (airlock_warm_begin(w, &err) < 0 || mount("tmpfs", "disk", "tmpfs", 0, NULL) < 0 ||
+	if (airlock_prestart_begin(p, &err) < 0 || mount("tmpfs", "disk", "tmpfs", 0, NULL) < 0 ||
 	    mkdir("disk/new", 0755) < 0)
 		return 1;
-	struct outcome o = run(w, "ls disk", "changes", "direct");
-	airlock_warm_free(w);
-	return !o.begun && strcmp(o.out, "new\n") == 0 ? 0 : 2;
+	struct outcome o = run(p, "ls disk", "changes", "direct");
+	airlock_prestart_free(p);
+	return !o.bare && strcmp(o.out, "new\n") == 0 ? 0 : 2;
 }
 
 static void what_is_mounted_meanwhile_is_seen(void **state)
@@ -244,63 +244,18 @@ static void what_is_mounted_meanwhile_is_seen(void **state)
 
 static void nothing_is_left_of_what_was_begun(void **state)
 {
-	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_prestart *p = airlock_prestart_new();
 	struct airlock_error err = {0};
-	assert_int_equal(run_begun(w, "exit 7", NULL, NULL).exit_code, 7);
-	airlock_warm_drop(w);
+	assert_int_equal(run_bare(p, "exit 7", NULL, NULL).exit_code, 7);
+	airlock_prestart_drop(p);
 	size_t before = open_descriptors();
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(airlock_warm_begin(w, &err), 0);
-	airlock_warm_drop(w);
+		assert_int_equal(airlock_prestart_begin(p, &err), 0);
+	airlock_prestart_drop(p);
 	assert_int_equal(open_descriptors(), before);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
-	airlock_warm_free(w);
-}
-
-/* ── Begun before anything else ── */
-
-static void what_was_begun_early_is_taken_once(void **state)
-{
-	struct airlock_warm *w = airlock_warm_new();
-	struct outcome o = {0};
-	for (int tries = 0; tries < TRIES && !o.begun; tries++) {
-		airlock_warm_begin_early();
-		size_t before = open_descriptors();
-		airlock_warm_begin_early(); /* of which there is one at a time */
-		assert_int_equal(open_descriptors(), before);
-		struct airlock_error err = {0};
-		assert_int_equal(airlock_warm_begin(w, &err), 0);
-		airlock_warm_begin_early(); /* nor is what is at work begun anew */
-		assert_int_equal(open_descriptors(), before);
-		o = run(w, "echo $$; exit 4", NULL, NULL);
-		assert_int_equal(o.exit_code, 4);
-		assert_memory_equal(o.out, "2\nExit code: 4\n", sizeof "2\nExit code: 4\n" - 1);
-	}
-	assert_true(o.begun);
-	assert_int_equal(run_begun(w, "exit 4", NULL, NULL).exit_code, 4);
-	airlock_warm_free(w);
-}
-
-/* What it leaves would become a child of ours. */
-static void what_was_begun_early_ends_with_its_program(void **state)
-{
-	int status = 0;
-	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-	(void)fflush(NULL);
-	pid_t pid = fork();
-	if (pid == 0) {
-		airlock_warm_begin_early();
-		pid_t copy = fork();
-		if (copy == 0) /* what is in its memory too is not its own to take, or to end */
-			exit(0);
-		exit(waitpid(copy, &status, 0) != copy || status != 0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-	assert_int_equal(errno, ECHILD);
-	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+	airlock_prestart_free(p);
 }
 
 /* ── What a child inherits ── */
@@ -389,7 +344,7 @@ struct inheritance {
 	const char *what;
 	bool (*change)(void); /* false: cannot be done here */
 	const char *command, *expected;
-	bool still_warm;
+	bool is_still_used;
 };
 
 static const struct inheritance rows[] = {
@@ -411,17 +366,17 @@ static const struct inheritance rows[] = {
 /* In a process of its own, for most of it cannot be taken back. 0: as expected; 77: cannot be done here. */
 static int try_row(const struct inheritance *row)
 {
-	struct airlock_warm *w = airlock_warm_new();
+	struct airlock_prestart *p = airlock_prestart_new();
 	struct outcome o = {0};
-	for (int i = 0; i < (row->still_warm ? TRIES : 1) && !o.warm; i++) {
-		if (prepare(w, NULL, NULL) != 1 || !row->change())
+	for (int i = 0; i < (row->is_still_used ? TRIES : 1) && !o.whole; i++) {
+		if (begin_for(p, NULL, NULL) != 1 || !row->change())
 			return 77;
-		o = run(w, row->command, NULL, NULL);
+		o = run(p, row->command, NULL, NULL);
 	}
-	airlock_warm_free(w);
-	if (o.warm == row->still_warm && (!row->expected || strcmp(o.out, row->expected) == 0))
+	airlock_prestart_free(p);
+	if (o.whole == row->is_still_used && (!row->expected || strcmp(o.out, row->expected) == 0))
 		return 0;
-	print_error("%s: %s, %s", row->what, o.warm ? "warm" : "new", o.out);
+	print_error("%s: %s, %s", row->what, o.whole ? "used" : "new", o.out);
 	return 1;
 }
 
@@ -454,8 +409,6 @@ int main(void)
 		cmocka_unit_test(plans_that_begin_otherwise_get_a_new_sandbox),
 		cmocka_unit_test(what_is_mounted_meanwhile_is_seen),
 		cmocka_unit_test(nothing_is_left_of_what_was_begun),
-		cmocka_unit_test(what_was_begun_early_is_taken_once),
-		cmocka_unit_test(what_was_begun_early_ends_with_its_program),
 		cmocka_unit_test(a_child_started_then_is_like_one_started_now_or_not_used),
 	};
 	return cmocka_run_group_tests(tests, make_place, remove_place);

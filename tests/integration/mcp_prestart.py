@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`airlock mcp` makes the sandbox of the next command in advance: that it is used, used once, the same as a new one, and
+"""`airlock mcp` starts the sandbox of the next command before it comes: that it is used, used once, the same as a new one, and
 never shows what a new one would not. Prints TAP.
 
-    mcp_warm.py BUILD
+    mcp_prestart.py BUILD
 """
 import contextlib
 import os
@@ -41,7 +41,7 @@ def until(what, condition):
 
 
 def ready(client):
-    return until("no sandbox in advance", lambda: waiting(client))[0]
+    return until("no sandbox was started", lambda: waiting(client))[0]
 
 
 def is_gone(pid):
@@ -50,20 +50,20 @@ def is_gone(pid):
     return True
 
 
-def run(client, command, warm, **arguments):
-    """One command, in a sandbox that was waiting (warm), in a new one because that one is of no use (not warm), or either."""
-    for _ in range(TRIES if warm else 1):
-        if warm:
+def run(client, command, prestarted, **arguments):
+    """One command, in a sandbox that was waiting (prestarted), in a new one because that one is of no use (not), or in either."""
+    for _ in range(TRIES if prestarted else 1):
+        if prestarted:
             ready(client)
         data = client.run(command, **arguments)["structuredContent"]
         assert data["error"] is None, data["error"]
-        if warm is None or data["usage"]["warm_start"] == warm:
+        if prestarted is None or data["usage"]["warm_start"] == prestarted:
             return data
     raise AssertionError(data)
 
 
-def said(client, command, warm, **arguments):
-    return run(client, command, warm, **arguments)["stdout"]
+def said(client, command, prestarted, **arguments):
+    return run(client, command, prestarted, **arguments)["stdout"]
 
 
 # Who enters a user namespace has every privilege in it until he executes something.
@@ -119,11 +119,11 @@ def of_many_at_once_one_gets_it_and_all_are_served(place):
                 message = client.receive()
                 replies[message["id"]] = message["result"]["structuredContent"]
             assert [replies[number]["stdout"] for number in numbers] == [f"{i}\n" for i in range(4)], replies
-            warm = [replies[number]["usage"]["warm_start"] for number in numbers]
-            assert not any(warm[1:]), warm
-            if warm[0]:
+            prestarted = [replies[number]["usage"]["warm_start"] for number in numbers]
+            assert not any(prestarted[1:]), prestarted
+            if prestarted[0]:
                 return
-        raise AssertionError(warm)
+        raise AssertionError(prestarted)
 
 
 @test
@@ -271,15 +271,15 @@ def one_that_died_is_not_missed(place):
 # ---- it is not stale: what was there, what is done then, the command, what it must say
 
 
-def stale(place, before, change, command, *expected, options=(), warm=None):
-    """warm: the change is one that every sandbox shows. Otherwise it is a new one that shows it; or, where the test was slow,
-    one that was made in advance since."""
+def stale(place, before, change, command, *expected, options=(), prestarted=None):
+    """prestarted: the change is one that every sandbox shows. Otherwise it is a new one that shows it; or, where the test was slow,
+    one that was started since."""
     before()
     with server(place, *options) as client:
         assert said(client, command, True) == expected[0]
         ready(client)
         change()
-        assert said(client, command, warm) == expected[1]
+        assert said(client, command, prestarted) == expected[1]
         ready(client)
         assert said(client, command, True) == expected[1]  # and the next one is made for how it is now
 
@@ -393,9 +393,9 @@ def files_of_the_home_are_as_they_are_now(place):
     stale(place, before, file.unlink, read_file, "old\n", "")
     stale(place, lambda: None, lambda: file.write_text("new\n"), read_file, "", "new\n")
     # In place: seen through every sandbox.
-    stale(place, before, lambda: file.write_text("new\n"), read_file, "old\n", "new\n", warm=True)
+    stale(place, before, lambda: file.write_text("new\n"), read_file, "old\n", "new\n", prestarted=True)
     stale(place, before, lambda: (directory / "more").write_text("new\n"), f"cat {directory}/more 2>/dev/null", "", "new\n",
-          warm=True)
+          prestarted=True)
 
 
 @test
@@ -418,7 +418,7 @@ def a_project_that_was_replaced_is_the_new_one(place):
 @test
 def an_edit_of_the_project_is_seen(place):
     file = place.project / "file"
-    stale(place, lambda: file.write_text("old\n"), lambda: file.write_text("new\n"), "cat file", "old\n", "new\n", warm=True)
+    stale(place, lambda: file.write_text("old\n"), lambda: file.write_text("new\n"), "cat file", "old\n", "new\n", prestarted=True)
 
 
 @test
