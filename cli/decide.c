@@ -90,7 +90,9 @@ static void list_sensitive(const struct airlock_changes *changes)
 	output_say("sensitive, because other programs would run or obey them:");
 	for (size_t i = 0; i < airlock_changes_count(changes); i++) {
 		const struct airlock_change *c = airlock_changes_at(changes, i);
-		output_say("  %s    %s", c->path, c->reason ? c->reason : "");
+		char *why = change_reason(c);
+		output_say("  %s    %s", c->path, why ? why : "");
+		airlock_free(why);
 	}
 }
 

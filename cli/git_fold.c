@@ -58,7 +58,7 @@ static int part_of(const char *name, size_t len)
 static int part_of_change(const struct airlock_change *c)
 {
 	static const char git[] = ".git/";
-	if (c->reason || c->kind == AIRLOCK_KIND_RENAMED)
+	if (c->n_reasons > 0 || c->kind == AIRLOCK_KIND_RENAMED)
 		return -1;
 	for (const char *at = c->path; (at = strstr(at, git)); at++)
 		if (at == c->path || at[-1] == '/') {

@@ -13,6 +13,7 @@
 #include "git_fold.h"
 #include "output.h"
 #include "review.h"
+#include "words/change_lines.h"
 
 #define CONFLICTS_MAX 3
 
@@ -73,9 +74,9 @@ static void add_conflicts(struct sentence *s, const struct airlock_changes *chan
 		const struct airlock_change *c = airlock_changes_at(changes, i);
 		if (c->state != AIRLOCK_CHANGE_CONFLICT)
 			continue;
-		add(s, "%s%s", named ? ", " : "conflict: ", c->path);
-		if (c->reason)
-			add(s, " (%s)", c->reason);
+		char *why = change_reason(c);
+		add(s, "%s%s (%s)", named ? ", " : "conflict: ", c->path, why ? why : "");
+		airlock_free(why);
 		named++;
 	}
 	if (count > named)

@@ -31,16 +31,16 @@ static void show_diff(const struct review *r, const char *const *paths)
 
 /* ── one by one ── */
 
-/* "M src/a.c (reason)? ", escaped. */
+/* "modified src/a.c (reason)", escaped. */
 static char *question_about(const struct airlock_change *c)
 {
-	char *text = NULL;
-	if (asprintf(&text, "%s %s%s%s%s", airlock_change_kind_name(c->kind), c->path, c->reason ? " (" : "",
-		     c->reason ? c->reason : "", c->reason ? ")" : "") < 0)
-		return NULL;
-	char *inert = airlock_text_inert(text, strlen(text));
-	free(text);
-	return inert;
+	char *path = airlock_text_inert(c->path, strlen(c->path)), *why = change_reason(c), *text = NULL;
+	if (!path || !why ||
+	    asprintf(&text, *why ? "%s %s (%s)" : "%s %s", airlock_change_kind_name(c->kind), path, why) < 0)
+		text = NULL;
+	airlock_free(path);
+	airlock_free(why);
+	return text;
 }
 
 /* A plain yes would fail if someone else has changed the file: then force is offered too. */
@@ -66,7 +66,7 @@ static int ask_about(const struct review *r, const struct airlock_change *c)
 			break;
 		show_diff(r, paths);
 	}
-	airlock_free(text);
+	free(text);
 	free(path);
 	return key == '\n' ? 'n' : key > 0 ? key : 0;
 }

@@ -28,12 +28,11 @@ struct viewer {
 static char *reason_of(const struct airlock_change *c)
 {
 	bool is_conflict = c->state == AIRLOCK_CHANGE_CONFLICT;
-	char *text = NULL, *inert = NULL;
-	if (asprintf(&text, "%s%s%s", is_conflict ? "conflict" : "", is_conflict && c->reason ? ": " : "",
-		     c->reason ? c->reason : "") >= 0)
-		inert = airlock_text_inert(text, strlen(text));
-	free(text);
-	return inert;
+	char *why = change_reason(c), *text = NULL;
+	if (!why || asprintf(&text, "%s%s", is_conflict ? "conflict: " : "", why) < 0)
+		text = NULL;
+	airlock_free(why);
+	return text;
 }
 
 static bool make_rows(struct viewer *v)
@@ -44,13 +43,12 @@ static bool make_rows(struct viewer *v)
 	bool ok = v->rows && v->model.chosen;
 	for (size_t i = 0; ok && i < r->n; i++) {
 		const struct airlock_change *c = r->waiting[i];
-		bool is_conflict = c->state == AIRLOCK_CHANGE_CONFLICT;
 		v->rows[i] = (struct review_row){.letter = change_letter(c->kind),
 						 .path = change_path(c),
-						 .is_conflict = is_conflict,
-						 .reason = c->reason || is_conflict ? reason_of(c) : NULL,
+						 .is_conflict = c->state == AIRLOCK_CHANGE_CONFLICT,
+						 .reason = c->n_reasons > 0 ? reason_of(c) : NULL,
 						 .beneath = review_beneath(r, i)};
-		ok = v->rows[i].path && (v->rows[i].reason || (!c->reason && !is_conflict));
+		ok = v->rows[i].path && (v->rows[i].reason || c->n_reasons == 0);
 	}
 	v->model.rows = v->rows;
 	v->model.n = r->n;
@@ -62,7 +60,7 @@ static bool make_rows(struct viewer *v)
 static void viewer_done(struct viewer *v)
 {
 	for (size_t i = 0; v->rows && i < v->review->n; i++) {
-		airlock_free((char *)v->rows[i].reason);
+		free((char *)v->rows[i].reason);
 		free((char *)v->rows[i].path);
 	}
 	free(v->rows);

@@ -17,7 +17,7 @@
 	"\"path_base64\":{\"type\":\"string\"},\"root\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\",\"enum\":" \
 	"[\"added\",\"modified\",\"deleted\",\"renamed\",\"metadata\",\"type\"]},\"type\":{\"type\":\"string\"},"      \
 	"\"state\":{\"type\":\"string\",\"enum\":[\"applied\",\"held\",\"conflict\",\"skipped\",\"discarded\"]},"      \
-	"\"reason\":" OR_NULL(STRING) ",\"from\":" OR_NULL(                                                            \
+	"\"reason\":" OR_NULL(STRING) ",\"reason_code\":" OR_NULL(STRING) ",\"from\":" OR_NULL(                        \
 		"{\"type\":\"string\"}") ",\"size\":{\"type\":"                                                        \
 					 "\"integer\"},\"mode\":{\"type\":\"string\"},\"owner\":" STRING               \
 					 ",\"owner_before\":" OR_NULL(STRING) "},\"required\":[\"path\","              \

@@ -71,22 +71,21 @@ static const char *state_word(const struct airlock_change *c, bool is_mixed)
 		       : airlock_change_state_name(c->state);
 }
 
-/* A reason may begin with the same word. */
-static bool says(const char *reason, const char *word)
+char *change_reason(const struct airlock_change *c)
 {
-	return reason && strncmp(reason, word, strlen(word)) == 0;
+	char *text = airlock_change_reason_text(c), *inert = text ? airlock_text_inert(text, strlen(text)) : NULL;
+	airlock_free(text);
+	return inert;
 }
 
 static bool add_why(FILE *out, const struct airlock_change *c, const char *word)
 {
-	if (!word && !c->reason)
+	if (!word && c->n_reasons == 0)
 		return true;
-	(void)fputs("  (", out);
-	if (word && !says(c->reason, word))
-		(void)fprintf(out, "%s%s", word, c->reason ? ": " : "");
-	bool ok = !c->reason || add_inert(out, c->reason);
-	(void)fputc(')', out);
-	return ok;
+	char *reason = change_reason(c);
+	(void)fprintf(out, "  (%s%s%s)", word ? word : "", word && c->n_reasons ? ": " : "", reason ? reason : "");
+	airlock_free(reason);
+	return reason != NULL;
 }
 
 static void add_owner(FILE *out, const struct airlock_change *c)

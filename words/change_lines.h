@@ -12,6 +12,9 @@ char change_letter(enum airlock_change_kind kind);
 /* The path as people see it: relative in the project, elsewhere with its root; "old -> new" for a rename. */
 char *change_path(const struct airlock_change *c);
 
+/* Why it waits, as one sentence; "" for no reason. */
+char *change_reason(const struct airlock_change *c);
+
 /* One line for each change, except those with skip[i] (NULL: none). */
 char *change_lines(const struct airlock_changes *c, const bool *skip);
 /* One line for each change that the call has just made, describing the effect: undoing an addition deletes. Notes

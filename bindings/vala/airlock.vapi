@@ -556,6 +556,29 @@ namespace Airlock {
 	[CCode (cname = "enum airlock_changes_action", cprefix = "AIRLOCK_ACTION_", cheader_filename = "airlock/changes.h", has_type_id = false)]
 	public enum ChangesAction { NONE, APPLY, DISCARD, UNDO, REDO }
 
+	[CCode (cname = "enum airlock_reason_code", cprefix = "AIRLOCK_REASON_", cheader_filename = "airlock/changes.h", has_type_id = false)]
+	public enum ReasonCode {
+		NONE, ROOT_REPLACED, PARENT_REPLACED, PARENT_DELETED, EDITED, DELETED, CREATED, REPLACED, FILLED, LOST,
+		UNKNOWN_ENTRY, FOREIGN_ENTRY, DIRECTORY_GONE, APPLY_RACED, UNDO_RACED, CHANGED_SINCE, OTHER_CONFLICT,
+		WAITS_FOR_ENTRY, WAITS_FOR_PARENT, WAITS_FOR_OTHER, TIMED_OUT, KILLED, ENDED, NOT_RUN, INTERRUPTED,
+		NOT_APPLIED, NO_BACKUP, NOT_KEPT, RUNS, MISLEADS, STEERS, UNKNOWN_NAME, UNKNOWN_SETTING, HOLD_RULE,
+		LINK_OUT, MADE_EXECUTABLE, SPECIAL_FILE, NAMED_PIPE, SOCKET, DEVICE, NEW_COMMIT, STAGED, MAKES_REPOSITORY,
+		APPLIED_WHOLE, UNREADABLE, TOO_LARGE, INVALID_JSON, INVALID_SETTINGS, COMMIT_UNREADABLE, INDEX_UNREADABLE, HISTORY_TOO_LONG,
+		UNKNOWN_REFS, TOO_MANY_OBJECTS, UNKNOWN_OBJECTS, LARGE_REPOSITORY, LARGE_DIRECTORY, RECORDED, SETUID_DROPPED, SETGID_DROPPED, SETIDS_DROPPED;
+		[CCode (cname = "airlock_reason_name")]
+		public unowned string? name ();
+	}
+
+	[CCode (cname = "struct airlock_reason", has_type_id = false, destroy_function = "", cheader_filename = "airlock/changes.h")]
+	public struct Reason {
+		public ReasonCode code;
+		public unowned string? what;
+		public unowned string? program;
+		public unowned string? path;
+		public unowned string? commit;
+		public ReasonCode cause;
+	}
+
 	[CCode (cname = "struct airlock_owner", has_type_id = false, destroy_function = "", cheader_filename = "airlock/changes.h")]
 	public struct Owner {
 		public uint32 uid;
@@ -571,16 +594,18 @@ namespace Airlock {
 		public ChangeKind kind;
 		public FileType type;
 		public ChangeState state;
-		public unowned string? reason;
+		[CCode (array_length_cname = "n_reasons", array_length_type = "size_t")]
+		public unowned Reason[] reasons;
 		public uint64 size;
 		public uint mode;
 		public Owner? owner;
 		public Owner? owner_before;
 		public int in_project;
 		public int is_sensitive;
-		public int is_follower;
 		public int is_undone;
 		public int is_done;
+		[CCode (cname = "airlock_change_reason_text")]
+		public string reason_text ();
 	}
 
 	[Compact]
@@ -719,7 +744,7 @@ namespace Airlock {
 		public uint64 count;
 		public unowned string? run;
 		public unowned string state;
-		public unowned string? reason;
+		public Reason? reason;
 	}
 
 	[Compact]

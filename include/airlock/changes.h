@@ -62,6 +62,88 @@ enum airlock_changes_state {
 	AIRLOCK_CHANGES_DIRECT, /* the command wrote straight to the project, so nothing is known */
 };
 
+/* Why a change waits, cannot be applied, or is not applied exactly as the command left it. New ones come at the end. */
+enum airlock_reason_code {
+	AIRLOCK_REASON_NONE,
+
+	/* Conflicts: somebody else was there since the run began, or since the change was applied. */
+	AIRLOCK_REASON_ROOT_REPLACED,	/* the project directory is another one */
+	AIRLOCK_REASON_PARENT_REPLACED, /* a directory above it is another one */
+	AIRLOCK_REASON_PARENT_DELETED,	/* a directory above it is gone */
+	AIRLOCK_REASON_EDITED,		/* its content or mode was changed */
+	AIRLOCK_REASON_DELETED,		/* it is gone */
+	AIRLOCK_REASON_CREATED,		/* it was not there before */
+	AIRLOCK_REASON_REPLACED,	/* another file has its name */
+	AIRLOCK_REASON_FILLED,		/* something was created in the directory that the run deletes */
+	AIRLOCK_REASON_LOST,		/* it cannot be looked at any more */
+	AIRLOCK_REASON_UNKNOWN_ENTRY,	/* applying: the directory has an entry that the run did not know */
+	AIRLOCK_REASON_FOREIGN_ENTRY,	/* undoing: the directory has an entry that the run did not make */
+	AIRLOCK_REASON_DIRECTORY_GONE,	/* its directory is gone */
+	AIRLOCK_REASON_APPLY_RACED,	/* changed while it was being applied */
+	AIRLOCK_REASON_UNDO_RACED,	/* changed while it was being undone */
+	AIRLOCK_REASON_CHANGED_SINCE,	/* changed since it was applied */
+
+	/* It waits, but not because of what it is. */
+	AIRLOCK_REASON_OTHER_CONFLICT,	 /* another change of the run is in conflict */
+	AIRLOCK_REASON_WAITS_FOR_ENTRY,	 /* something in the directory stays */
+	AIRLOCK_REASON_WAITS_FOR_PARENT, /* its directory waits */
+	AIRLOCK_REASON_WAITS_FOR_OTHER,	 /* it belongs to something that waits */
+	AIRLOCK_REASON_TIMED_OUT,	 /* the command timed out */
+	AIRLOCK_REASON_KILLED,		 /* a signal ended the command */
+	AIRLOCK_REASON_ENDED,		 /* airlock ended the command */
+	AIRLOCK_REASON_NOT_RUN,		 /* the command could not be run */
+	AIRLOCK_REASON_INTERRUPTED,	 /* airlock itself was interrupted during the run */
+	AIRLOCK_REASON_NOT_APPLIED,	 /* applying failed */
+	AIRLOCK_REASON_NO_BACKUP,	 /* its daily backup cannot be made */
+	AIRLOCK_REASON_NOT_KEPT,	 /* it could not be recorded and is thrown away; what: the error */
+
+	/* What it is, or leads to. */
+	AIRLOCK_REASON_RUNS,		/* what: runs outside the sandbox by itself, started by program */
+	AIRLOCK_REASON_MISLEADS,	/* what: leads program to another file, server or version */
+	AIRLOCK_REASON_STEERS,		/* what: program obeys it */
+	AIRLOCK_REASON_UNKNOWN_NAME,	/* a dot-file that no table knows */
+	AIRLOCK_REASON_UNKNOWN_SETTING, /* what: a setting of git that no table knows */
+	AIRLOCK_REASON_HOLD_RULE,	/* a rule of the configuration holds it */
+	AIRLOCK_REASON_LINK_OUT,	/* a symbolic link that leads out of the project */
+	AIRLOCK_REASON_MADE_EXECUTABLE, /* git tracks it as data */
+	AIRLOCK_REASON_SPECIAL_FILE,	/* whoever opens it may wait for ever */
+	AIRLOCK_REASON_NAMED_PIPE,
+	AIRLOCK_REASON_SOCKET,		 /* can never be applied */
+	AIRLOCK_REASON_DEVICE,		 /* can never be applied */
+	AIRLOCK_REASON_NEW_COMMIT,	 /* a reference to commit, which has path, held for cause */
+	AIRLOCK_REASON_STAGED,		 /* an index in which path is staged, held for cause */
+	AIRLOCK_REASON_MAKES_REPOSITORY, /* it makes a directory a repository, in which path counts for cause */
+	AIRLOCK_REASON_APPLIED_WHOLE,	 /* sensitive only with path: git's files are applied as a whole */
+	AIRLOCK_REASON_UNREADABLE,	 /* from here to LARGE_DIRECTORY: it cannot be judged */
+	AIRLOCK_REASON_TOO_LARGE,
+	AIRLOCK_REASON_INVALID_JSON,
+	AIRLOCK_REASON_INVALID_SETTINGS,
+	AIRLOCK_REASON_COMMIT_UNREADABLE,
+	AIRLOCK_REASON_INDEX_UNREADABLE,
+	AIRLOCK_REASON_HISTORY_TOO_LONG,
+	AIRLOCK_REASON_UNKNOWN_REFS, /* git's references are in a format that airlock does not read */
+	AIRLOCK_REASON_TOO_MANY_OBJECTS,
+	AIRLOCK_REASON_UNKNOWN_OBJECTS,	 /* a file about objects in a format that airlock does not read */
+	AIRLOCK_REASON_LARGE_REPOSITORY, /* it makes a directory a repository in which there is too much */
+	AIRLOCK_REASON_LARGE_DIRECTORY,	 /* it leads to a directory in which there is too much */
+	AIRLOCK_REASON_RECORDED,	 /* what: the sentence of a record that an earlier version wrote */
+
+	/* Applied, but not all of it. */
+	AIRLOCK_REASON_SETUID_DROPPED,
+	AIRLOCK_REASON_SETGID_DROPPED,
+	AIRLOCK_REASON_SETIDS_DROPPED,
+};
+
+/* Of the arguments only those are set that the code names; the others are NULL. */
+struct airlock_reason {
+	enum airlock_reason_code code;
+	const char *what; /* what it is to the program, in a few words: "CI workflow"; or the setting, or the error */
+	const char *program; /* that obeys it; may be NULL */
+	const char *path;    /* of another file */
+	const char *commit;  /* the beginning of its name */
+	enum airlock_reason_code cause;
+};
+
 struct airlock_owner {
 	uint32_t uid, gid;
 };
@@ -73,14 +155,15 @@ struct airlock_change {
 	enum airlock_change_kind kind;
 	enum airlock_file_type type; /* of what is there now; DELETED: of what was there */
 	enum airlock_change_state state;
-	const char *reason; /* why it is held, skipped or in conflict, or what was adjusted; NULL: none */
-	uint64_t size;	    /* in bytes; 0 for a directory */
-	unsigned mode;	    /* permission bits as they are in the project, or will be */
+	/* Why it is held, skipped or in conflict, or what was adjusted; the first is what keeps it from being applied first. */
+	const struct airlock_reason *reasons;
+	size_t n_reasons;
+	uint64_t size; /* in bytes; 0 for a directory */
+	unsigned mode; /* permission bits as they are in the project, or will be */
 	/* Who owns it now, where the run changed that; owner_before is NULL when it was not there. Else both are NULL. */
 	const struct airlock_owner *owner, *owner_before;
 	int in_project;	  /* root is the first of the run's, the project itself */
 	int is_sensitive; /* held because it can make other programs do things: a person decides about it */
-	int is_follower;  /* sensitive only with others: git's own files are applied as a whole */
 	int is_undone;	  /* was applied and undone; undoing once more applies it again */
 	int is_done;	  /* apply, discard or undo has just done this one */
 };
@@ -90,6 +173,10 @@ const char *airlock_change_kind_name(enum airlock_change_kind kind);
 const char *airlock_file_type_name(enum airlock_file_type type);
 const char *airlock_change_state_name(enum airlock_change_state state);
 const char *airlock_changes_state_name(enum airlock_changes_state state);
+const char *airlock_reason_name(enum airlock_reason_code code); /* "other-conflict"; NULL for NONE */
+/* All reasons of a change as one English sentence, "" for none: bytes, not for a terminal. The caller's: airlock_free.
+ * NULL: out of memory. */
+char *airlock_change_reason_text(const struct airlock_change *c);
 
 /* ── Looking ── */
 

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include <airlock/airlock.h>
+#include <airlock/changes.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -115,7 +116,7 @@ struct airlock_files_change {
 	uint64_t count;	    /* texts replaced by edit, entries removed by delete, bytes written by write */
 	const char *run;    /* a project: the run that holds the change; NULL in a workspace */
 	const char *state;  /* a project: "applied", "partial", "held", "discarded", "none"; a workspace: "direct" */
-	const char *reason; /* why it is held, or NULL */
+	const struct airlock_reason *reason; /* why it is held, or NULL */
 };
 
 /* What `airlock fs --json` prints for the call; ends with a newline. */

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "change/apply/apply.h"
 #include "change/apply/lock.h"
+#include "change/reason.h"
 #include "fs/fs.h"
 
 #include <string.h>
@@ -192,7 +193,7 @@ static int select_sensitive(struct past_run *e, const char *const *paths, bool *
 	if (rc == 0)
 		rc = gate_judge(e->set, &rules, err);
 	for (size_t i = 0; rc == 0 && i < e->set->n; i++)
-		(*ret)[i] = (*ret)[i] && e->set->v[i].verdict == CHANGE_HOLD && !e->set->v[i].whole;
+		(*ret)[i] = (*ret)[i] && e->set->v[i].verdict == CHANGE_HOLD && !change_is_follower(&e->set->v[i]);
 	return rc;
 }
 
@@ -220,7 +221,9 @@ int past_run_sensitive(struct past_run *e, const char *const *paths, char **ret_
 		if (!selected[i])
 			continue;
 		text_add_escaped(&out, c->path, strlen(c->path));
-		buf_printf(&out, "    %s\n", c->reason ? c->reason : "");
+		buf_adds(&out, "    ");
+		change_reasons_add_text(&out, c->reasons, c->n_reasons);
+		buf_addc(&out, '\n');
 	}
 	*ret_lines = rc == 0 ? buf_take(&out) : NULL;
 	buf_done(&out);

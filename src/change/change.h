@@ -65,10 +65,11 @@ struct change {
 	 * run's start. Without this a later ctime is taken for somebody else's change. */
 	bool settled;
 	bool undone; /* was applied and undone: undoing once more applies it again */
-	bool whole;  /* held only because something else of the run is, and git's bookkeeping is applied whole */
 	enum change_verdict verdict;
 	enum change_state state;
-	char *reason; /* why it is held, skipped or a conflict, or what was adjusted; NULL: none */
+	/* Why it is held, skipped or a conflict, or what was adjusted: reason.h. */
+	struct airlock_reason *reasons;
+	size_t n_reasons;
 	/* Applied: what was there before is before/<slot>, for the old name of a rename before/<slot + 1>, or in the layer
 	 * (change_find_image). 0: none. */
 	uint64_t slot;
@@ -140,8 +141,6 @@ int change_set_take_idle(struct change_set *set, size_t root, char *path, int64_
 			 int64_t with_ns); /* likewise */
 void change_set_sort(struct change_set *set);
 struct change *change_set_find(struct change_set *set, size_t root, const char *path); /* sorted set; NULL: none */
-int change_set_reason(struct change *c, const char *fmt, ...) AL_PRINTF(2, 3);	       /* replaces; -ENOMEM */
-void change_forget_waiting(struct change *c); /* drops a reason that only says why it has waited so far */
 
 enum airlock_changes_state change_set_state(const struct change_set *set);
 const char *change_set_state_name(const struct change_set *set);
@@ -202,11 +201,8 @@ int gate_check_redo(struct change_set *set, const struct gate_rules *rules, stru
 /* A checksum of the entries of a git index without the times of files; 0 when it is no index. */
 uint64_t gate_index_mark(int fd);
 
-/* In the same run as a conflict: nothing of such a run is applied by itself. */
-#define CONFLICT_ELSEWHERE "held because of a conflict in the same run"
-/* Puts the reason of a conflict before those that were there; conflict_check takes it away again when it has gone. */
-int conflict_mark(struct change *c, const char *reason); /* 0 or -ENOMEM */
-void conflict_forget(struct change *c);
+int conflict_mark(struct change *c, enum airlock_reason_code code); /* 0 or -ENOMEM */
+void conflict_forget(struct change *c);				    /* it is held, or applied, like any other */
 
 /* Marks CHANGE_CONFLICT with the reason where the live path is not what the run saw. Returns how many, or a code. tx may
  * be NULL: it knows what our own transactions took away and brought back, and which directories we have opened up. */

@@ -2,11 +2,6 @@
 /* The words of reports and records for the enumerations of change.h, in their order, NULL-terminated. */
 #pragma once
 
-/* Why a change waits for another. */
-#define CHANGE_WAITS_FOR_ENTRY "something in it is kept"
-#define CHANGE_WAITS_FOR_DIRECTORY "its directory waits"
-#define CHANGE_WAITS_FOR_OTHER "it belongs to something that waits"
-
 extern const char *const change_kind_names[];
 extern const char *const change_type_names[];
 extern const char *const change_state_names[];

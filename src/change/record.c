@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runs/<run>/changes: a text file, one record a line, so that a person can read it when everything else is broken.
  *
- *   airlock-changes 1
+ *   airlock-changes 2
  *   run 20261115-193012.482731-7f3a
  *   started 1794771012482731000
  *   direct                                    (when nothing was captured)
  *   root 2049 131 /home/u/p /home/u/.local/state/airlock/runs/…/upper/overlay0
- *   change 0 modified file apply held - src/a.c - - file 644 120 77 1 MTIME CTIME file 644 130 78 1 MTIME CTIME
+ *   change 0 modified file apply held - src/a.c - file 644 120 77 1 MTIME CTIME file 644 130 78 1 MTIME CTIME
+ *   reason 0 runs - git%20hook - - -
  *   slot 0 3
  *   image 0 CTIME
  *   index 0 CHECKSUM CHECKSUM
@@ -15,10 +16,14 @@
  *   dir 0 MTIME MTIME src
  *   end 1 SHA-256
  *
- * change: root, kind, type, verdict, state, flags, path, from, reason, before, after. slot: the change's place in the list
- * and where its before-image is. image: ctime of what waits to be live again. index: of
- * what was staged in an index of git before and after. owner: user and group before and after, where they were changed. link: the file that it is another name of. dir: root, mtime without and with the run's changes, path. The last line makes a file that was
- * cut short or altered anywhere tell so: what is applied later is what was found, or nothing.
+ * change: root, kind, type, verdict, state, flags, path, from, before, after. The lines after it begin with a change's place
+ * in the list. reason: code, cause, what, program, path, commit. slot: where its before-image is. image: ctime of what waits
+ * to be live again. index: of what was staged in an index of git before and after. owner: user and group before and after,
+ * where they were changed. link: the file that it is another name of. dir: root, mtime without and with the run's changes, path. The last line makes a file that was cut
+ * short or altered anywhere tell so: what is applied later is what was found, or nothing.
+ *
+ * Version 1, which is only read, had the reasons of a change as one sentence between from and before, and the flag w for
+ * AIRLOCK_REASON_APPLIED_WHOLE.
  */
 #include "change/change.h"
 
@@ -26,6 +31,7 @@
 #include "base/path.h"
 #include "change/fields.h"
 #include "change/names.h"
+#include "change/reason.h"
 #include "fs/fs.h"
 
 #include <inttypes.h>
@@ -33,7 +39,6 @@
 #include <string.h>
 
 #define MAGIC "airlock-changes"
-#define VERSION "1"
 #define RECORD_MAX ((size_t)4 << 30)
 
 /* The booleans of a change, one letter each, in the order they are written. */
@@ -43,7 +48,7 @@ static const struct flag {
 } flags[] = {
 	{'o', offsetof(struct change, opaque)},	   {'s', offsetof(struct change, setid_dropped)},
 	{'c', offsetof(struct change, copied_up)}, {'t', offsetof(struct change, settled)},
-	{'u', offsetof(struct change, undone)},	   {'w', offsetof(struct change, whole)},
+	{'u', offsetof(struct change, undone)},
 };
 
 static bool *flag_in(struct change *c, const struct flag *f)
@@ -77,7 +82,6 @@ static void add_change(struct buf *b, const struct change *c)
 	add_flags(b, c);
 	fields_add_string(b, c->path);
 	fields_add_string(b, c->from);
-	fields_add_string(b, c->reason);
 	fields_add_stat(b, &c->before);
 	fields_add_stat(b, &c->after);
 	buf_addc(b, '\n');
@@ -85,7 +89,7 @@ static void add_change(struct buf *b, const struct change *c)
 
 static void add_head(struct buf *b, const struct change_set *set)
 {
-	buf_adds(b, MAGIC " " VERSION "\nrun");
+	buf_adds(b, MAGIC " 2\nrun");
 	fields_add_string(b, set->run);
 	buf_printf(b, "\nstarted %" PRId64 "\n", set->started_ns);
 	if (set->direct)
@@ -110,9 +114,25 @@ static void add_owner(struct buf *b, size_t i, const struct change *c)
 	buf_addc(b, '\n');
 }
 
+static void add_reason(struct buf *b, size_t i, const struct airlock_reason *r)
+{
+	buf_adds(b, "reason");
+	fields_add_number(b, i);
+	fields_add_string(b, airlock_reason_name(r->code));
+	fields_add_string(b, airlock_reason_name(r->cause));
+	fields_add_string(b, r->what);
+	fields_add_string(b, r->program);
+	fields_add_string(b, r->path);
+	fields_add_string(b, r->commit);
+	buf_addc(b, '\n');
+}
+
 /* Few changes have these. */
 static void add_applied(struct buf *b, const struct change_set *set)
 {
+	for (size_t i = 0; i < set->n; i++)
+		for (size_t k = 0; k < set->v[i].n_reasons; k++)
+			add_reason(b, i, &set->v[i].reasons[k]);
 	for (size_t i = 0; i < set->n; i++)
 		if (set->v[i].slot) {
 			buf_adds(b, "slot");
@@ -188,6 +208,7 @@ struct reader {
 	size_t at;	   /* where the next line begins */
 	size_t line_start; /* of the current one */
 	unsigned line;
+	unsigned version;
 	struct change_set *set;
 };
 
@@ -232,12 +253,13 @@ static int next_line(struct reader *r, struct fields *ret, struct airlock_error 
 
 static int check_version(struct reader *r, struct airlock_error *err)
 {
+	static const char *const versions[] = {"0", "1", "2", NULL};
 	struct fields f;
 	int rc = next_line(r, &f, err);
 	if (rc < 0)
 		return rc;
 	rc = fields_take_literal(&f, MAGIC);
-	rc = rc < 0 ? rc : fields_take_literal(&f, VERSION);
+	rc = rc < 0 ? rc : fields_take_name(&f, versions, "a version that is known", &r->version);
 	return verdict_on(r, rc < 0 ? rc : fields_end(&f), &f, err);
 }
 
@@ -299,26 +321,32 @@ static int take_words(struct fields *f, struct change *c)
 	return rc;
 }
 
-static int take_flags(struct fields *f, struct change *c)
+static int take_flags(struct fields *f, unsigned version, struct change *c)
 {
 	const char *word = "";
 	size_t len = 0, at = 0;
 	int rc = fields_take_word(f, &word, &len);
+	if (version == 1 && len > 0 && word[len - 1] == 'w') /* the sentence says so, too */
+		len -= len > 1;
 	for (size_t i = 0; rc == 0 && i < AL_ARRAY_LEN(flags); i++)
 		if (at < len && word[at] == flags[i].letter) {
 			*flag_in(c, &flags[i]) = true;
 			at++;
 		}
-	bool none = len == 1 && word[0] == '-';
+	bool none = len == 1 && (word[0] == '-' || (version == 1 && word[0] == 'w'));
 	f->wanted = "flags";
 	return rc == 0 && len > 0 && (none || at == len) ? 0 : -EINVAL;
 }
 
-static int take_strings(struct fields *f, struct change *c)
+static int take_strings(struct fields *f, unsigned version, struct change *c)
 {
+	_cleanup_free_ char *sentence = NULL;
 	int rc = fields_take_string(f, &c->path);
 	rc = rc < 0 ? rc : fields_take_string(f, &c->from);
-	return rc < 0 ? rc : fields_take_string(f, &c->reason);
+	if (rc < 0 || version > 1)
+		return rc;
+	rc = fields_take_string(f, &sentence);
+	return rc < 0 || !sentence ? rc : change_reason_read_sentence(c, sentence);
 }
 
 /* Below its root, and nothing else: no other path is ever given to apply. */
@@ -358,8 +386,8 @@ static int read_change(struct reader *r, struct fields *f, struct airlock_error 
 	base_freep(&c->path);
 	int rc = fields_take_number(f, &root);
 	rc = rc < 0 ? rc : take_words(f, c);
-	rc = rc < 0 ? rc : take_flags(f, c);
-	rc = rc < 0 ? rc : take_strings(f, c);
+	rc = rc < 0 ? rc : take_flags(f, r->version, c);
+	rc = rc < 0 ? rc : take_strings(f, r->version, c);
 	rc = rc < 0 ? rc : fields_take_stat(f, &c->before);
 	rc = rc < 0 ? rc : fields_take_stat(f, &c->after);
 	rc = rc < 0 ? rc : fields_end(f);
@@ -368,6 +396,41 @@ static int read_change(struct reader *r, struct fields *f, struct airlock_error 
 	const char *fault = fault_of(r->set, root, c);
 	c->root = (size_t)root;
 	return fault ? damaged(r, err, fault) : 0;
+}
+
+static int take_reason_code(struct fields *f, bool is_optional, enum airlock_reason_code *ret)
+{
+	const char *word = "";
+	size_t len = 0;
+	int rc = fields_take_word(f, &word, &len);
+	f->wanted = "a reason";
+	bool none = is_optional && len == 1 && word[0] == '-';
+	return rc < 0 ? rc : none || change_reason_by_name(word, len, ret) ? 0 : -EINVAL;
+}
+
+static int take_arguments(struct fields *f, struct airlock_reason *r)
+{
+	const char **const arguments[] = {&r->what, &r->program, &r->path, &r->commit};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < AL_ARRAY_LEN(arguments); i++)
+		rc = fields_take_string(f, (char **)arguments[i]);
+	return rc;
+}
+
+static int read_reason(struct reader *r, struct fields *f, struct airlock_error *err)
+{
+	_cleanup_(change_reason_done) struct airlock_reason reason = {0};
+	uint64_t i = 0;
+	int rc = fields_take_number(f, &i);
+	rc = rc < 0 ? rc : take_reason_code(f, false, &reason.code);
+	rc = rc < 0 ? rc : take_reason_code(f, true, &reason.cause);
+	rc = rc < 0 ? rc : take_arguments(f, &reason);
+	rc = rc < 0 ? rc : fields_end(f);
+	if (rc < 0)
+		return verdict_on(r, rc, f, err);
+	if (i >= r->set->n)
+		return damaged(r, err, "no such change");
+	return change_reason_set(&r->set->v[i], &reason) < 0 ? base_oom(err) : 0;
 }
 
 static int read_slot(struct reader *r, struct fields *f, struct airlock_error *err)
@@ -492,11 +555,11 @@ static int read_end(struct reader *r, struct fields *f, struct airlock_error *er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root", "change", "slot",	"image", "index", "owner",
-					    "link", "dir",    "direct", "end",	 NULL};
+	static const char *const words[] = {"root",  "change", "reason", "slot",   "image", "index",
+					    "owner", "link",   "dir",	 "direct", "end",   NULL};
 	static int (*const readers[])(struct reader *, struct fields *, struct airlock_error *) = {
-		read_root,  read_change, read_slot, read_image, read_index,
-		read_owner, read_link,	 read_dir,  read_direct};
+		read_root,  read_change, read_reason, read_slot, read_image,
+		read_index, read_owner,	 read_link,   read_dir,	 read_direct};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;

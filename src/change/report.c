@@ -2,6 +2,7 @@
 #include "change/change.h"
 
 #include "base/text.h"
+#include "change/reason.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,24 +54,16 @@ static const char *state_word(const struct change *c, bool is_mixed)
 	return c->state == CHANGE_HELD || c->state == CHANGE_APPLIED ? NULL : change_state_name(c->state);
 }
 
-/* A reason may begin with the word. */
-static bool says(const char *reason, const char *word)
-{
-	return word && strncmp(reason, word, strlen(word)) == 0;
-}
-
 static void add_why(struct buf *out, const struct change *c, const char *word)
 {
-	if (!word && !c->reason)
+	_cleanup_buf_ struct buf why = BUF_INIT;
+	if (!word && c->n_reasons == 0)
 		return;
-	buf_adds(out, "  (");
-	if (word && !(c->reason && says(c->reason, word))) {
-		buf_adds(out, word);
-		buf_adds(out, c->reason ? ": " : "");
-	}
-	if (c->reason)
-		text_add_escaped(out, c->reason, strlen(c->reason));
+	buf_printf(out, "  (%s%s", word ? word : "", word && c->n_reasons ? ": " : "");
+	change_reasons_add_text(&why, c->reasons, c->n_reasons);
+	text_add_escaped(out, buf_str(&why), why.len);
 	buf_addc(out, ')');
+	out->failed |= why.failed;
 }
 
 static void add_owner(struct buf *out, const struct change *c)

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "change/names.h"
+#include "change/reason.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,9 @@ void change_done(struct change *c)
 	free(c->path);
 	free(c->from);
 	free(c->link);
-	free(c->reason);
+	for (size_t i = 0; i < c->n_reasons; i++)
+		change_reason_done(&c->reasons[i]);
+	free(c->reasons);
 	*c = (struct change){0};
 }
 
@@ -181,30 +184,6 @@ struct change *change_set_find(struct change_set *set, size_t root, const char *
 			low = middle + 1;
 	}
 	return NULL;
-}
-
-int change_set_reason(struct change *c, const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
-	free(c->reason);
-	c->reason = text;
-	return 0;
-}
-
-/* What can never be applied says nothing about the rest, and what was thrown away is decided. */
-void change_forget_waiting(struct change *c)
-{
-	static const char *const beginnings[] = {"held: ", CONFLICT_ELSEWHERE, CHANGE_WAITS_FOR_ENTRY,
-						 CHANGE_WAITS_FOR_DIRECTORY, CHANGE_WAITS_FOR_OTHER};
-	for (size_t i = 0; c->reason && i < AL_ARRAY_LEN(beginnings); i++)
-		if (strncmp(c->reason, beginnings[i], strlen(beginnings[i])) == 0)
-			base_freep(&c->reason);
 }
 
 enum airlock_changes_state change_set_state(const struct change_set *set)

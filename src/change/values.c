@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "change/reason.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,14 +52,14 @@ static struct airlock_change value_of(const struct change_set *set, size_t i, bo
 		.kind = (enum airlock_change_kind)c->kind,
 		.type = type_of(c),
 		.state = (enum airlock_change_state)c->state,
-		.reason = c->reason,
+		.reasons = c->reasons,
+		.n_reasons = c->n_reasons,
 		.size = change_size(c),
 		.mode = change_mode(c),
 		.owner = c->has_owner ? &c->owner : NULL,
 		.owner_before = c->has_owner && c->before.type != CHANGE_NOTHING ? &c->owner_before : NULL,
 		.in_project = c->root == 0,
 		.is_sensitive = c->verdict == CHANGE_HOLD,
-		.is_follower = c->verdict == CHANGE_HOLD && c->whole,
 		.is_undone = c->undone,
 		.is_done = is_done};
 }
@@ -183,7 +184,7 @@ static void add_object(struct json *j, const struct airlock_change *c)
 	json_string(j, "kind", airlock_change_kind_name(c->kind));
 	json_string(j, "type", airlock_file_type_name(c->type));
 	json_string(j, "state", airlock_change_state_name(c->state));
-	json_string(j, "reason", c->reason);
+	change_reasons_add_json(j, c->reasons, c->n_reasons);
 	if (c->from)
 		json_path(j, "from", c->from);
 	else

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "change/reason.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,9 +36,10 @@ void airlock_files_free(struct airlock_files *r)
 	free(r->entries);
 	free(r->matches);
 	buf_done(&r->bytes);
-	char *all[] = {r->path, r->run, r->state, r->reason, r->json, r->text};
+	char *all[] = {r->path, r->run, r->state, r->json, r->text};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		free(all[i]);
+	change_reason_done(&r->reason);
 	free(r);
 }
 
@@ -224,7 +226,7 @@ static void add_change(struct json *j, const struct airlock_files *r)
 	json_int(j, count_name(c->action), (int64_t)c->count);
 	json_string(j, "run", c->run);
 	json_string(j, "state", c->state);
-	json_string(j, "reason", c->reason);
+	change_reasons_add_json(j, c->reason, c->reason != NULL);
 }
 
 const char *airlock_files_json(struct airlock_files *r)
@@ -282,8 +284,10 @@ static void text_change(struct buf *out, const struct airlock_files *r)
 	text_add_escaped(out, c->path, strlen(c->path));
 	if (c->run)
 		buf_printf(out, " (%s, run %s)", c->state, c->run);
-	if (c->reason)
-		buf_printf(out, ": %s", c->reason);
+	if (c->reason) {
+		buf_adds(out, ": ");
+		change_reason_add_text(out, c->reason);
+	}
 	buf_addc(out, '\n');
 }
 

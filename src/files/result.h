@@ -19,7 +19,8 @@ struct airlock_files {
 	struct buf bytes; /* behind content */
 	struct airlock_files_content content;
 	struct airlock_files_change change;
-	char *path, *run, *state, *reason; /* behind change */
+	char *path, *run, *state;     /* behind change */
+	struct airlock_reason reason; /* likewise */
 	char *json, *text;
 };
 

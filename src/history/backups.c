@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "change/image.h"
+#include "change/reason.h"
 #include "change/transfer.h"
 #include "fs/fs.h"
 #include "history/records.h"
@@ -278,7 +279,7 @@ static int take_back(struct backups *b, const bool *touched, const struct airloc
 		strs_addf(notes, "what was applied could not be taken back: %s", undoing.message);
 	for (size_t i = 0; i < b->request->set->n; i++)
 		if (touched[i] && b->request->set->v[i].state == CHANGE_HELD)
-			(void)change_set_reason(&b->request->set->v[i], "its daily backup cannot be made");
+			(void)change_reason_set(&b->request->set->v[i], change_reason_of(AIRLOCK_REASON_NO_BACKUP));
 	return cannot(b, why);
 }
 

@@ -8,14 +8,13 @@
 #include "base/path.h"
 #include "change/apply/apply.h"
 #include "change/scan/copy.h"
+#include "change/reason.h"
 #include "fs/fs.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-
-#define REASON "held: the run was interrupted"
 
 bool copied_run_is_pending(const struct host *host, const char *run)
 {
@@ -35,13 +34,6 @@ static int list_markers(const struct host *host, struct strs *ret, struct airloc
 	(void)closedir(d);
 	strs_sort(ret);
 	return ret->failed ? base_oom(err) : 0;
-}
-
-static void hold_all(struct change_set *set)
-{
-	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].state == CHANGE_HELD && !set->v[i].reason)
-			(void)change_set_reason(&set->v[i], REASON);
 }
 
 /* From the copy: what was done to the roots. */
@@ -84,7 +76,7 @@ static int put_back(const struct host *host, const char *run_dir, struct strs *n
 		rc = copied_run_put_back(set, host, run_dir, notes, err);
 	if (rc < 0)
 		return rc;
-	hold_all(set);
+	(void)change_set_wait(set, AIRLOCK_REASON_INTERRUPTED);
 	return change_set_save(set, record, err);
 }
 

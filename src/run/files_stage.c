@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "change/reason.h"
 #include "fs/fs.h"
 #include "history/history.h"
 #include "run/run_record.h"
@@ -174,11 +175,11 @@ static int make_plan(struct airlock_job *job, struct airlock_error *err)
 }
 
 /* The first change that waits says why. */
-static const char *reason_of(const struct change_set *set)
+static const struct airlock_reason *reason_of(const struct change_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].state != CHANGE_APPLIED && set->v[i].reason)
-			return set->v[i].reason;
+		if (set->v[i].state != CHANGE_APPLIED && set->v[i].n_reasons > 0)
+			return set->v[i].reasons;
 	return NULL;
 }
 
@@ -200,15 +201,14 @@ static int report(const struct airlock_run *run, const struct staging *s, const 
 	bool same = l->set->n == 0;
 	uint64_t count = s->request->what == STAGE_DELETE ? l->set->n : s->count;
 	files_result_set_change(r, files_place_shown(p, s->request->path), same ? "unchanged" : s->action, count);
-	const char *reason = reason_of(l->set);
+	const struct airlock_reason *reason = reason_of(l->set);
 	r->run = strdup(run->id);
 	r->state = strdup(state_of(l, s));
-	r->reason = reason ? strdup(reason) : NULL;
-	if (r->failed || !r->run || !r->state || (reason && !r->reason))
+	if (r->failed || !r->run || !r->state || (reason && change_reason_copy(reason, &r->reason) < 0))
 		return base_oom(err);
 	r->change.run = r->run;
 	r->change.state = r->state;
-	r->change.reason = r->reason;
+	r->change.reason = reason ? &r->reason : NULL;
 	*ret = TAKE_PTR(r);
 	return 0;
 }

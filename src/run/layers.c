@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "change/apply/apply.h"
+#include "change/reason.h"
 #include "fs/fs.h"
 #include "history/backups.h"
 #include "run/copies.h"
@@ -295,15 +296,6 @@ int layers_begin(struct run_layers *c, const struct airlock_job *job, const char
 
 /* ── After ── */
 
-static void hold_all(struct run_layers *c, const char *reason)
-{
-	for (size_t i = 0; i < c->set->n; i++) {
-		struct change *ch = &c->set->v[i];
-		if (ch->state == CHANGE_HELD && !ch->reason && reason)
-			(void)change_set_reason(ch, "%s", reason);
-	}
-}
-
 static void discard_all(struct run_layers *c)
 {
 	for (size_t i = 0; i < c->set->n; i++)
@@ -323,9 +315,9 @@ static int apply_all(struct run_layers *c, const struct airlock_job *job, const 
 	int rc = backups_execute(&job->host, NULL, &request, &c->notes, &c->error);
 	if (rc == AIRLOCK_ERR_CONFLICT) { /* told by the states; not a failure of the run */
 		base_error_clear(&c->error);
-		hold_all(c, CONFLICT_ELSEWHERE);
+		(void)change_set_wait(c->set, AIRLOCK_REASON_OTHER_CONFLICT);
 	} else if (rc < 0) {
-		hold_all(c, "held: it could not be applied");
+		(void)change_set_wait(c->set, AIRLOCK_REASON_NOT_APPLIED);
 		base_hint(&c->error, "its changes are held; once this is fixed, run: airlock apply %s",
 			  path_basename(run_dir));
 	}
@@ -333,20 +325,19 @@ static int apply_all(struct run_layers *c, const struct airlock_job *job, const 
 }
 
 /* Why the changes of a run that did not end by itself stay where they are. */
-static const char *unfinished(const struct supervise_result *r)
+static enum airlock_reason_code unfinished(const struct supervise_result *r)
 {
 	switch (r->status) {
 	case AIRLOCK_TIMED_OUT:
-		return "held: the command timed out";
+		return AIRLOCK_REASON_TIMED_OUT;
 	case AIRLOCK_SIGNALED:
-		return "held: the command was killed";
+		return AIRLOCK_REASON_KILLED;
 	case AIRLOCK_FAILED:
-		return r->error.code == AIRLOCK_ERR_CONFLICT ? "held: the command was ended"
-							     : "held: the command could not be run";
+		return r->error.code == AIRLOCK_ERR_CONFLICT ? AIRLOCK_REASON_ENDED : AIRLOCK_REASON_NOT_RUN;
 	case AIRLOCK_EXITED:
 		break;
 	}
-	return NULL;
+	return AIRLOCK_REASON_NONE;
 }
 
 /* Half a list would be half a truth, and applied, a state nobody has seen. */
@@ -390,7 +381,7 @@ static int decide(struct run_layers *c, const struct airlock_job *job, const cha
 	if (mode == POLICY_CHANGES_DISCARD)
 		discard_all(c);
 	else if (unfinished(result))
-		hold_all(c, unfinished(result));
+		(void)change_set_wait(c->set, unfinished(result));
 	else if (mode == POLICY_CHANGES_APPLY)
 		return apply_all(c, job, run_dir, &rules);
 	return 0;
@@ -444,7 +435,8 @@ static void give_up_held(struct run_layers *c, const char *run_dir, const struct
 		if (ch->state != CHANGE_HELD && ch->state != CHANGE_CONFLICT)
 			continue;
 		ch->state = CHANGE_DISCARDED;
-		(void)change_set_reason(ch, "not kept: %s", why->message);
+		(void)change_reason_set(
+			ch, &(struct airlock_reason){.code = AIRLOCK_REASON_NOT_KEPT, .what = why->message});
 		lost++;
 	}
 	if (lost == 0)

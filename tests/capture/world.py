@@ -24,8 +24,8 @@ HERE = Path(__file__).resolve().parent
 OTHER_PLACE = "/dev/shm"
 CAPABILITY_VERSION = 0x20080522
 IN_PLACE = ("landlock",)  # nothing is mounted: changes are captured by comparing with a copy
-HELD_BY_ITSELF = ("special file", "a named pipe", "leads out of the project", "made executable", "its directory waits",
-                  "something in it is kept", "it belongs to something that waits")
+HELD_BY_ITSELF = ("special-file", "named-pipe", "link-out", "made-executable", "waits-for-parent", "waits-for-entry",
+                  "waits-for-other")
 
 
 class Tap:
@@ -258,4 +258,4 @@ def link_faults(wanted, found, changed):
 def held_faults(files):
     """Only what cannot go by itself may wait."""
     return [f"{entry['path']!r} is {entry['state']}: {entry['reason']}" for entry in files
-            if entry["state"] != "applied" and not str(entry["reason"]).startswith(HELD_BY_ITSELF)]
+            if entry["state"] != "applied" and entry["reason_code"] not in HELD_BY_ITSELF]

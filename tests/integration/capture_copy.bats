@@ -84,7 +84,7 @@ assert_settled() {
 	run_captured --timeout 1s -c "$WORK; exec sleep 60"
 	assert_status 124
 	assert_json held changes state
-	assert_change file 'reason=held: the command timed out'
+	assert_change file 'reason=the command timed out' reason_code=timed-out
 	assert_same_tree before .
 	run_airlock apply "$RUN"
 	assert_status 0
@@ -179,7 +179,7 @@ assert_settled() {
 	assert_settled
 	show_changes last
 	assert_json held state
-	assert_change file 'reason=held: the run was interrupted'
+	assert_change file 'reason=the run was interrupted' reason_code=interrupted
 	run_airlock apply last
 	assert_status 0
 	assert_file file $'original\nmore'

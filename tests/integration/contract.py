@@ -17,8 +17,8 @@ from mcp_client import main, program, test  # noqa: E402
 
 NUMBER = (int, float)
 TEXT_OR_NULL = (str, type(None))
-FILE = {"path": str, "root": str, "kind": str, "type": str, "state": str, "reason": TEXT_OR_NULL, "from": TEXT_OR_NULL,
-        "size": int, "mode": str}
+FILE = {"path": str, "root": str, "kind": str, "type": str, "state": str, "reason": TEXT_OR_NULL,
+        "reason_code": TEXT_OR_NULL, "from": TEXT_OR_NULL, "size": int, "mode": str}
 ERROR = {"code": str, "message": str, "op": TEXT_OR_NULL, "subject": TEXT_OR_NULL, "hint": TEXT_OR_NULL}
 RESULT = {"run": str, "status": str, "exit_code": int, "signal": (int, type(None)), "duration_ms": NUMBER,
           "stdout": str, "stderr": str, "stdout_bytes": int, "stderr_bytes": int, "truncated": bool, "working_dir": str,
@@ -94,7 +94,8 @@ def the_result_of_a_run_and_of_changes_log_and_show(place):
     assert (found["mode"]["kind"], found["mode"]["state"], found["mode"]["mode"]) == ("metadata", "applied", "0755"), found
     assert (found["su"]["state"], found["su"]["mode"]) == ("applied", "0755") and "setuid" in found["su"]["reason"], found
     assert (found["link"]["type"], found["dir"]["type"], found["dir"]["kind"]) == ("symlink", "directory", "added"), found
-    assert (found[".envrc"]["state"], found[".envrc"]["reason"]) == ("held", "runs outside the sandbox: direnv"), found
+    assert (found[".envrc"]["state"], found[".envrc"]["reason"], found[".envrc"]["reason_code"]) == \
+        ("held", "runs outside the sandbox: direnv", "runs"), found
     name = result["run"]
     changes = ask(place, "changes", name[:-1], "--json", shape={"run": str, "state": str, "files": [FILE]})
     assert changes["run"] == name and changes["files"] == result["changes"]["files"], changes

@@ -57,7 +57,7 @@ teardown() {
 	assert_json 7 exit_code
 	assert_json io error code
 	assert_json held changes state
-	assert_json 'held: it could not be applied' changes files 0 reason
+	assert_json not-applied changes files 0 reason_code
 	run_airlock apply last
 	assert_status 125
 	chattr -i fixed

@@ -228,7 +228,7 @@ open(path, \"wb\").write(data + hashlib.sha1(data).digest())"'
 	held 'git update-index --add --cacheinfo "100644,$(echo x | git hash-object -w --stdin),.envrc"' .git/index 'staged is .envrc'
 	held 'git update-index --add --cacheinfo "120000,$(printf ../x | git hash-object -w --stdin),.vscode"' .git/index 'staged is .vscode'
 	held 'git update-index --split-index && git update-index --add --cacheinfo "100644,$(echo x | git hash-object -w --stdin),.envrc" && git update-index --split-index' .git/index ''
-	held 'echo x >.envrc && git add .envrc' .git/index 'held with .envrc'
+	held 'echo x >.envrc && git add .envrc' .git/index 'it belongs to .envrc'
 	applied 'echo 2 >b && git add b && rm b && git add -N a'
 	# What a commit of the person has may be staged again.
 	mkdir .vscode && echo own >.vscode/tasks.json && git add . && git commit -qm own && git rm -rq .vscode && git commit -qm gone

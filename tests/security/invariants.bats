@@ -147,7 +147,7 @@ i2_killed() {
 		keep_tree before .
 		run_captured --timeout 1s -c "echo changed >one; $how"
 		assert_json held changes state
-		assert_change one state=held 'reason=held*'
+		assert_change one state=held 'reason=the command *'
 		assert_same_tree before .
 		run_airlock apply "$RUN"
 		assert_status 0

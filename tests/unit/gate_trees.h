@@ -3,6 +3,7 @@
 #pragma once
 
 #include "twin_trees.h"
+#include "why.h"
 
 #define RUNS "runs outside the sandbox: "
 #define LEADS "leads programs outside the sandbox astray: "
@@ -25,13 +26,12 @@ static inline void judge_layer(void)
 static inline void assert_change(const char *path, const char *expected)
 {
 	const struct change *c = found(path);
-	if (!expected && c->whole)
+	if (!expected && change_is_follower(c))
 		return;
-	bool ok = expected ? c->verdict == CHANGE_HOLD && c->reason && strcmp(c->reason, expected) == 0
-			   : c->verdict == CHANGE_APPLY && !c->reason;
+	bool ok = expected ? c->verdict == CHANGE_HOLD && why(c) && strcmp(why(c), expected) == 0
+			   : c->verdict == CHANGE_APPLY && !why(c);
 	if (!ok)
-		fail_msg("%s: %s, expected %s", path, c->reason ? c->reason : "applied",
-			 expected ? expected : "applied");
+		fail_msg("%s: %s, expected %s", path, why(c) ? why(c) : "applied", expected ? expected : "applied");
 }
 
 static inline int fresh(void **state)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "change/change.h"
+#include "why.h"
 
 /* NULL when the scan failed; err says why. */
 static inline struct change_set *world_scan_notes(const char *dir, struct strs *notes, struct airlock_error *err)
@@ -40,8 +41,8 @@ static inline void world_add_line(struct strs *lines, const struct change *c)
 	buf_printf(&b, "%c%c %s", "AMDRmT"[c->kind], "?fdlo"[c->type], c -> path);
 	if (c->from)
 		buf_printf(&b, " <- %s", c->from);
-	if (c->reason)
-		buf_printf(&b, " (%s)", c->reason);
+	if (c->n_reasons)
+		buf_printf(&b, " (%s)", why(c));
 	if (c->opaque)
 		buf_adds(&b, " opaque");
 	strs_add(lines, buf_str(&b));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The change set as data: its order, its states, its reports, and its record on disk. */
 #include "tests.h"
+#include "why.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -94,12 +95,40 @@ static void a_root_must_be_a_directory_that_is_there(void **state)
 	assert_int_equal(set->roots[0].device, st.st_dev);
 }
 
-static void a_reason_is_replaced(void **state)
+static void a_change_has_one_reason_of_each_class(void **state)
 {
 	struct change *c = add(((struct place *)*state)->set, "a", CHANGE_ADDED);
-	assert_int_equal(change_set_reason(c, "%s", "one"), 0);
-	assert_int_equal(change_set_reason(c, "%s and %d", c->reason, 2), 0);
-	assert_string_equal(c->reason, "one and 2");
+	assert_null(why(c));
+	give_reason(c, AIRLOCK_REASON_SETUID_DROPPED, NULL);
+	give_reason(c, AIRLOCK_REASON_RUNS, "one");
+	give_reason(c, AIRLOCK_REASON_EDITED, NULL);
+	give_reason(c, AIRLOCK_REASON_STEERS, "two");
+	assert_string_equal(why(c), "edited since the run began; steers programs outside the sandbox: two; "
+				    "setuid bit dropped");
+	assert_int_equal(change_reason_code(c, REASON_WAITING), AIRLOCK_REASON_NONE);
+	change_reason_drop(c, REASON_WAITING);
+	change_reason_drop(c, REASON_CONFLICT);
+	assert_int_equal(change_reason_wait(c, AIRLOCK_REASON_TIMED_OUT), 0); /* what it is says enough */
+	change_reason_drop(c, REASON_CONTENT);
+	assert_string_equal(why(c), "setuid bit dropped");
+	assert_int_equal(change_reason_wait(c, AIRLOCK_REASON_TIMED_OUT), 0);
+	assert_string_equal(why(c), "the command timed out; setuid bit dropped");
+}
+
+/* The names are in records and in JSON: each is there once, and found again. */
+static void every_reason_has_a_name_and_a_sentence(void **state)
+{
+	for (enum airlock_reason_code code = AIRLOCK_REASON_NONE + 1; code <= AIRLOCK_REASON_SETIDS_DROPPED; code++) {
+		enum airlock_reason_code found = AIRLOCK_REASON_NONE;
+		const char *name = airlock_reason_name(code);
+		_cleanup_buf_ struct buf text = BUF_INIT;
+		assert_true(change_reason_by_name(name, strlen(name), &found));
+		assert_int_equal(found, code);
+		change_reason_add_text(&text, change_reason_of(code));
+		assert_true(code == AIRLOCK_REASON_RECORDED || text.len > 0);
+	}
+	assert_null(airlock_reason_name(AIRLOCK_REASON_NONE));
+	assert_null(airlock_reason_name((enum airlock_reason_code)(AIRLOCK_REASON_SETIDS_DROPPED + 1)));
 }
 
 static void the_state_of_the_set(void **state)
@@ -160,15 +189,16 @@ static void json_has_the_fields_of_the_contract(void **state)
 	c->from = strdup("old.c");
 	c->setid_dropped = true;
 	c->after.mode = 04755;
-	assert_int_equal(change_set_reason(c, "setuid bit dropped"), 0);
+	give_reason(c, AIRLOCK_REASON_SETUID_DROPPED, NULL);
 	(void)add(p->set, "z", CHANGE_DELETED);
 	(void)snprintf(expected, sizeof expected,
 		       "{\"state\":\"held\",\"files\":[{\"path\":\"new.c\",\"root\":\"%s\",\"kind\":\"renamed\","
 		       "\"type\":\"file\","
-		       "\"state\":\"held\",\"reason\":\"setuid bit dropped\",\"from\":\"old.c\",\"size\":120,"
+		       "\"state\":\"held\",\"reason\":\"setuid bit "
+		       "dropped\",\"reason_code\":\"setuid-dropped\",\"from\":\"old.c\",\"size\":120,"
 		       "\"mode\":\"0755\"},"
 		       "{\"path\":\"z\",\"root\":\"%s\",\"kind\":\"deleted\",\"type\":\"file\",\"state\":\"held\","
-		       "\"reason\":null,\"from\":null,\"size\":1,\"mode\":\"0600\"}]}",
+		       "\"reason\":null,\"reason_code\":null,\"from\":null,\"size\":1,\"mode\":\"0600\"}]}",
 		       p->dir, p->dir);
 	_cleanup_free_ char *json = json_of(p->set);
 	assert_string_equal(json, expected);
@@ -206,16 +236,16 @@ static void text_is_a_line_a_path(void **state)
 	struct change *c = add(set, "new", CHANGE_RENAMED);
 	c->from = strdup("old\n");
 	c->undone = true;
-	assert_int_equal(change_set_reason(add(set, "t", CHANGE_TYPE), "held: the command timed out"), 0);
+	give_reason(add(set, "t", CHANGE_TYPE), AIRLOCK_REASON_TIMED_OUT, NULL);
 	c = add(set, "h", CHANGE_METADATA);
 	c->verdict = CHANGE_HOLD;
-	assert_int_equal(change_set_reason(c, "git hook"), 0);
+	give_reason(c, AIRLOCK_REASON_RECORDED, "git hook");
 	c = add(set, "c", CHANGE_MODIFIED);
 	c->state = CHANGE_CONFLICT;
-	assert_int_equal(change_set_reason(c, "edited \x1b by others"), 0);
+	give_reason(c, AIRLOCK_REASON_RECORDED, "edited \x1b by others");
 	c = add(set, "s", CHANGE_ADDED);
 	c->state = CHANGE_APPLIED;
-	assert_int_equal(change_set_reason(c, "setuid bit dropped"), 0);
+	give_reason(c, AIRLOCK_REASON_SETUID_DROPPED, NULL);
 	add(set, "x", CHANGE_ADDED)->state = CHANGE_DISCARDED;
 	add(set, "y", CHANGE_ADDED)->root = 1;
 	_cleanup_buf_ struct buf b = BUF_INIT;
@@ -267,7 +297,15 @@ static void assert_same_change(const struct change *a, const struct change *b)
 	assert_int_equal(a->verdict, b->verdict);
 	assert_int_equal(a->state, b->state);
 	assert_same_string(a->link, b->link);
-	assert_same_string(a->reason, b->reason);
+	assert_int_equal(a->n_reasons, b->n_reasons);
+	for (size_t i = 0; i < a->n_reasons; i++) {
+		const struct airlock_reason *x = &a->reasons[i], *y = &b->reasons[i];
+		assert_true(x->code == y->code && x->cause == y->cause);
+		assert_same_string(x->what, y->what);
+		assert_same_string(x->program, y->program);
+		assert_same_string(x->path, y->path);
+		assert_same_string(x->commit, y->commit);
+	}
 }
 
 static void assert_round_trip(struct place *p)
@@ -346,6 +384,11 @@ static struct change_stat random_stat(uint64_t *seed)
 	};
 }
 
+static enum airlock_reason_code random_reason(uint64_t *seed)
+{
+	return (enum airlock_reason_code)(1 + random_next(seed) % AIRLOCK_REASON_SETIDS_DROPPED);
+}
+
 static void random_change(struct change_set *set, uint64_t *seed)
 {
 	size_t root = random_next(seed) % set->n_roots;
@@ -364,8 +407,16 @@ static void random_change(struct change_set *set, uint64_t *seed)
 	c->copied_up = random_next(seed) % 2;
 	c->verdict = (enum change_verdict)(random_next(seed) % 3);
 	c->state = (enum change_state)(random_next(seed) % 5);
-	c->reason = random_next(seed) % 2 ? random_name(seed) : NULL;
 	c->link = random_next(seed) % 2 ? random_path(seed) : NULL;
+	for (size_t n = random_next(seed) % 3; n > 0; n--) {
+		_cleanup_free_ char *what = random_name(seed), *other = random_name(seed);
+		struct airlock_reason r = {.code = random_reason(seed), .cause = random_reason(seed)};
+		r.what = random_next(seed) % 2 ? what : NULL;
+		r.program = random_next(seed) % 2 ? other : NULL;
+		r.path = random_next(seed) % 2 ? other : NULL;
+		r.commit = random_next(seed) % 2 ? what : NULL;
+		assert_int_equal(change_reason_set(c, &r), 0);
+	}
 }
 
 static void fill_randomly(struct place *p, uint64_t seed)
@@ -418,6 +469,94 @@ static int load_code(struct place *p, struct airlock_error *err)
 	return rc;
 }
 
+/* As airlock 0.1.0 wrote it: reasons as one sentence, and a flag for those that are held only with others. */
+static const char record_of_version_1[] =
+	"airlock-changes 1\n"
+	"run 20261118-003830.235069-4dc2\n"
+	"started 1794962310247877954\n"
+	"root 65024 10955427 /home/u/p /home/u/.local/state/airlock/runs/20261118-003830.235069-4dc2/"
+	"upper/overlay0\n"
+	"change 0 added file hold held s .git/hooks/pre-commit - runs%20outside%20the%20sandbox:%20gi"
+	"t%20hook;%20setuid%20bit%20dropped nothing 0 0 0 0 0 0 file 4755 10 11029153 1 1794962310367"
+	"877951 1794962310391877950\n"
+	"change 0 modified file hold held - .git/refs/heads/master - git:%20new%20commit%20d393903af5"
+	"%20has%20.github/workflows/ci.yml%20(runs%20outside%20the%20sandbox:%20CI%20workflow%20(GitH"
+	"ub%20Actions)) file 644 41 10961490 1 1794962309666875387 1794962309667797104 file 644 41 11"
+	"029173 1 1794962310479465386 1794962310493668611\n"
+	"change 0 added file hold held - .github/workflows/ci.yml - runs%20outside%20the%20sandbox:%2"
+	"0CI%20workflow%20(GitHub%20Actions) nothing 0 0 0 0 0 0 file 644 2 11029156 1 17949623104038"
+	"77950 1794962310403877950\n"
+	"change 0 added file hold held - .newtool - unknown%20dot-file:%20no%20table%20of%20airlock%2"
+	"0knows%20which%20program%20reads%20it nothing 0 0 0 0 0 0 file 644 1 11029179 1 179496231051"
+	"5877947 1794962310515877947\n"
+	"change 0 modified file hold conflict cw file - edited%20since%20the%20run%20began;%20held%20"
+	"with%20.git/hooks/pre-commit:%20a%20change%20of%20git's%20index,%20HEAD%20or%20references%20"
+	"is%20applied%20whole%20or%20not%20at%20all file 644 7 10955843 1 1794962311416311304 1794962"
+	"311416311304 file 644 5 11029146 1 1794962310327877952 1794962310327877952\n"
+	"change 0 added other hold held - pipe - a%20named%20pipe%20is%20not%20applied%20by%20itself "
+	"nothing 0 0 0 0 0 0 other 644 0 11029170 1 1794962310507877947 1794962310507877947\n"
+	"change 0 added file hold held sw su - held%20with%20.git/hooks/pre-commit:%20a%20change%20of"
+	"%20git's%20index,%20HEAD%20or%20references%20is%20applied%20whole%20or%20not%20at%20all;%20s"
+	"etuid%20and%20setgid%20bits%20dropped nothing 0 0 0 0 0 0 file 6755 35664 11029180 1 1794962"
+	"310520791388 1794962310528040500\n"
+	"change 0 modified file hold held cw two - held%20with%20.git/hooks/pre-commit:%20a%20change%"
+	"20of%20git's%20index,%20HEAD%20or%20references%20is%20applied%20whole%20or%20not%20at%20all "
+	"file 644 4 10955859 1 1794962309700124020 1794962309700124020 file 644 9 11029150 1 17949623"
+	"10332102686 1794962310332102686\n"
+	"change 0 modified file apply held - waits - held:%20the%20command%20timed%20out file 644 4 1"
+	"0955859 1 1794962309700124020 1794962309700124020 file 644 9 11029150 1 1794962310332102686 "
+	"1794962310332102686\n"
+	"change 0 modified file apply held - waits2 - held%20because%20of%20a%20conflict%20in%20the%2"
+	"0same%20run file 644 4 10955859 1 1794962309700124020 1794962309700124020 file 644 9 1102915"
+	"0 1 1794962310332102686 1794962310332102686\n"
+	"end 10 c4ffb25ad62609ecd7969c983e7ec21cd2949c10feee8810d3085297a9b16839\n";
+
+static void a_record_of_version_1_is_read(void **state)
+{
+	struct place *p = *state;
+	static const struct {
+		const char *path;
+		enum airlock_reason_code conflict, waiting, content, adjusted;
+	} rows[] = {
+		{".git/hooks/pre-commit", 0, 0, AIRLOCK_REASON_RUNS, AIRLOCK_REASON_SETUID_DROPPED},
+		{".git/refs/heads/master", 0, 0, AIRLOCK_REASON_RECORDED, 0},
+		{".github/workflows/ci.yml", 0, 0, AIRLOCK_REASON_RUNS, 0},
+		{".newtool", 0, 0, AIRLOCK_REASON_UNKNOWN_NAME, 0},
+		{"file", AIRLOCK_REASON_EDITED, 0, AIRLOCK_REASON_APPLIED_WHOLE, 0},
+		{"pipe", 0, 0, AIRLOCK_REASON_NAMED_PIPE, 0},
+		{"su", 0, 0, AIRLOCK_REASON_APPLIED_WHOLE, AIRLOCK_REASON_SETIDS_DROPPED},
+		{"two", 0, 0, AIRLOCK_REASON_APPLIED_WHOLE, 0},
+		{"waits", 0, AIRLOCK_REASON_TIMED_OUT, 0, 0},
+		{"waits2", 0, AIRLOCK_REASON_OTHER_CONFLICT, 0, 0},
+	};
+	_cleanup_changes_ struct change_set *set = NULL;
+	struct airlock_error err = {0};
+	put_text(p->file, record_of_version_1, sizeof record_of_version_1 - 1);
+	if (change_set_load(p->file, &set, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(set->n, AL_ARRAY_LEN(rows));
+	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
+		const struct change *c = change_set_find(set, 0, rows[i].path);
+		assert_non_null(c);
+		assert_int_equal(change_reason_code(c, REASON_CONFLICT), rows[i].conflict);
+		assert_int_equal(change_reason_code(c, REASON_WAITING), rows[i].waiting);
+		assert_int_equal(change_reason_code(c, REASON_CONTENT), rows[i].content);
+		assert_int_equal(change_reason_code(c, REASON_ADJUSTED), rows[i].adjusted);
+		assert_int_equal(change_is_follower(c), rows[i].content == AIRLOCK_REASON_APPLIED_WHOLE);
+	}
+	const struct change *two = change_set_find(set, 0, "two");
+	assert_string_equal(why(change_set_find(set, 0, ".git/hooks/pre-commit")),
+			    "runs outside the sandbox: git hook; setuid bit dropped");
+	assert_string_equal(two->reasons[0].path, ".git/hooks/pre-commit");
+	assert_string_equal(why(change_set_find(set, 0, ".git/refs/heads/master")),
+			    "git: new commit d393903af5 has .github/workflows/ci.yml "
+			    "(runs outside the sandbox: CI workflow (GitHub Actions))");
+	/* Written again it is of this version, and says the same. */
+	change_set_free(TAKE_PTR(p->set));
+	p->set = TAKE_PTR(set);
+	assert_round_trip(p);
+}
+
 static void a_missing_record_is_not_found(void **state)
 {
 	struct airlock_error err;
@@ -431,7 +570,7 @@ static void any_damage_is_noticed(void **state)
 	struct airlock_error err;
 	_cleanup_buf_ struct buf good = BUF_INIT;
 	add(p->set, "a b", CHANGE_RENAMED)->from = strdup("-");
-	assert_int_equal(change_set_reason(add(p->set, "b", CHANGE_MODIFIED), "why"), 0);
+	give_reason(add(p->set, "b", CHANGE_MODIFIED), AIRLOCK_REASON_RUNS, "why");
 	assert_int_equal(change_set_save(p->set, p->file, NULL), 0);
 	assert_int_equal(fs_read_file(p->file, 1 << 20, &good, NULL), 0);
 	for (size_t i = 0; i < good.len; i++) {
@@ -450,7 +589,7 @@ static void any_damage_is_noticed(void **state)
 
 static void damage_is_told_with_its_line(void **state)
 {
-#define HEAD "airlock-changes 1\nrun r\nstarted 5\nroot 1 2 /p /u\n"
+#define HEAD "airlock-changes 2\nrun r\nstarted 5\nroot 1 2 /p /u\n"
 #define STATS " nothing 0 0 0 0 0 0 file 644 1 2 1 0 0\n"
 	static const struct {
 		const char *text;
@@ -458,39 +597,46 @@ static void damage_is_told_with_its_line(void **state)
 		const char *words;
 	} table[] = {
 		{"", 1, "it ends too early"},
-		{"airlock-changes 2\n", 1, "expected 1"},
+		{"airlock-changes 3\n", 1, "expected a version that is known"},
 		{"something else\n", 1, "expected airlock-changes"},
-		{"airlock-changes 1\nrun -\n", 2, "no run"},
-		{"airlock-changes 1\nrun a b\n", 2, "expected the end of the line"},
-		{"airlock-changes 1\nrun a\nstarted soon\n", 3, "expected a number"},
-		{"airlock-changes 1\nrun a\nstarted 99999999999999999999\n", 3, "expected a number"},
-		{"airlock-changes 1\nrun a\nstarted 5\nroot 1 2 p /u\n", 4, "no such root"},
-		{"airlock-changes 1\nrun a\nstarted 5\nroot -1 2 /p /u\n", 4, "expected a number"},
+		{"airlock-changes 2\nrun -\n", 2, "no run"},
+		{"airlock-changes 2\nrun a b\n", 2, "expected the end of the line"},
+		{"airlock-changes 2\nrun a\nstarted soon\n", 3, "expected a number"},
+		{"airlock-changes 2\nrun a\nstarted 99999999999999999999\n", 3, "expected a number"},
+		{"airlock-changes 2\nrun a\nstarted 5\nroot 1 2 p /u\n", 4, "no such root"},
+		{"airlock-changes 2\nrun a\nstarted 5\nroot -1 2 /p /u\n", 4, "expected a number"},
 		{HEAD "more\n", 5, "expected root, change or end"},
-		{HEAD "change 1 added file apply held - a - -" STATS, 5, "no such root"},
-		{HEAD "change 0 gone file apply held - a - -" STATS, 5, "expected a kind of change"},
-		{HEAD "change 0 added nothing apply held - a - -" STATS, 5, "a change of nothing"},
-		{HEAD "change 0 added file perhaps held - a - -" STATS, 5, "expected a verdict"},
-		{HEAD "change 0 added file apply kept - a - -" STATS, 5, "expected a state"},
-		{HEAD "change 0 added file apply held so a - -" STATS, 5, "expected flags"},
-		{HEAD "change 0 added file apply held  a - -" STATS, 5, "expected flags"},
-		{HEAD "change 0 added file apply held - - - -" STATS, 5, "leaves its root"},
-		{HEAD "change 0 added file apply held -  - -" STATS, 5, "leaves its root"},
-		{HEAD "change 0 added file apply held - /a - -" STATS, 5, "leaves its root"},
-		{HEAD "change 0 added file apply held - a/../b - -" STATS, 5, "leaves its root"},
-		{HEAD "change 0 renamed file apply held - a .. -" STATS, 5, "leaves its root"},
-		{HEAD "change 0 added file apply held - a%2F - -" STATS, 5, "leaves its root"},
-		{HEAD "change 0 added file apply held - a%00b - -" STATS, 5, "expected a string"},
-		{HEAD "change 0 added file apply held - a%2 - -" STATS, 5, "expected a string"},
-		{HEAD "change 0 added file apply held - a%2f - -" STATS, 5, "expected a string"},
-		{HEAD "change 0 added file apply held - a\tb - -" STATS, 5, "expected a string"},
-		{HEAD "change 0 added file apply held - a b -" STATS, 5, "an old path without a renaming"},
-		{HEAD "change 0 added file apply held - a - - file 9 1 1 1 1 1\n", 5, "expected a mode"},
-		{HEAD "change 0 added file apply held - b - -" STATS "change 0 added file apply held - a - -" STATS, 6,
+		{HEAD "change 1 added file apply held - a -" STATS, 5, "no such root"},
+		{HEAD "change 0 gone file apply held - a -" STATS, 5, "expected a kind of change"},
+		{HEAD "change 0 added nothing apply held - a -" STATS, 5, "a change of nothing"},
+		{HEAD "change 0 added file perhaps held - a -" STATS, 5, "expected a verdict"},
+		{HEAD "change 0 added file apply kept - a -" STATS, 5, "expected a state"},
+		{HEAD "change 0 added file apply held so a -" STATS, 5, "expected flags"},
+		{HEAD "change 0 added file apply held  a -" STATS, 5, "expected flags"},
+		{HEAD "change 0 added file apply held - - -" STATS, 5, "leaves its root"},
+		{HEAD "change 0 added file apply held -  -" STATS, 5, "leaves its root"},
+		{HEAD "change 0 added file apply held - /a -" STATS, 5, "leaves its root"},
+		{HEAD "change 0 added file apply held - a/../b -" STATS, 5, "leaves its root"},
+		{HEAD "change 0 renamed file apply held - a .." STATS, 5, "leaves its root"},
+		{HEAD "change 0 added file apply held - a%2F -" STATS, 5, "leaves its root"},
+		{HEAD "change 0 added file apply held - a%00b -" STATS, 5, "expected a string"},
+		{HEAD "change 0 added file apply held - a%2 -" STATS, 5, "expected a string"},
+		{HEAD "change 0 added file apply held - a%2f -" STATS, 5, "expected a string"},
+		{HEAD "change 0 added file apply held - a\tb -" STATS, 5, "expected a string"},
+		{HEAD "change 0 added file apply held - a b" STATS, 5, "an old path without a renaming"},
+		{HEAD "change 0 added file apply held - a - file 9 1 1 1 1 1\n", 5, "expected a mode"},
+		{HEAD "change 0 added file apply held - b -" STATS "change 0 added file apply held - a -" STATS, 6,
 		 "paths out of order"},
-		{HEAD "change 0 added file apply held - a - -" STATS "change 0 added file apply held - a - -" STATS, 6,
+		{HEAD "change 0 added file apply held - a -" STATS "change 0 added file apply held - a -" STATS, 6,
 		 "paths out of order"},
-		{HEAD "change 0 added file apply held - a - -" STATS "root 1 2 /q /u\n", 6, "no such root"},
+		{HEAD "change 0 added file apply held - a -" STATS "root 1 2 /q /u\n", 6, "no such root"},
+		{HEAD "change 0 added file apply held - a -" STATS "reason 1 runs - - - - -\n", 6, "no such change"},
+		{HEAD "change 0 added file apply held - a -" STATS "reason 0 jumps - - - - -\n", 6,
+		 "expected a reason"},
+		{HEAD "change 0 added file apply held - a -" STATS "reason 0 - - - - - -\n", 6, "expected a reason"},
+		{HEAD "change 0 added file apply held - a -" STATS "reason 0 runs so - - - -\n", 6,
+		 "expected a reason"},
+		{HEAD "change 0 added file apply held - a -" STATS "reason 0 runs - - - -\n", 6, "expected a string"},
 		{HEAD "end 0 00\n", 5, "expected"},
 	};
 	struct place *p = *state;
@@ -533,7 +679,8 @@ int main(void)
 		IN_PLACE(parents_come_before_children),
 		IN_PLACE(an_empty_set_is_sorted_and_searched),
 		IN_PLACE(a_root_must_be_a_directory_that_is_there),
-		IN_PLACE(a_reason_is_replaced),
+		IN_PLACE(a_change_has_one_reason_of_each_class),
+		IN_PLACE(every_reason_has_a_name_and_a_sentence),
 		IN_PLACE(the_state_of_the_set),
 		cmocka_unit_test(stats_of_every_type),
 		IN_PLACE(json_has_the_fields_of_the_contract),
@@ -543,6 +690,7 @@ int main(void)
 		IN_PLACE(an_empty_set_comes_back),
 		IN_PLACE(hostile_sets_come_back),
 		IN_PLACE(a_very_long_path_comes_back),
+		IN_PLACE(a_record_of_version_1_is_read),
 		IN_PLACE(a_missing_record_is_not_found),
 		IN_PLACE(any_damage_is_noticed),
 		IN_PLACE(damage_is_told_with_its_line),

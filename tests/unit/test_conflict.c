@@ -3,6 +3,7 @@
  * test makes the live tree first, then "runs", then somebody comes. */
 #include "change/same_root.h"
 #include "twin_trees.h"
+#include "why.h"
 
 /* ctime has the granularity of a clock tick: what comes after must be seen to. */
 static void let_time_pass(void)
@@ -44,8 +45,8 @@ static int check(void)
 static void assert_conflict(const char *path, const char *reason)
 {
 	const struct change *c = found(path);
-	if (c->state != CHANGE_CONFLICT || !c->reason || strcmp(c->reason, reason) != 0)
-		fail_msg("%s: %s, expected: %s", path, c->reason ? c->reason : "no conflict", reason);
+	if (c->state != CHANGE_CONFLICT || !why(c) || strcmp(why(c), reason) != 0)
+		fail_msg("%s: %s, expected: %s", path, why(c) ? why(c) : "no conflict", reason);
 }
 
 static void assert_none(void)
@@ -54,7 +55,7 @@ static void assert_none(void)
 		return;
 	for (size_t i = 0; i < t->set->n; i++)
 		if (t->set->v[i].state == CHANGE_CONFLICT)
-			fail_msg("%s: %s", t->set->v[i].path, t->set->v[i].reason);
+			fail_msg("%s: %s", t->set->v[i].path, why(&t->set->v[i]));
 }
 
 /* A live a, changed by the run. */
@@ -515,16 +516,16 @@ static void a_conflict_that_went_away_is_held_as_before(void **state)
 	begin();
 	put("layer", "a", "new");
 	end(false);
-	assert_int_equal(change_set_reason(found("a"), "a hook"), 0);
+	give_reason(found("a"), AIRLOCK_REASON_RUNS, "a hook");
 	put("live", "a", "theirs");
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(check(), 1);
-		assert_conflict("a", "created since the run began; a hook");
+		assert_conflict("a", "created since the run began; runs outside the sandbox: a hook");
 	}
 	assert_int_equal(unlink(at("live", "a")), 0);
 	assert_none();
 	assert_int_equal(found("a")->state, CHANGE_HELD);
-	assert_string_equal(found("a")->reason, "a hook");
+	assert_string_equal(why(found("a")), "runs outside the sandbox: a hook");
 }
 
 static void names_of_all_kinds(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is held and what is not: a table of single files, then whole situations, then real git. */
 #include "twin_trees.h"
+#include "why.h"
 
 #include "change/gate/gate_config.h"
 #include "change/gate/gate_name.h"
@@ -24,16 +25,15 @@ static void judge(void)
 static bool is_as_expected(const struct change *c, const char *expected)
 {
 	if (!expected) /* by itself: git's bookkeeping is applied whole or not at all */
-		return c->whole || (c->verdict == CHANGE_APPLY && !c->reason);
-	return c->verdict == CHANGE_HOLD && c->reason && strncmp(c->reason, expected, strlen(expected)) == 0;
+		return change_is_follower(c) || (c->verdict == CHANGE_APPLY && !why(c));
+	return c->verdict == CHANGE_HOLD && why(c) && strncmp(why(c), expected, strlen(expected)) == 0;
 }
 
 static void check_change(const char *path, const char *expected)
 {
 	const struct change *c = found(path);
 	if (!is_as_expected(c, expected))
-		fail_msg("%s: %s, expected %s", path, c->reason ? c->reason : "applied",
-			 expected ? expected : "applied");
+		fail_msg("%s: %s, expected %s", path, why(c) ? why(c) : "applied", expected ? expected : "applied");
 }
 
 static void check_rows(const struct row *rows, size_t n)
@@ -608,8 +608,7 @@ static void the_tables_are_sound(void **state)
 {
 	for (const struct sensitive_rule *r = sensitive_names; r->pattern; r++) {
 		assert_pattern(r->pattern);
-		assert_non_null(r->reason);
-		assert_true(r->how == SENSITIVE_NEVER || strchr(r->reason, ':'));
+		assert_true(r->how == SENSITIVE_NEVER || (r->reason.code && (r->reason.what || r->reason.program)));
 		assert_true((r->how == SENSITIVE_WORDS) == (r->words != NULL));
 		assert_int_not_equal(r->how, SENSITIVE_CONTAINER);
 		for (const struct sensitive_rule *earlier = sensitive_names; earlier < r; earlier++)

@@ -11,7 +11,7 @@ static void git_does(const char *commands)
 	judge();
 	for (size_t i = 0; i < t->set->n; i++)
 		if (t->set->v[i].verdict != CHANGE_APPLY)
-			fail_msg("after %s: %s: %s", commands, t->set->v[i].path, t->set->v[i].reason);
+			fail_msg("after %s: %s: %s", commands, t->set->v[i].path, why(&t->set->v[i]));
 	assert_true(t->set->n > 0);
 	forget("live");
 	shell("cp -a layer live");

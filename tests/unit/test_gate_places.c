@@ -68,8 +68,8 @@ static void a_project_is_judged_by_where_it_lies(void **state)
 		put("layer", rows[i].path, "x");
 		judge_in_home(rows[i].project);
 		const struct change *c = found(rows[i].path);
-		if (!c->reason != !rows[i].expected || (c->reason && strcmp(c->reason, rows[i].expected) != 0))
-			fail_msg("%s in %s: %s", rows[i].path, rows[i].project, c->reason ? c->reason : "applied");
+		if (!why(c) != !rows[i].expected || (why(c) && strcmp(why(c), rows[i].expected) != 0))
+			fail_msg("%s in %s: %s", rows[i].path, rows[i].project, why(c) ? why(c) : "applied");
 	}
 }
 
@@ -184,8 +184,8 @@ static void content_that_was_obeyed_is_not_new(void **state)
 		}
 		judge();
 		const struct change *c = found(rows[i].path);
-		if (!c->reason != !rows[i].expected || (c->reason && strcmp(c->reason, rows[i].expected) != 0))
-			fail_msg("%s to %s: %s", rows[i].from, rows[i].path, c->reason ? c->reason : "applied");
+		if (!why(c) != !rows[i].expected || (why(c) && strcmp(why(c), rows[i].expected) != 0))
+			fail_msg("%s to %s: %s", rows[i].from, rows[i].path, why(c) ? why(c) : "applied");
 	}
 }
 

@@ -220,7 +220,7 @@ static void what_is_decided_is_left_alone(void **state)
 	found(".envrc")->state = CHANGE_APPLIED;
 	found(".zshrc")->verdict = CHANGE_SKIP;
 	found(".cshrc")->setid_dropped = true;
-	assert_int_equal(change_set_reason(found(".cshrc"), "setuid bit dropped"), 0);
+	give_reason(found(".cshrc"), AIRLOCK_REASON_SETUID_DROPPED, NULL);
 	judge();
 	judge();
 	assert_int_equal(found(".envrc")->verdict, CHANGE_APPLY);
@@ -272,15 +272,15 @@ static void the_configuration_adds_and_relaxes(void **state)
 	put("live", "infra/gone", "x");
 	compare_trees();
 	judge();
-	assert_change("db/schema.sql", "held by a rule of the configuration");
-	assert_change("infra/main.tf", "held by a rule of the configuration");
+	assert_change("db/schema.sql", "a rule of the configuration holds it");
+	assert_change("infra/main.tf", "a rule of the configuration holds it");
 	assert_change("infra/ok.tf", NULL);
-	assert_change("src/gen/a.c", "held by a rule of the configuration");
+	assert_change("src/gen/a.c", "a rule of the configuration holds it");
 	assert_change("src/a.c", NULL);
 	assert_change("sub/.envrc", NULL);
 	assert_change(".github/workflows/ci.yml", NULL);
 	assert_change("sub/.vscode/tasks.json", RUNS "editor task (VS Code)");
-	assert_change("infra/gone", "held by a rule of the configuration");
+	assert_change("infra/gone", "a rule of the configuration holds it");
 	rules = NULL; /* judged again without them: what only they held is free */
 	judge();
 	assert_change("db/schema.sql", NULL);
@@ -451,7 +451,7 @@ static void a_virtual_environment_is_applied_whole(void **state)
 	judge_layer();
 	for (size_t i = 0; i < t->set->n; i++)
 		if (t->set->v[i].verdict != CHANGE_APPLY)
-			fail_msg("%s: %s", t->set->v[i].path, t->set->v[i].reason);
+			fail_msg("%s: %s", t->set->v[i].path, why(&t->set->v[i]));
 	assert_true(t->set->n > 10);
 }
 

@@ -22,7 +22,8 @@ class Change:
     kind: str  # added, modified, deleted, renamed, metadata, type
     type: str  # file, directory, symlink, other
     state: str  # applied, held, conflict, skipped, discarded
-    reason: str | None = None
+    reason: str | None = None  # a sentence for people
+    reason_code: str | None = None  # the same for programs: airlock-changes(1)
     renamed_from: str | None = None
     size: int | None = None
     mode: str | None = None
@@ -36,6 +37,7 @@ class Change:
             type=entry["type"],
             state=entry["state"],
             reason=entry.get("reason"),
+            reason_code=entry.get("reason_code"),
             renamed_from=path_of(entry, "from") if entry.get("from") is not None else None,
             size=entry.get("size"),
             mode=entry.get("mode"),
@@ -153,9 +155,10 @@ class FileChange:
     count: int  # bytes written, texts replaced, entries deleted
     run: str | None  # a project's
     state: str  # direct in a workspace; applied, partial, held, discarded, none in a project
-    reason: str | None
+    reason: str | None  # a sentence for people
+    reason_code: str | None  # the same for programs: airlock-changes(1)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "FileChange":
         count = next(value[k] for k in ("bytes", "occurrences", "entries") if k in value)
-        return cls(path_of(value), value["action"], count, value["run"], value["state"], value["reason"])
+        return cls(path_of(value), value["action"], count, value["run"], value["state"], value["reason"], value["reason_code"])

@@ -11,7 +11,9 @@
 #include "change/apply/journal.h"
 #include "change/apply/lock.h"
 #include "change/apply/unlock.h"
+#include "change/reason.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -318,8 +320,8 @@ static int check_apply(const struct apply_request *request, const struct apply_t
 		bool ours = request->selected ? request->selected[i] : c->verdict != CHANGE_SKIP;
 		if (c->state != CHANGE_CONFLICT || !ours)
 			continue;
-		return base_error(err, AIRLOCK_ERR_CONFLICT, "apply", c->path, "%s: %s", c->path,
-				  c->reason ? c->reason : "changed by somebody else");
+		assert(c->n_reasons > 0); /* I3: conflict_check says what somebody else did */
+		return change_reason_refuse(err, "apply", c->path, &c->reasons[0]);
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "change/apply/apply_tx.h"
 
 #include "base/path.h"
+#include "change/reason.h"
 #include "fs/beneath.h"
 
 #include <fcntl.h>
@@ -125,7 +126,7 @@ static int collect_returns(const struct apply_tx *tx, struct change_set *set, st
 static void set_applied(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
 {
 	conflict_forget(c);
-	change_forget_waiting(c);
+	change_reason_drop(c, REASON_WAITING);
 	c->state = CHANGE_APPLIED;
 	c->slot = op->slot - op->from;
 	if (is_about_before(op, c)) {
@@ -155,6 +156,7 @@ static void set_taken(const struct apply_tx *tx, const struct apply_op *op, stru
 
 static void set_held(const struct apply_tx *tx, const struct apply_op *op, struct change *c)
 {
+	change_reason_drop(c, REASON_CONFLICT);
 	c->state = CHANGE_HELD;
 	c->slot = 0;
 	c->settled = true;
@@ -166,8 +168,8 @@ static void set_held(const struct apply_tx *tx, const struct apply_op *op, struc
 
 static int set_left(const struct apply_tx *tx, struct change *c)
 {
-	return tx->undo ? change_set_reason(c, "somebody else changed it while it was being undone")
-			: conflict_mark(c, "somebody else changed it while it was being applied");
+	return tx->undo ? change_reason_set(c, change_reason_of(AIRLOCK_REASON_UNDO_RACED))
+			: conflict_mark(c, AIRLOCK_REASON_APPLY_RACED);
 }
 
 static int compare_dirs(const void *x, const void *y)

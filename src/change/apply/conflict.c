@@ -11,6 +11,7 @@
 #include "change/scan/compare.h"
 #include "change/gate/gate_moved.h"
 #include "change/scan/returns.h"
+#include "change/reason.h"
 #include "change/same_root.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
@@ -22,31 +23,6 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/vfs.h>
-
-static const char root_replaced[] = "the project directory was replaced";
-static const char above_replaced[] = "a directory above it was replaced";
-static const char above_deleted[] = "a directory above it was deleted since the run began";
-static const char edited[] = "edited since the run began";
-static const char deleted[] = "deleted since the run began";
-static const char created[] = "created since the run began";
-static const char replaced[] = "replaced since the run began";
-static const char filled[] = "something was created in it since the run began";
-static const char unreadable[] = "cannot be looked at any more";
-
-/* And what planning and doing find out. */
-static const char *const reasons[] = {root_replaced,
-				      above_replaced,
-				      above_deleted,
-				      edited,
-				      deleted,
-				      created,
-				      replaced,
-				      filled,
-				      unreadable,
-				      "there is something in it that the run did not know",
-				      "its directory is gone",
-				      "somebody else changed it while it was being applied",
-				      NULL};
 
 struct check {
 	struct change_set *set;
@@ -62,7 +38,7 @@ struct check {
 	struct buf dir;
 	bool known;
 	int dir_fd; /* -EBADF: not there, and need not be */
-	const char *dir_reason;
+	enum airlock_reason_code dir_reason;
 	bool failed; /* out of memory */
 	int errnum;  /* the machine could not say: that is an error, and nobody else's doing */
 };
@@ -109,12 +85,14 @@ static bool is_the_same_directory(struct check *k, int fd, const char *path)
 	       returns_has_made(k->returns, stx.stx_ino, nanoseconds(&stx.stx_btime));
 }
 
-static const char *why_not_opened(struct check *k, int rc, const char *path)
+static enum airlock_reason_code why_not_opened(struct check *k, int rc, const char *path)
 {
 	note_error(k, -rc);
 	if (is_made_by_run(k, path) && (rc == -ENOENT || rc == -ENOTDIR || rc == -ELOOP))
-		return NULL;
-	return rc == -ENOENT ? above_deleted : rc == -EACCES ? unreadable : above_replaced;
+		return AIRLOCK_REASON_NONE;
+	return rc == -ENOENT   ? AIRLOCK_REASON_PARENT_DELETED
+	       : rc == -EACCES ? AIRLOCK_REASON_LOST
+			       : AIRLOCK_REASON_PARENT_REPLACED;
 }
 
 /* One step down, to the directory whose path is the first n bytes of k->dir. */
@@ -127,7 +105,7 @@ static bool descend(struct check *k, char *path, size_t start, size_t n)
 	if (fd < 0)
 		k->dir_reason = why_not_opened(k, fd, path);
 	else if (!is_the_same_directory(k, fd, path)) {
-		k->dir_reason = above_replaced;
+		k->dir_reason = AIRLOCK_REASON_PARENT_REPLACED;
 		base_closep(&fd);
 	}
 	k->dir_fd = fd < 0 ? -EBADF : fd;
@@ -143,7 +121,7 @@ static void look_at_dir(struct check *k, const char *path)
 	if (k->known && k->dir.len == len && memcmp(buf_str(&k->dir), path, len) == 0)
 		return;
 	base_closep(&k->dir_fd);
-	k->dir_reason = NULL;
+	k->dir_reason = AIRLOCK_REASON_NONE;
 	buf_reset(&k->dir);
 	buf_add(&k->dir, path, len);
 	k->failed |= k->dir.failed;
@@ -162,20 +140,20 @@ static void look_at_dir(struct check *k, const char *path)
 /* ── One path ── */
 
 /* What is live there; CHANGE_NOTHING also when its directory is not. Returns why that cannot be told. */
-static const char *look(struct check *k, const char *path, struct change_stat *ret)
+static enum airlock_reason_code look(struct check *k, const char *path, struct change_stat *ret)
 {
 	*ret = (struct change_stat){0};
 	look_at_dir(k, path);
 	if (k->dir_fd < 0)
-		return k->dir_reason == above_deleted ? NULL : k->dir_reason;
+		return k->dir_reason == AIRLOCK_REASON_PARENT_DELETED ? AIRLOCK_REASON_NONE : k->dir_reason;
 	int rc = change_stat_fresh(k->dir_fd, path_basename(path), ret);
 	if (rc < 0) {
 		note_error(k, -rc);
-		return unreadable;
+		return AIRLOCK_REASON_LOST;
 	}
 	if (k->tx && ret->type == CHANGE_DIRECTORY)
 		ret->mode = dirs_mode(k->tx, k->root, path, ret->mode);
-	return NULL;
+	return AIRLOCK_REASON_NONE;
 }
 
 /* A name given to or taken from a file with several changes the ctime of all of them. */
@@ -230,14 +208,15 @@ static bool was_born_since(struct check *k, const char *path)
 	       !returns_has_made(k->returns, stx.stx_ino, nanoseconds(&stx.stx_btime));
 }
 
-static const char *judge_directory(struct check *k, const struct change *c, const char *path,
-				   const struct change_stat *live)
+static enum airlock_reason_code judge_directory(struct check *k, const struct change *c, const char *path,
+						const struct change_stat *live)
 {
 	if (!c->settled && was_born_since(k, path))
-		return created;
+		return AIRLOCK_REASON_CREATED;
 	if (live->mode != c->before.mode)
-		return edited;
-	return c->after.type != CHANGE_DIRECTORY && has_unknown_entry(k, path) ? filled : NULL;
+		return AIRLOCK_REASON_EDITED;
+	return c->after.type != CHANGE_DIRECTORY && has_unknown_entry(k, path) ? AIRLOCK_REASON_FILLED
+									       : AIRLOCK_REASON_NONE;
 }
 
 /* True if git rewrote its index only to remember file times: the staged entries are the same. */
@@ -256,21 +235,21 @@ static bool is_same_inode(const struct check *k, const struct change *c, const s
 }
 
 /* The path the entry of c had before the run, which is not where it is after a rename. */
-static const char *judge_old(struct check *k, const struct change *c, const char *path)
+static enum airlock_reason_code judge_old(struct check *k, const struct change *c, const char *path)
 {
 	struct change_stat live;
-	const char *reason = look(k, path, &live);
+	enum airlock_reason_code reason = look(k, path, &live);
 	if (reason)
 		return reason;
 	if (live.type == CHANGE_NOTHING)
-		return deleted;
+		return AIRLOCK_REASON_DELETED;
 	if (is_same_index(k, c, path, &live))
-		return NULL;
+		return AIRLOCK_REASON_NONE;
 	if (live.type != c->before.type || !is_same_inode(k, c, &live))
-		return replaced;
+		return AIRLOCK_REASON_REPLACED;
 	if (live.type == CHANGE_DIRECTORY)
 		return judge_directory(k, c, path, &live);
-	return was_edited(k, c, &live) ? edited : NULL;
+	return was_edited(k, c, &live) ? AIRLOCK_REASON_EDITED : AIRLOCK_REASON_NONE;
 }
 
 static int compare_dirs(const void *a, const void *b)
@@ -309,22 +288,22 @@ static bool has_lost_original(struct check *k, const struct change *c)
 }
 
 /* A path that was not there before the run. */
-static const char *judge_new(struct check *k, const struct change *c)
+static enum airlock_reason_code judge_new(struct check *k, const struct change *c)
 {
 	struct change_stat live;
-	const char *reason = look(k, c->path, &live);
+	enum airlock_reason_code reason = look(k, c->path, &live);
 	if (reason)
 		return reason;
 	bool lost = has_lost_original(k, c);
 	if (live.type == CHANGE_NOTHING)
-		return lost ? deleted : k->dir_reason; /* its directory may be gone as well */
-	return lost ? replaced : created;
+		return lost ? AIRLOCK_REASON_DELETED : k->dir_reason; /* its directory may be gone as well */
+	return lost ? AIRLOCK_REASON_REPLACED : AIRLOCK_REASON_CREATED;
 }
 
-static const char *judge(struct check *k, const struct change *c)
+static enum airlock_reason_code judge(struct check *k, const struct change *c)
 {
 	if (c->kind == CHANGE_RENAMED) {
-		const char *reason = judge_old(k, c, c->from);
+		enum airlock_reason_code reason = judge_old(k, c, c->from);
 		return reason ? reason : judge_new(k, c);
 	}
 	return c->before.type == CHANGE_NOTHING ? judge_new(k, c) : judge_old(k, c, c->path);
@@ -384,48 +363,29 @@ static bool is_open(const struct change *c)
 	return c->state == CHANGE_HELD || c->state == CHANGE_CONFLICT;
 }
 
-/* Its words are in front of those that were there before it, perhaps more than once. */
 void conflict_forget(struct change *c)
 {
-	if (c->state != CHANGE_CONFLICT)
-		return;
-	c->state = CHANGE_HELD;
-	for (const char *const *r = reasons; c->reason && *r;) {
-		size_t n = strlen(*r);
-		bool ours = strncmp(c->reason, *r, n) == 0;
-		if (ours && c->reason[n] == '\0')
-			base_freep(&c->reason);
-		if (ours && c->reason && strncmp(c->reason + n, "; ", 2) == 0) {
-			memmove(c->reason, c->reason + n + 2, strlen(c->reason + n + 2) + 1);
-			r = reasons;
-		} else
-			r++;
-	}
+	change_reason_drop(c, REASON_CONFLICT);
+	if (c->state == CHANGE_CONFLICT)
+		c->state = CHANGE_HELD;
 }
 
-int conflict_mark(struct change *c, const char *reason)
+int conflict_mark(struct change *c, enum airlock_reason_code code)
 {
-	conflict_forget(c);
-	change_forget_waiting(c);
-	_cleanup_free_ char *old = TAKE_PTR(c->reason);
+	change_reason_drop(c, REASON_WAITING);
 	c->state = CHANGE_CONFLICT;
-	return old ? change_set_reason(c, "%s; %s", reason, old) : change_set_reason(c, "%s", reason);
+	return change_reason_set(c, change_reason_of(code));
 }
 
 /* What waits only because of the conflicts of others says so as long as there are any. */
 static int tell_the_others(struct change_set *set, int conflicts)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		struct change *c = &set->v[i];
-		bool said = c->reason && strcmp(c->reason, CONFLICT_ELSEWHERE) == 0;
-		if (c->state != CHANGE_HELD)
-			continue;
-		if (said && conflicts == 0)
-			base_freep(&c->reason);
-		if (!c->reason && conflicts > 0 && change_set_reason(c, CONFLICT_ELSEWHERE) < 0)
-			return -ENOMEM;
-	}
-	return conflicts;
+	if (conflicts > 0)
+		return change_set_wait(set, AIRLOCK_REASON_OTHER_CONFLICT) < 0 ? -ENOMEM : conflicts;
+	for (size_t i = 0; i < set->n; i++)
+		if (change_reason_code(&set->v[i], REASON_WAITING) == AIRLOCK_REASON_OTHER_CONFLICT)
+			change_reason_drop(&set->v[i], REASON_WAITING);
+	return 0;
 }
 
 static void close_root(struct check *k)
@@ -444,7 +404,7 @@ static bool tells_birth(int fd)
 }
 
 /* Returns the reason when the directory is not the one the run began in. */
-static const char *open_root(struct check *k, size_t root)
+static enum airlock_reason_code open_root(struct check *k, size_t root)
 {
 	const struct change_root *r = &k->set->roots[root];
 	struct stat st;
@@ -453,21 +413,21 @@ static const char *open_root(struct check *k, size_t root)
 	k->live = open(r->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (k->live < 0 || fstat(k->live, &st) < 0) {
 		note_error(k, errno);
-		return root_replaced;
+		return AIRLOCK_REASON_ROOT_REPLACED;
 	}
 	k->layer = open(r->upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (k->layer < 0)
 		note_error(k, errno);
 	if (!same_root(k->live, &st, &(struct same_root_key){r->device, r->inode, k->set->started_ns}))
-		return root_replaced;
+		return AIRLOCK_REASON_ROOT_REPLACED;
 	k->tells_birth = tells_birth(k->live);
 	k->made_up_inodes = has_made_up_inodes(k->live);
-	return NULL;
+	return AIRLOCK_REASON_NONE;
 }
 
 static int check_all(struct check *k)
 {
-	const char *root_reason = NULL;
+	enum airlock_reason_code root_reason = AIRLOCK_REASON_NONE;
 	int n = 0;
 	for (size_t i = 0; i < k->set->n; i++) {
 		struct change *c = &k->set->v[i];
@@ -476,7 +436,7 @@ static int check_all(struct check *k)
 		if (!is_open(c))
 			continue;
 		conflict_forget(c);
-		const char *reason = root_reason ? root_reason : judge(k, c);
+		enum airlock_reason_code reason = root_reason ? root_reason : judge(k, c);
 		if (k->errnum)
 			return -k->errnum;
 		if (!reason || (!root_reason && is_done(k, c)))

@@ -9,7 +9,7 @@
 #include "change/apply/apply_tx.h"
 
 #include "base/path.h"
-#include "change/names.h"
+#include "change/reason.h"
 #include "fs/beneath.h"
 #include "fs/walk.h"
 
@@ -221,25 +221,22 @@ static struct apply_op *find(const struct plan *p, size_t root, const char *path
 
 /* ── What speaks against it ── */
 
-static int mark_conflict(struct plan *p, const struct apply_op *op, const char *why)
+static int mark_conflict(struct plan *p, const struct apply_op *op, enum airlock_reason_code why)
 {
 	struct change *c = &p->set->v[op->change];
 	p->conflicts++;
 	if (!p->first_conflict)
 		p->first_conflict = c;
-	int rc = p->tx->undo ? change_set_reason(c, "%s", why) : conflict_mark(c, why);
+	int rc = p->tx->undo ? change_reason_set(c, change_reason_of(why)) : conflict_mark(c, why);
 	return rc < 0 ? base_oom(p->err) : 0;
 }
 
 /* A change that waits, because of another that waits. It keeps its state. */
-static int drop(struct plan *p, struct apply_op *op, const char *why)
+static int drop(struct plan *p, struct apply_op *op, enum airlock_reason_code why)
 {
 	op->dropped = true;
 	p->dropped++;
-	struct change *c = &p->set->v[op->change];
-	if (!c->reason && change_set_reason(c, "%s", why) < 0)
-		return base_oom(p->err);
-	return 0;
+	return change_reason_wait(&p->set->v[op->change], why) < 0 ? base_oom(p->err) : 0;
 }
 
 /* A change of the run takes it away, by itself or as the old name of a rename. */
@@ -258,14 +255,12 @@ static int check_entry(struct plan *p, struct apply_op *dir, const char *child)
 	if (op && op->step == APPLY_REMOVE && !op->dropped)
 		return 0;
 	if (op || is_known(p->set, dir->root, child))
-		return drop(p, dir, CHANGE_WAITS_FOR_ENTRY);
+		return drop(p, dir, AIRLOCK_REASON_WAITS_FOR_ENTRY);
 	if (p->tx->force && !p->tx->roots[dir->root].copy) {
 		dir->full = true;
 		return 0;
 	}
-	return mark_conflict(p, dir,
-			     p->tx->undo ? "there is something in it that the run did not make"
-					 : "there is something in it that the run did not know");
+	return mark_conflict(p, dir, p->tx->undo ? AIRLOCK_REASON_FOREIGN_ENTRY : AIRLOCK_REASON_UNKNOWN_ENTRY);
 }
 
 static int check_entries(struct plan *p, struct apply_op *dir, struct fs_walk *w)
@@ -311,7 +306,8 @@ static int look_parent(struct plan *p, struct apply_op *op, const char *parent)
 		return 0;
 	const struct change *known = change_set_find(p->set, op->root, parent);
 	bool waits = known && (p->tx->undo ? known->state == CHANGE_APPLIED : known->state != CHANGE_APPLIED);
-	return waits ? drop(p, op, CHANGE_WAITS_FOR_DIRECTORY) : mark_conflict(p, op, "its directory is gone");
+	return waits ? drop(p, op, AIRLOCK_REASON_WAITS_FOR_PARENT)
+		     : mark_conflict(p, op, AIRLOCK_REASON_DIRECTORY_GONE);
 }
 
 /* What goes somewhere needs a directory to go to: a live one, or one that comes before it. */
@@ -347,7 +343,7 @@ static int check_op(struct plan *p, struct apply_op *op)
 	if (op->dropped)
 		return 0;
 	if (p->dropped && follows_dropped(p, op))
-		return drop(p, op, CHANGE_WAITS_FOR_OTHER);
+		return drop(p, op, AIRLOCK_REASON_WAITS_FOR_OTHER);
 	int rc = check_emptied(p, op);
 	return rc < 0 || op->dropped ? rc : check_parent(p, op);
 }
@@ -386,7 +382,7 @@ static void remove_dropped(struct plan *p)
 static int report_conflicts(struct plan *p)
 {
 	const struct change *c = p->first_conflict;
-	return base_error(p->err, AIRLOCK_ERR_CONFLICT, "apply", c->path, "%s: %s", c->path, c->reason);
+	return change_reason_refuse(p->err, "apply", c->path, &c->reasons[0]);
 }
 
 /* How many names of the file that is live at op's path the transaction replaces or removes. */

@@ -2,6 +2,7 @@
 /* Undo is an apply in the other direction (I5); only what counts as somebody else's change differs: what is live must be what
  * was applied. */
 #include "change/apply/apply_tx.h"
+#include "change/reason.h"
 #include "fs/beneath.h"
 #include "layer/open.h"
 
@@ -61,11 +62,9 @@ int undo_check(const struct apply_tx *tx, struct change_set *set, const bool *se
 			return apply_error(err, rc, "lstat", tx, c->root, c->path);
 		if (rc > 0)
 			continue;
-		if (change_set_reason(c, "changed since it was applied") < 0)
+		if (change_reason_set(c, change_reason_of(AIRLOCK_REASON_CHANGED_SINCE)) < 0)
 			return base_oom(err);
 		first = first ? first : c;
 	}
-	if (!first)
-		return 0;
-	return base_error(err, AIRLOCK_ERR_CONFLICT, "undo", first->path, "%s: %s", first->path, first->reason);
+	return first ? change_reason_refuse(err, "undo", first->path, &first->reasons[0]) : 0;
 }

@@ -11,48 +11,28 @@
 
 #include <string.h>
 
-#define MADE_EXECUTABLE "made executable: git tracks it as data"
-#define SPECIAL "special file: programs that open it may wait for ever"
-#define BY_RULE "held by a rule of the configuration"
-#define UNKNOWN "unknown dot-file: no table of airlock knows which program reads it"
-
-const char *gate_judge_rule(struct gate *g, const struct change *c, const char *folded,
-			    const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_rule(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
-	if (rule->how == SENSITIVE_PYTHON_START)
-		return gate_judge_python_start(g, c, rule);
-	if (rule->how == SENSITIVE_PYTHON_ENV)
-		return gate_judge_python_env(g, c, rule);
-	if (rule->how == SENSITIVE_PYTHON_BIN)
-		return gate_judge_python_bin(g, c, rule);
-	if (rule->how == SENSITIVE_ALWAYS || c->after.type != CHANGE_FILE)
-		return rule->reason;
-	switch (rule->how) {
-	case SENSITIVE_GIT_CONFIG:
-		return gate_judge_config(g, c, rule);
-	case SENSITIVE_GIT_MODULES:
-		return gate_judge_modules(g, c, rule);
-	case SENSITIVE_GIT_ATTRIBUTES:
-		return gate_judge_attributes(g, c, rule);
-	case SENSITIVE_GIT_TODO:
-		return gate_judge_todo(g, c, rule);
-	case SENSITIVE_GIT_WORD:
-		return gate_judge_word(g, c, rule);
-	case SENSITIVE_GIT_INDEX:
-		return gate_judge_index(g, c, rule);
-	case SENSITIVE_GIT_POINTER:
-		return gate_judge_pointer(g, c, folded, rule);
-	case SENSITIVE_PACKAGE_JSON:
-		return gate_judge_package(g, c, rule);
-	case SENSITIVE_WORDS:
-		return gate_judge_words(g, c, rule);
-	case SENSITIVE_VERSION:
-		return gate_judge_version(g, c, rule);
-	case SENSITIVE_VARIABLES:
-		return gate_judge_variables(g, c, rule);
-	default:
-		return rule->reason;
-	}
+	static gate_judge_content *const judges[] = {
+		[SENSITIVE_GIT_CONFIG] = gate_judge_config,
+		[SENSITIVE_GIT_MODULES] = gate_judge_modules,
+		[SENSITIVE_GIT_ATTRIBUTES] = gate_judge_attributes,
+		[SENSITIVE_GIT_TODO] = gate_judge_todo,
+		[SENSITIVE_GIT_WORD] = gate_judge_word,
+		[SENSITIVE_GIT_INDEX] = gate_judge_index,
+		[SENSITIVE_GIT_POINTER] = gate_judge_pointer,
+		[SENSITIVE_PACKAGE_JSON] = gate_judge_package,
+		[SENSITIVE_PYTHON_START] = gate_judge_python_start,
+		[SENSITIVE_PYTHON_ENV] = gate_judge_python_env,
+		[SENSITIVE_PYTHON_BIN] = gate_judge_python_bin,
+		[SENSITIVE_WORDS] = gate_judge_words,
+		[SENSITIVE_VERSION] = gate_judge_version,
+		[SENSITIVE_VARIABLES] = gate_judge_variables,
+	};
+	bool is_python = rule->how == SENSITIVE_PYTHON_START || rule->how == SENSITIVE_PYTHON_ENV ||
+			 rule->how == SENSITIVE_PYTHON_BIN;
+	bool has_content = c->after.type == CHANGE_FILE || is_python; /* Python's judges know what a link means */
+	return judges[rule->how] && has_content ? judges[rule->how](g, c, rule) : &rule->reason;
 }
 
 /* ── One change ── */
@@ -64,31 +44,31 @@ static bool became_executable(const struct change *c)
 	       (c->after.mode & 0111);
 }
 
-static const char *judge_name(struct gate *g, const struct change *c, const char *folded)
+static const struct airlock_reason *judge_name(struct gate *g, const struct change *c, const char *folded)
 {
 	struct gate_name name = gate_find_name(g, c->root, c->path, folded, false);
 	if (!name.rule)
 		return NULL;
-	const char *reason = gate_judge_rule(g, c, folded, name.rule);
+	const struct airlock_reason *reason = gate_judge_rule(g, c, name.rule);
 	return reason && gate_was_obeyed(g, c, &name) ? NULL : reason;
 }
 
-static const char *judge_by_place(struct gate *g, const struct change *c, const char *folded)
+static const struct airlock_reason *judge_by_place(struct gate *g, const struct change *c, const char *folded)
 {
 	const struct sensitive_rule *rule = gate_find_by_place(g, c, folded);
-	return rule ? gate_judge_rule(g, c, folded, rule) : NULL;
+	return rule ? gate_judge_rule(g, c, rule) : NULL;
 }
 
-static const char *judge_place(struct gate *g, const struct change *c)
+static const struct airlock_reason *judge_place(struct gate *g, const struct change *c)
 {
 	_cleanup_buf_ struct buf folded = BUF_INIT;
 	gate_fold(c->path, &folded);
 	if (folded.failed) {
 		g->failed = true;
-		return GATE_UNREADABLE;
+		return change_reason_of(AIRLOCK_REASON_UNREADABLE);
 	}
 	const char *path = buf_str(&folded);
-	const char *reason = c->after.type == CHANGE_SYMLINK ? gate_judge_link(g, c, path) : NULL;
+	const struct airlock_reason *reason = c->after.type == CHANGE_SYMLINK ? gate_judge_link(g, c, path) : NULL;
 	if (!reason)
 		reason = judge_name(g, c, path);
 	if (!reason)
@@ -99,19 +79,21 @@ static const char *judge_place(struct gate *g, const struct change *c)
 		reason = gate_judge_top(g, c, path);
 	if (!reason)
 		reason = gate_judge_alias(g, c, path);
-	return !reason && gate_is_unknown(g, c, path) ? UNKNOWN : reason;
+	return !reason && gate_is_unknown(g, c, path) ? change_reason_of(AIRLOCK_REASON_UNKNOWN_NAME) : reason;
 }
 
 /* A directory runs nothing by itself; what is in it is a change of its own. */
-static const char *judge(struct gate *g, const struct change *c)
+static const struct airlock_reason *judge(struct gate *g, const struct change *c)
 {
 	if (c->after.type == CHANGE_NOTHING)
 		return NULL;
 	bool is_program_now = became_executable(c);
 	if ((c->kind == CHANGE_METADATA && !is_program_now) || c->after.type == CHANGE_DIRECTORY)
 		return NULL;
-	const char *reason = judge_place(g, c);
-	return !reason && is_program_now && gate_is_tracked_data(g, c) ? MADE_EXECUTABLE : reason;
+	const struct airlock_reason *reason = judge_place(g, c);
+	return !reason && is_program_now && gate_is_tracked_data(g, c)
+		       ? change_reason_of(AIRLOCK_REASON_MADE_EXECUTABLE)
+		       : reason;
 }
 
 /* ── The configuration ── */
@@ -142,52 +124,36 @@ bool gate_is_open(const struct gate *g, const struct change *c)
 	return is_meant && c->verdict != CHANGE_SKIP && (c->state == CHANGE_HELD || c->state == CHANGE_CONFLICT);
 }
 
-/* Keeps what was adjusted, "setuid dropped", behind the reason; judging once more changes nothing. */
-int gate_hold(struct change *c, const char *reason)
+/* Judging once more changes nothing. */
+int gate_hold(struct change *c, const struct airlock_reason *reason)
 {
-	if (c->verdict == CHANGE_HOLD && c->reason)
-		return 0;
+	bool is_held = c->verdict == CHANGE_HOLD && change_reason_code(c, REASON_CONTENT);
 	c->verdict = CHANGE_HOLD;
-	_cleanup_free_ char *earlier = TAKE_PTR(c->reason);
-	return earlier ? change_set_reason(c, "%s; %s", reason, earlier) : change_set_reason(c, "%s", reason);
+	return is_held ? 0 : change_reason_set(c, reason);
 }
 
-const char *gate_reason(struct gate *g, const struct gate_rules *rules, const struct change *c)
+const struct airlock_reason *gate_reason(struct gate *g, const struct gate_rules *rules, const struct change *c)
 {
 	if (c->after.type == CHANGE_OTHER) /* whatever the rules allow: it is no file that somebody could look at */
-		return SPECIAL;
+		return change_reason_of(AIRLOCK_REASON_SPECIAL_FILE);
 	if (is_allowed(rules, c->path))
 		return NULL;
 	if (is_held(rules, c))
-		return BY_RULE;
-	const char *reason = judge(g, c);
+		return change_reason_of(AIRLOCK_REASON_HOLD_RULE);
+	const struct airlock_reason *reason = judge(g, c);
 	return reason && !g->content && gate_is_own(g, c) ? NULL : reason;
-}
-
-/* Judges again what was held only because of other paths, and gives it back the reason it had before that. */
-static void forget_whole(struct change *c)
-{
-	if (!c->whole)
-		return;
-	char *rest = c->reason ? strstr(c->reason, "; ") : NULL;
-	if (rest)
-		memmove(c->reason, rest + 2, strlen(rest + 2) + 1);
-	else
-		base_freep(&c->reason);
-	c->whole = false;
-	c->verdict = CHANGE_APPLY;
 }
 
 static int judge_change(struct gate *g, const struct gate_rules *rules, struct change *c)
 {
-	forget_whole(c);
+	if (change_is_follower(c)) /* held only because of others: judged anew */
+		c->verdict = CHANGE_APPLY;
 	if (rules && rules->only_tighten && c->verdict == CHANGE_HOLD)
 		return 0;
-	const char *reason = gate_reason(g, rules, c);
+	const struct airlock_reason *reason = gate_reason(g, rules, c);
 	if (reason)
 		return gate_hold(c, reason);
-	if (c->verdict == CHANGE_HOLD && !c->setid_dropped)
-		base_freep(&c->reason);
+	change_reason_drop(c, REASON_CONTENT);
 	c->verdict = CHANGE_APPLY;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the parts of the gate share: the tree as it was and as it will be, and one function per kind of file.
  *
- * A judge returns the reason to hold, a string that lives for ever, or NULL: apply. What cannot be read or understood is
+ * A judge returns the reason to hold, which lives as long as the gate, or NULL: apply. What cannot be read or understood is
  * held. Nothing here changes anything.
  */
 #pragma once
@@ -11,13 +11,11 @@
 #include "change/gate/gate_find.h"
 #include "change/gate/gate_moved.h"
 #include "change/gate/sensitive.h"
+#include "change/reason.h"
 
 #define GATE_MAX_CONTENT ((size_t)4 << 20) /* a file longer than this is not understood */
 
 #define GATE_WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-" /* bytes of a plain word */
-
-#define GATE_UNREADABLE "cannot be read, so it cannot be judged"
-#define GATE_TOO_LARGE "too large to be judged"
 
 struct gate_root {
 	int live, layer; /* O_PATH, -EBADF when it is not there */
@@ -52,7 +50,12 @@ struct gate_shape {
 struct gate_top {
 	size_t root;
 	char *dir; /* NULL: none yet */
-	const char *reason;
+	const struct airlock_reason *reason;
+};
+
+struct gate_kept {
+	struct gate_kept *next;
+	struct airlock_reason reason;
 };
 
 /* The data files, not programs, that the index of a live repository names. */
@@ -82,13 +85,13 @@ struct gate {
 	struct gate_repo **repos;  /* those looked into so far: gate_repo.h */
 	size_t n_repos;
 	const struct gate_content *content; /* of the change being judged, when it is one of a commit */
-	struct strs tops;    /* work trees that a relative setting may be meant in: roots, above them, and in them */
-	size_t first_below;  /* in tops: those in roots */
-	int n_settings;	     /* files of git's settings that were read */
-	int64_t link_ns;     /* the same of the link that was read last */
-	int64_t source_ns;   /* ctime of the file or link that is being followed; see struct gate_alias */
-	struct strs reasons; /* those that are made up of parts */
-	bool failed;	     /* out of memory */
+	struct strs tops;	/* work trees that a relative setting may be meant in: roots, above them, and in them */
+	size_t first_below;	/* in tops: those in roots */
+	int n_settings;		/* files of git's settings that were read */
+	int64_t link_ns;	/* the same of the link that was read last */
+	int64_t source_ns;	/* ctime of the file or link that is being followed; see struct gate_alias */
+	struct gate_kept *kept; /* reasons that are made up of parts */
+	bool failed;		/* out of memory */
 };
 
 /* Where the content of a change is that is in no tree but in a commit. Both replace what is in ret. */
@@ -106,9 +109,11 @@ void gate_close(struct gate *g);
 /* True when c is still to be applied: only then it counts for what will be. */
 bool gate_is_open(const struct gate *g, const struct change *c);
 /* Why a change is to be held, by itself; NULL: it is not. */
-const char *gate_reason(struct gate *g, const struct gate_rules *rules, const struct change *c);
+const struct airlock_reason *gate_reason(struct gate *g, const struct gate_rules *rules, const struct change *c);
 /* Holds c for this reason. 0 or -ENOMEM. */
-int gate_hold(struct change *c, const char *reason);
+int gate_hold(struct change *c, const struct airlock_reason *reason);
+/* Copies a reason that is made up of parts, for as long as the gate lives. Never NULL: without memory the gate has failed. */
+const struct airlock_reason *gate_keep_reason(struct gate *g, const struct airlock_reason *reason);
 
 /* ── The two trees: gate_tree.c ── */
 
@@ -141,34 +146,26 @@ bool gate_is_in_git(const char *path);
 bool gate_is_repository(struct gate *g, size_t root);
 
 /* folded is the path of c as gate_fold gives it. */
-const char *gate_judge_git(struct gate *g, const struct change *c, const char *folded);
-const char *gate_judge_link(struct gate *g, const struct change *c, const char *folded);
-const char *gate_judge_alias(struct gate *g, const struct change *c, const char *folded);
+const struct airlock_reason *gate_judge_git(struct gate *g, const struct change *c, const char *folded);
+const struct airlock_reason *gate_judge_link(struct gate *g, const struct change *c, const char *folded);
+const struct airlock_reason *gate_judge_alias(struct gate *g, const struct change *c, const char *folded);
 /* Held when it makes a directory, with what already lies there, the top of a repository: gate_top.c. */
-const char *gate_judge_top(struct gate *g, const struct change *c, const char *folded);
+const struct airlock_reason *gate_judge_top(struct gate *g, const struct change *c, const char *folded);
 /* As rule says; for all but SENSITIVE_NEVER. */
-const char *gate_judge_rule(struct gate *g, const struct change *c, const char *folded,
-			    const struct sensitive_rule *rule);
+const struct airlock_reason *gate_judge_rule(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
 
-const char *gate_judge_config(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_modules(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_attributes(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_todo(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_word(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_index(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_pointer(struct gate *g, const struct change *c, const char *folded,
-			       const struct sensitive_rule *rule);
-const char *gate_judge_package(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_words(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_version(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_variables(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_python_start(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_python_env(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
-const char *gate_judge_python_bin(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+/* Judges the content, for a rule that needs it. */
+typedef const struct airlock_reason *gate_judge_content(struct gate *g, const struct change *c,
+							const struct sensitive_rule *rule);
+gate_judge_content gate_judge_config, gate_judge_modules;
+gate_judge_content gate_judge_attributes, gate_judge_todo, gate_judge_word, gate_judge_words, gate_judge_version,
+	gate_judge_variables;
+gate_judge_content gate_judge_index, gate_judge_pointer, gate_judge_package;
+gate_judge_content gate_judge_python_start, gate_judge_python_env, gate_judge_python_bin;
 /* True when path lies in a virtual environment of Python: one the run has made, or one that was there before. */
 bool gate_is_in_venv(struct gate *g, size_t root, const char *path);
 /* A search path of Python: held for new lines that are code or lead out of the roots. */
-const char *gate_judge_search_path(struct gate *g, const struct change *c, const struct sensitive_rule *rule);
+gate_judge_content gate_judge_search_path;
 
 /* Remembers in c, a change of an index, what is staged in it before and after. */
 void gate_mark_index(struct gate *g, struct change *c);
@@ -177,11 +174,12 @@ void gate_mark_index(struct gate *g, struct change *c);
 bool gate_is_tracked_data(struct gate *g, const struct change *c);
 
 /* The first sensitive setting of a git configuration in dir, whatever was there before. */
-const char *gate_config_reason(struct gate *g, size_t root, const char *dir, const struct buf *text);
+const struct airlock_reason *gate_config_reason(struct gate *g, size_t root, const char *dir, const struct buf *text);
 
 /* What c is now, and what was at its path; "before" is empty when there was nothing. Returns the reason to hold it unread,
  * or NULL. */
-const char *gate_read_both(struct gate *g, const struct change *c, struct buf *before, struct buf *after);
+const struct airlock_reason *gate_read_both(struct gate *g, const struct change *c, struct buf *before,
+					    struct buf *after);
 
 /* ── Names: gate_find.c ── */
 
@@ -233,7 +231,7 @@ int gate_find_tops(struct gate *g); /* fills g->tops; 0 or -ENOMEM */
 /* What links in the home directory lead to; home, a real path, may be NULL. gate_home.c. */
 void gate_follow_home(struct gate *g, const char *home);
 /* The first change that makes a directory with commands in it a repository; NULL: none. */
-const struct change *gate_find_awakened(struct gate *g, const char **ret_reason);
+const struct change *gate_find_awakened(struct gate *g, const struct airlock_reason **ret_reason);
 
 /* The live names that lead elsewhere; after gate_open. */
 void gate_find_aliases(struct gate *g);

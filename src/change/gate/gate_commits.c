@@ -19,22 +19,19 @@
 #define MAX_PATH 4096
 #define MAX_PACKED_REFS ((size_t)64 << 20)
 
-#define UNREADABLE_COMMIT "git: a new commit cannot be read, so it cannot be judged"
-#define UNREADABLE_INDEX "git: what is staged cannot be read, so it cannot be judged"
-#define TOO_MANY "git: too much history or too many references to be looked through"
-#define NOT_A_FILE "leads programs outside the sandbox astray: git reference that is no regular file"
-#define IS_REPOSITORY "runs outside the sandbox: a directory with commands in it that git takes for a repository"
-#define REPLACES "leads programs outside the sandbox astray: git object in place of another"
-#define NOT_TO_A_REF "leads programs outside the sandbox astray: git reference that leads to none"
-#define OTHER_FORMAT "git: its references are in a format that airlock does not read"
+static const struct airlock_reason not_a_file = {AIRLOCK_REASON_MISLEADS, "git reference that is no regular file"};
+static const struct airlock_reason not_to_a_ref = {AIRLOCK_REASON_MISLEADS, "git reference that leads to none"};
+static const struct airlock_reason replaces = {AIRLOCK_REASON_MISLEADS, "git object in place of another"};
+static const struct airlock_reason repository = {AIRLOCK_REASON_RUNS,
+						 "a directory with commands in it that git takes for a repository"};
 
 /* ── One file of a commit ── */
 
 struct look {
 	struct gate_repo *repo;
 	const struct gate_rules *rules;
-	const struct git_oid *commit; /* NULL: the index */
-	const char *reason;	      /* the first that was found */
+	const struct git_oid *commit;	     /* NULL: the index */
+	const struct airlock_reason *reason; /* the first that was found */
 };
 
 struct blobs {
@@ -61,17 +58,17 @@ static int read_blob_after(void *context, struct buf *ret)
 	return read_blob(b->repo, b->after, ret);
 }
 
-static const char *tell(struct look *l, const char *path, const char *reason)
+static const struct airlock_reason *tell(struct look *l, const char *path, const struct airlock_reason *reason)
 {
 	char hex[2 * GIT_SHA256 + 1];
-	struct gate *g = l->repo->g;
+	struct airlock_reason r = {AIRLOCK_REASON_STAGED, reason->what, reason->program, path, NULL, reason->code};
 	if (l->commit) {
 		git_oid_hex(l->commit, l->repo->objects.hash, hex);
 		hex[10] = '\0';
-		strs_addf(&g->reasons, "git: new commit %s has %s (%s)", hex, path, reason);
-	} else
-		strs_addf(&g->reasons, "git: staged is %s (%s)", path, reason);
-	return g->reasons.failed ? UNREADABLE_COMMIT : g->reasons.v[g->reasons.n - 1];
+		r.code = AIRLOCK_REASON_NEW_COMMIT;
+		r.commit = hex;
+	}
+	return gate_keep_reason(l->repo->g, &r);
 }
 
 /* The work tree has the same file there after the run, and that passed: something moved, say. What is staged and waits in the
@@ -107,7 +104,7 @@ static void judge_file(struct look *l, const char *path, const struct git_entry 
 		return;
 	}
 	g->content = &content;
-	const char *reason = gate_reason(g, l->rules, &c);
+	const struct airlock_reason *reason = gate_reason(g, l->rules, &c);
 	g->content = NULL;
 	if (reason && !passed_in_tree(l, full, e) && !gate_repo_has_own(l->repo, path, e->mode, &e->oid))
 		l->reason = tell(l, path, reason);
@@ -236,7 +233,7 @@ static void judge_directory(struct look *l, const struct buf *tree, const struct
 		return;
 	bool is_new = !was_repository(l, parents, n);
 	if ((is_new && (c.has_commondir || c.has_hooks)) || has_commands(l, &c, dir))
-		l->reason = tell(l, *dir ? dir : ".", IS_REPOSITORY);
+		l->reason = tell(l, *dir ? dir : ".", &repository);
 }
 
 /* Looks the name up in the parents' trees. True if one of them has the same object there. */
@@ -417,13 +414,13 @@ static int find_tips(struct gate_repo *repo, const struct named *what, struct oi
 	return rc;
 }
 
-static const char *reason_of(int rc)
+static const struct airlock_reason *reason_of(int rc)
 {
-	return rc == -EDQUOT || rc == -EFBIG ? TOO_MANY
-	       : rc == -EOPNOTSUPP	     ? OTHER_FORMAT
-	       : rc == -ELOOP		     ? NOT_TO_A_REF
-	       : rc == -EXDEV		     ? REPLACES
-					     : UNREADABLE_COMMIT;
+	return rc == -ELOOP   ? &not_to_a_ref
+	       : rc == -EXDEV ? &replaces
+			      : change_reason_of(rc == -EDQUOT || rc == -EFBIG ? AIRLOCK_REASON_HISTORY_TOO_LONG
+						 : rc == -EOPNOTSUPP	       ? AIRLOCK_REASON_UNKNOWN_REFS
+									       : AIRLOCK_REASON_COMMIT_UNREADABLE);
 }
 
 /* ── The index ── */
@@ -459,7 +456,7 @@ static int look_at_staged(void *context, const char *path, uint32_t mode, const 
 		/* Half of a repository; which files are beside it nobody has put together here. */
 		if (!l->reason && is_part_of_repository(path) && !is_in_tree(l, path, &e) &&
 		    !gate_repo_has_own(l->repo, path, mode, oid))
-			l->reason = tell(l, path, IS_REPOSITORY);
+			l->reason = tell(l, path, &repository);
 	}
 	return rc < 0 ? rc : l->reason != NULL;
 }
@@ -470,7 +467,9 @@ static int judge_index(struct gate *g, const struct gate_rules *rules, struct ch
 	int rc = gate_index_each_new(g, c, repo->objects.hash, look_at_staged, &l);
 	if (rc == -ENOMEM)
 		return rc;
-	const char *reason = l.reason ? l.reason : rc < 0 ? UNREADABLE_INDEX : NULL;
+	const struct airlock_reason *reason = l.reason;
+	if (!reason && rc < 0)
+		reason = change_reason_of(AIRLOCK_REASON_INDEX_UNREADABLE);
 	return reason ? gate_hold(c, reason) : 0;
 }
 
@@ -491,7 +490,7 @@ static int judge_named(struct gate *g, const struct gate_rules *rules, struct ch
 	free(tips.v);
 	if (rc == -ENOMEM)
 		return rc;
-	const char *reason = rc < 0 ? reason_of(rc) : l.reason;
+	const struct airlock_reason *reason = rc < 0 ? reason_of(rc) : l.reason;
 	return reason ? gate_hold(c, reason) : 0;
 }
 
@@ -514,7 +513,7 @@ static int judge_bookkeeping(struct gate *g, const struct gate_rules *rules, str
 	if (is_bookkeeping && is_index(rest))
 		gate_mark_index(g, c);
 	if (c->after.type != CHANGE_FILE)
-		return gate_hold(c, NOT_A_FILE);
+		return gate_hold(c, &not_a_file);
 	struct gate_repo *repo = gate_repo_get(g, c->root, dir);
 	if (repo && is_bookkeeping && is_index(rest))
 		return judge_index(g, rules, c, repo);

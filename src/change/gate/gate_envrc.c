@@ -9,7 +9,7 @@
 
 /* What direnv reads on entering the directory, because an .envrc that a person has allowed says so. */
 static const struct sensitive_rule entered = {
-	.pattern = "**", .how = SENSITIVE_ALWAYS, .reason = "runs outside the sandbox: .envrc leads here (direnv)"};
+	.pattern = "**", .how = SENSITIVE_ALWAYS, .reason = {AIRLOCK_REASON_RUNS, ".envrc leads here", "direnv"}};
 
 static bool is_one_of(const char *word, const char *const *list)
 {

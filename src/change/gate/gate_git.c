@@ -16,8 +16,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define OWN_FILES "steers programs outside the sandbox: git's own files"
-#define AWAKENS "runs outside the sandbox: makes a directory with commands in it a git repository"
+static const struct airlock_reason own_files = {AIRLOCK_REASON_STEERS, "git's own files"};
+static const struct airlock_reason awakened = {AIRLOCK_REASON_RUNS,
+					       "makes a directory with commands in it a git repository"};
 
 /* ── Repositories by content ── */
 
@@ -145,35 +146,35 @@ static const char *in_worktree(const char *rest)
 	return inner ? inner : rest;
 }
 
-static const char *judge_inside(struct gate *g, const struct change *c, const char *folded, const char *rest)
+static const struct airlock_reason *judge_inside(struct gate *g, const struct change *c, const char *rest)
 {
 	const struct sensitive_rule *rule = find_rule(c, in_worktree(rest));
 	if (!rule)
-		return OWN_FILES;
-	return rule->how == SENSITIVE_NEVER ? NULL : gate_judge_rule(g, c, folded, rule);
+		return &own_files;
+	return rule->how == SENSITIVE_NEVER ? NULL : gate_judge_rule(g, c, rule);
 }
 
-static const char *judge_named(struct gate *g, const struct change *c, const char *folded, const char *rest, size_t at);
+static const struct airlock_reason *judge_named(struct gate *g, const struct change *c, const char *rest, size_t at);
 
 /* Submodule names may have slashes: the repository is the first directory below modules that looks like one. */
-static const char *judge_module(struct gate *g, const struct change *c, const char *folded, const char *rest, size_t at)
+static const struct airlock_reason *judge_module(struct gate *g, const struct change *c, const char *rest, size_t at)
 {
 	for (const char *below; (below = gate_rest(rest)); rest = below) {
 		size_t n = at + strcspn(c->path + at, "/");
 		at = n + 1;
 		if (shape_of(g, c->root, c->path, n)->after)
-			return judge_named(g, c, folded, below, at);
+			return judge_named(g, c, below, at);
 	}
-	return OWN_FILES;
+	return &own_files;
 }
 
 /* In a git directory: rest is the end of the folded path behind it, at is where rest begins in the path itself. */
-static const char *judge_named(struct gate *g, const struct change *c, const char *folded, const char *rest, size_t at)
+static const struct airlock_reason *judge_named(struct gate *g, const struct change *c, const char *rest, size_t at)
 {
 	const char *module = gate_first_is(rest, "modules") ? gate_rest(rest) : NULL;
 	if (module)
-		return judge_module(g, c, folded, module, at + strcspn(c->path + at, "/") + 1);
-	return judge_inside(g, c, folded, rest);
+		return judge_module(g, c, module, at + strcspn(c->path + at, "/") + 1);
+	return judge_inside(g, c, rest);
 }
 
 /* ── Anywhere ── */
@@ -190,14 +191,14 @@ static bool may_matter(const char *rest)
 }
 
 /* In the directory that is the first n bytes of the path, which has any name. */
-static const char *judge_unnamed(struct gate *g, const struct change *c, const char *folded, const char *rest, size_t n)
+static const struct airlock_reason *judge_unnamed(struct gate *g, const struct change *c, const char *rest, size_t n)
 {
 	if (awakens(g, c, n, rest))
-		return AWAKENS;
+		return &awakened;
 	const struct sensitive_rule *rule = may_matter(rest) ? find_rule(c, in_worktree(rest)) : NULL;
 	if (!rule || rule->how == SENSITIVE_NEVER || !shape_of(g, c->root, c->path, n)->after)
 		return NULL;
-	return gate_judge_rule(g, c, folded, rule);
+	return gate_judge_rule(g, c, rule);
 }
 
 bool gate_is_in_git(const char *path)
@@ -215,13 +216,13 @@ bool gate_is_repository(struct gate *g, size_t root)
 	return g->roots[root].in_git || shape_of(g, root, "", 0)->before;
 }
 
-const char *gate_judge_git(struct gate *g, const struct change *c, const char *folded)
+const struct airlock_reason *gate_judge_git(struct gate *g, const struct change *c, const char *folded)
 {
 	bool named = g->roots[c->root].in_git; /* the directory rest is in */
-	const char *rest = folded, *reason = NULL;
+	const struct airlock_reason *reason = NULL;
+	const char *rest = folded;
 	for (size_t at = 0; rest && !reason; rest = gate_rest(rest)) {
-		reason = named ? judge_named(g, c, folded, rest, at)
-			       : judge_unnamed(g, c, folded, rest, at ? at - 1 : 0);
+		reason = named ? judge_named(g, c, rest, at) : judge_unnamed(g, c, rest, at ? at - 1 : 0);
 		named = gate_first_is(rest, ".git");
 		at += strcspn(c->path + at, "/") + 1;
 	}
@@ -272,40 +273,41 @@ static bool is_own_common(const struct change *c, size_t root, const char *path)
 	       strcmp(path_basename(worktrees), "worktrees") == 0;
 }
 
-static const char *judge_pointer(struct gate *g, const struct change *c, const char *name, const char *target,
-				 const struct sensitive_rule *rule)
+static const struct airlock_reason *judge_pointer(struct gate *g, const struct change *c, const char *name,
+						  const char *target, const struct sensitive_rule *rule)
 {
 	_cleanup_free_ char *dir = above(c->path, 1), *path = NULL;
 	size_t root = 0;
 	if (!dir || !gate_resolve(g, c->root, dir, target, &root, &path))
-		return rule->reason;
+		return &rule->reason;
 	bool fine = strcmp(name, ".git") == 0	     ? leads_to_git(g, root, path)
 		    : strcmp(name, "commondir") == 0 ? is_own_common(c, root, path)
 						     : true;
-	return fine ? NULL : rule->reason;
+	return fine ? NULL : &rule->reason;
 }
 
-const char *gate_judge_pointer(struct gate *g, const struct change *c, const char *folded,
-			       const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_pointer(struct gate *g, const struct change *c,
+						const struct sensitive_rule *rule)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	const char *name = path_basename(folded);
+	_cleanup_buf_ struct buf text = BUF_INIT, folded = BUF_INIT;
+	gate_fold(path_basename(c->path), &folded);
+	const char *name = buf_str(&folded);
 	bool is_gitfile = strcmp(name, ".git") == 0;
 	if (c->after.type != CHANGE_FILE)
-		return rule->reason;
+		return &rule->reason;
 	int rc = gate_read_after(g, c, &text);
 	if (rc < 0)
-		return rc == -EFBIG ? GATE_TOO_LARGE : GATE_UNREADABLE;
+		return change_reason_of(rc == -EFBIG ? AIRLOCK_REASON_TOO_LARGE : AIRLOCK_REASON_UNREADABLE);
 	const char *target = pointer_of(&text, is_gitfile ? "gitdir:" : "");
 	if (!target)
-		return is_gitfile && strncmp(buf_str(&text), "gitdir:", 7) != 0 ? NULL : rule->reason;
+		return is_gitfile && strncmp(buf_str(&text), "gitdir:", 7) != 0 ? NULL : &rule->reason;
 	return judge_pointer(g, c, name, target, rule);
 }
 
 /* ── Undo ── */
 
 /* set has what the undo would do, as changes. */
-const struct change *gate_find_awakened(struct gate *g, const char **ret_reason)
+const struct change *gate_find_awakened(struct gate *g, const struct airlock_reason **ret_reason)
 {
 	for (size_t i = 0; i < g->set->n; i++) {
 		const struct change *c = &g->set->v[i];
@@ -317,7 +319,7 @@ const struct change *gate_find_awakened(struct gate *g, const char **ret_reason)
 		for (const char *rest = buf_str(&folded); rest && c->after.type != CHANGE_NOTHING;
 		     rest = gate_rest(rest)) {
 			if (awakens(g, c, at ? at - 1 : 0, rest)) {
-				*ret_reason = AWAKENS;
+				*ret_reason = &awakened;
 				return c;
 			}
 			at += strcspn(c->path + at, "/") + 1;

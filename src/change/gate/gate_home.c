@@ -23,8 +23,7 @@
 static const struct sensitive_rule linked = {
 	.pattern = "**",
 	.how = SENSITIVE_ALWAYS,
-	.reason = "steers programs outside the sandbox: a link in the home directory "
-		  "leads here"};
+	.reason = {AIRLOCK_REASON_STEERS, "a link in the home directory leads here"}};
 
 struct links {
 	struct gate *g;

@@ -328,18 +328,18 @@ void gate_mark_index(struct gate *g, struct change *c)
 
 /* The repository's configuration says whether its objects are named by SHA-1 or SHA-256. It is not asked: an index that
  * can be read both ways must be good both ways. */
-const char *gate_judge_index(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_index(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
 	struct stat st;
 	_cleanup_close_ int fd = open_after(g, c);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return GATE_UNREADABLE;
+		return change_reason_of(AIRLOCK_REASON_UNREADABLE);
 	if (st.st_size == 0)
 		return NULL; /* git takes it for no index at all */
 	enum verdict sha1 = read_again(fd, (uint64_t)st.st_size, 20, NULL);
 	enum verdict sha256 = read_again(fd, (uint64_t)st.st_size, 32, NULL);
 	bool is_good = sha1 != BAD_INDEX && sha256 != BAD_INDEX && (sha1 == GOOD_INDEX || sha256 == GOOD_INDEX);
-	return is_good ? NULL : rule->reason;
+	return is_good ? NULL : &rule->reason;
 }
 
 /* ── What is staged ── */

@@ -55,25 +55,25 @@ static bool is_new(void *context, const char *line)
 	return s->known.n == 0 || !bsearch(&line, s->known.v, s->known.n, sizeof(char *), compare_lines);
 }
 
-static const char *judge_lines(struct search *s, const struct buf *before, const struct buf *after,
-			       const struct sensitive_rule *rule)
+static const struct airlock_reason *judge_lines(struct search *s, const struct buf *before, const struct buf *after,
+						const struct sensitive_rule *rule)
 {
 	(void)any_line(before, keep, &s->known);
 	strs_sort(&s->known);
 	bool found = s->known.failed || s->macros.failed || any_line(after, is_new, s);
 	strs_done(&s->known);
 	strs_done(&s->macros);
-	return found ? rule->reason : NULL;
+	return found ? &rule->reason : NULL;
 }
 
 /* A NUL ends what we see of a line, and may not end what others see. */
-static const char *read_lines(struct gate *g, const struct change *c, struct buf *before, struct buf *after,
-			      const struct sensitive_rule *rule)
+static const struct airlock_reason *read_lines(struct gate *g, const struct change *c, struct buf *before,
+					       struct buf *after, const struct sensitive_rule *rule)
 {
-	const char *reason = gate_read_both(g, c, before, after);
+	const struct airlock_reason *reason = gate_read_both(g, c, before, after);
 	if (reason)
 		return reason;
-	return after->len > 0 && memchr(after->data, '\0', after->len) ? rule->reason : NULL;
+	return after->len > 0 && memchr(after->data, '\0', after->len) ? &rule->reason : NULL;
 }
 
 /* ── .gitattributes ── */
@@ -132,11 +132,12 @@ static bool keep_macro(void *context, const char *line)
 	return false;
 }
 
-const char *gate_judge_attributes(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_attributes(struct gate *g, const struct change *c,
+						   const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	struct search s = {.is_sensitive = has_driver, .known = STRS_INIT, .macros = STRS_INIT};
-	const char *reason = read_lines(g, c, &before, &after, rule);
+	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	if (reason)
 		return reason;
 	if (after.len >= 3 && memcmp(after.data, "\xef\xbb\xbf", 3) == 0)
@@ -153,16 +154,16 @@ static bool is_command(const struct strs *macros, const char *line)
 	return (n == 4 && memcmp(line, "exec", 4) == 0) || (n == 1 && line[0] == 'x');
 }
 
-static const char *judge_by(bool (*is_sensitive)(const struct strs *, const char *), struct gate *g,
-			    const struct change *c, const struct sensitive_rule *rule)
+static const struct airlock_reason *judge_by(bool (*is_sensitive)(const struct strs *, const char *), struct gate *g,
+					     const struct change *c, const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	struct search s = {.is_sensitive = is_sensitive, .known = STRS_INIT, .macros = STRS_INIT};
-	const char *reason = read_lines(g, c, &before, &after, rule);
+	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	return reason ? reason : judge_lines(&s, &before, &after, rule);
 }
 
-const char *gate_judge_todo(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_todo(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
 	return judge_by(is_command, g, c, rule);
 }
@@ -172,7 +173,7 @@ static bool is_no_word(const struct strs *macros, const char *line)
 	return line[strspn(line, GATE_WORD)] != '\0';
 }
 
-const char *gate_judge_word(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_word(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
 	return judge_by(is_no_word, g, c, rule);
 }
@@ -187,11 +188,11 @@ static bool has_word(const struct strs *words, const char *line)
 	return false;
 }
 
-const char *gate_judge_words(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_words(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	struct search s = {.is_sensitive = has_word, .known = STRS_INIT, .macros = STRS_INIT};
-	const char *reason = read_lines(g, c, &before, &after, rule);
+	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	if (reason)
 		return reason;
 	for (const char *p = rule->words; *p; p += *p == '|') {
@@ -209,7 +210,8 @@ static bool is_no_version(const struct strs *macros, const char *line)
 	return line[0] != '#' && line[strspn(line, GATE_WORD ".+@= ")] != '\0';
 }
 
-const char *gate_judge_version(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_version(struct gate *g, const struct change *c,
+						const struct sensitive_rule *rule)
 {
 	return judge_by(is_no_version, g, c, rule);
 }
@@ -260,7 +262,8 @@ static bool is_no_plain_variable(const struct strs *macros, const char *line)
 	return !is_plain_value(line + n + 1);
 }
 
-const char *gate_judge_variables(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_variables(struct gate *g, const struct change *c,
+						  const struct sensitive_rule *rule)
 {
 	return judge_by(is_no_plain_variable, g, c, rule);
 }
@@ -282,11 +285,12 @@ static bool leads_out_or_runs(const struct strs *roots, const char *line)
 	return line[0] == '/';
 }
 
-const char *gate_judge_search_path(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_search_path(struct gate *g, const struct change *c,
+						    const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	struct search s = {.is_sensitive = leads_out_or_runs, .known = STRS_INIT, .macros = STRS_INIT};
-	const char *reason = read_lines(g, c, &before, &after, rule);
+	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	if (reason)
 		return reason;
 	for (size_t i = 0; i < g->set->n_roots; i++)

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LEAVES "leads out of the project: symbolic link"
 #define MAX_LINKS 8	 /* one behind the other */
 #define MAX_ENTRIES 2000 /* of a root that are looked through, so that the size of a project does not count (I8) */
 
@@ -85,27 +84,27 @@ static bool is_interpreter(struct gate *g, const struct change *c, const char *t
 	return strncmp(other, "py", 2) == 0 && gate_is_in_venv(g, c->root, bin) && is_installed_program(g, target);
 }
 
-const char *gate_judge_link(struct gate *g, const struct change *c, const char *folded)
+const struct airlock_reason *gate_judge_link(struct gate *g, const struct change *c, const char *folded)
 {
 	_cleanup_buf_ struct buf target = BUF_INIT;
 	_cleanup_free_ char *dir = dirname_of(c->path), *path = NULL;
 	size_t root;
 	if (!dir || gate_read_link(g, c, &target) < 0)
-		return GATE_UNREADABLE;
+		return change_reason_of(AIRLOCK_REASON_UNREADABLE);
 	if (!gate_resolve(g, c->root, dir, buf_str(&target), &root, &path) && !is_interpreter(g, c, buf_str(&target)))
-		return LEAVES;
+		return change_reason_of(AIRLOCK_REASON_LINK_OUT);
 	/* In the place of a directory that sensitive files lie in. */
 	const struct sensitive_rule *rule = gate_find_name(g, c->root, c->path, folded, true).rule;
 	if (rule && rule->how == SENSITIVE_PYTHON_BIN)
-		return gate_judge_rule(g, c, folded, rule); /* any "bin" is on its way */
-	return rule ? rule->reason : NULL;
+		return gate_judge_rule(g, c, rule); /* any "bin" is on its way */
+	return rule ? &rule->reason : NULL;
 }
 
 /* ── Live names that lead elsewhere ── */
 
-static const struct sensitive_rule config_rule = {"**", SENSITIVE_GIT_CONFIG,
-						  "runs outside the sandbox: git configuration"};
-const struct sensitive_rule gate_hook_rule = {"**", SENSITIVE_ALWAYS, "runs outside the sandbox: git hook", false};
+static const struct sensitive_rule config_rule = {
+	"**", SENSITIVE_GIT_CONFIG, {AIRLOCK_REASON_RUNS, "git configuration"}};
+const struct sensitive_rule gate_hook_rule = {"**", SENSITIVE_ALWAYS, {AIRLOCK_REASON_RUNS, "git hook"}, false};
 
 /* Takes path. rest NULL: the path itself. */
 void gate_add_alias(struct gate *g, size_t root, char *path, const char *rest, const struct sensitive_rule *rule)
@@ -363,11 +362,11 @@ void gate_forget_aliases(struct gate *g, size_t keep)
 		free(g->aliases[--g->n_aliases].path);
 }
 
-const char *gate_judge_alias(struct gate *g, const struct change *c, const char *folded)
+const struct airlock_reason *gate_judge_alias(struct gate *g, const struct change *c, const char *folded)
 {
-	const char *reason = NULL;
+	const struct airlock_reason *reason = NULL;
 	for (size_t i = 0; i < g->n_aliases && !reason; i++)
 		if (gate_alias_covers(&g->aliases[i], c))
-			reason = gate_judge_rule(g, c, folded, g->aliases[i].rule);
+			reason = gate_judge_rule(g, c, g->aliases[i].rule);
 	return reason;
 }

@@ -30,16 +30,15 @@
 
 static const struct sensitive_rule included = {.pattern = "**",
 					       .how = SENSITIVE_GIT_CONFIG,
-					       .reason = "runs outside the sandbox: included by the git configuration"};
+					       .reason = {AIRLOCK_REASON_RUNS, "included by the git configuration"}};
 static const struct sensitive_rule attributes = {
 	.pattern = "**",
 	.how = SENSITIVE_GIT_ATTRIBUTES,
-	.reason = "runs outside the sandbox: attributes of the git configuration"};
+	.reason = {AIRLOCK_REASON_RUNS, "attributes of the git configuration"}};
 static const struct sensitive_rule hook = {
-	.pattern = "**", .how = SENSITIVE_ALWAYS, .reason = "runs outside the sandbox: git hook"};
-static const struct sensitive_rule program = {.pattern = "**",
-					      .how = SENSITIVE_ALWAYS,
-					      .reason = "runs outside the sandbox: started by the git configuration"};
+	.pattern = "**", .how = SENSITIVE_ALWAYS, .reason = {AIRLOCK_REASON_RUNS, "git hook"}};
+static const struct sensitive_rule program = {
+	.pattern = "**", .how = SENSITIVE_ALWAYS, .reason = {AIRLOCK_REASON_RUNS, "started by the git configuration"}};
 
 struct live {
 	struct gate *g;
@@ -116,7 +115,7 @@ static bool is_program_key(const char *name)
 		size_t n = strlen(k->section);
 		if (strncmp(name, k->section, n) == 0 && name[n] == '.' &&
 		    (strcmp(k->key, "*") == 0 || strcmp(k->key, key) == 0))
-			return strncmp(k->reason, "runs ", 5) == 0;
+			return k->reason.code == AIRLOCK_REASON_RUNS;
 	}
 	return false;
 }

@@ -13,10 +13,9 @@
 #define MAX_BYTES ((uint64_t)512 << 20)
 #define MAX_OBJECTS 1000000
 
-#define FORGED "leads programs outside the sandbox astray: git object that is not what its name says"
-#define FALSE_GRAPH "leads programs outside the sandbox astray: git commit graph that is not as its commits say"
-#define TOO_MANY "git: too many objects were packed anew to be held against their names"
-#define UNREAD "git: a file about objects in a format that airlock does not read"
+static const struct airlock_reason forged = {AIRLOCK_REASON_MISLEADS, "git object that is not what its name says"};
+static const struct airlock_reason false_graph = {AIRLOCK_REASON_MISLEADS,
+						  "git commit graph that is not as its commits say"};
 
 /* ── What has an object ── */
 
@@ -170,9 +169,13 @@ static bool is_in(const char *rest, const char *dir)
 	return strncmp(rest, dir, strlen(dir)) == 0;
 }
 
-static const char *reason_of(int rc, bool is_graph)
+static const struct airlock_reason *reason_of(int rc, bool is_graph)
 {
-	return rc == -EOPNOTSUPP ? UNREAD : rc == -EDQUOT || rc == -EFBIG ? TOO_MANY : is_graph ? FALSE_GRAPH : FORGED;
+	if (rc == -EOPNOTSUPP)
+		return change_reason_of(AIRLOCK_REASON_UNKNOWN_OBJECTS);
+	if (rc == -EDQUOT || rc == -EFBIG)
+		return change_reason_of(AIRLOCK_REASON_TOO_MANY_OBJECTS);
+	return is_graph ? &false_graph : &forged;
 }
 
 static int judge_file(struct change *c, struct check *all, const char *rest)
@@ -208,7 +211,7 @@ static int judge_change(struct gate *g, struct change *c, struct check *all)
 		check_done(all);
 		check_open(all, repo, NULL);
 	}
-	return c->after.type == CHANGE_FILE ? judge_file(c, all, rest) : gate_hold(c, FORGED);
+	return c->after.type == CHANGE_FILE ? judge_file(c, all, rest) : gate_hold(c, &forged);
 }
 
 int gate_judge_objects(struct gate *g)

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define NOT_UNDERSTOOD "not a JSON object without repeated members, so its scripts cannot be judged"
-
 struct commands {
 	struct strs keys;    /* "member", TAB, "name" */
 	struct strs records; /* the same, TAB, and the value as it is written */
@@ -88,21 +86,22 @@ static bool is_sensitive(const struct strs *before, const char *key, const char 
 	return strncmp(key, "scripts\t", 8) != 0 || is_in(sensitive_package_lifecycle, key + 8);
 }
 
-const char *gate_judge_package(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_package(struct gate *g, const struct change *c,
+						const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	_cleanup_(commands_done) struct commands old = {.keys = STRS_INIT}, new = {.keys = STRS_INIT};
-	const char *reason = gate_read_both(g, c, &before, &after);
+	const struct airlock_reason *reason = gate_read_both(g, c, &before, &after);
 	if (reason)
 		return reason;
 	if (!read_commands(&after, &new))
-		return NOT_UNDERSTOOD;
+		return change_reason_of(AIRLOCK_REASON_INVALID_JSON);
 	if (!read_commands(&before, &old))
 		commands_done(&old); /* then nothing of it worked, and every script is new */
 	strs_sort(&old.records);
 	bool is_new = gate_type_before(g, c->root, c->path) == CHANGE_NOTHING;
 	for (size_t i = 0; i < new.keys.n; i++)
 		if (is_sensitive(is_new ? NULL : &old.records, new.keys.v[i], new.records.v[i]))
-			return rule->reason;
+			return &rule->reason;
 	return NULL;
 }

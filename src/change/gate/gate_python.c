@@ -53,20 +53,22 @@ bool gate_is_in_venv(struct gate *g, size_t root, const char *path)
 	return any_above(g, root, path, makes_venv);
 }
 
-const char *gate_judge_python_env(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_python_env(struct gate *g, const struct change *c,
+						   const struct sensitive_rule *rule)
 {
-	return makes_venv(g, c->root, c->path) ? NULL : rule->reason;
+	return makes_venv(g, c->root, c->path) ? NULL : &rule->reason;
 }
 
-const char *gate_judge_python_start(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_python_start(struct gate *g, const struct change *c,
+						     const struct sensitive_rule *rule)
 {
 	if (!gate_is_in_venv(g, c->root, c->path))
-		return rule->reason;
+		return &rule->reason;
 	if (!any_above(g, c->root, c->path, was_venv))
 		return NULL;
 	size_t n = strlen(c->path);
 	if (c->after.type != CHANGE_FILE || n < 4 || strcasecmp(c->path + n - 4, ".pth") != 0)
-		return rule->reason;
+		return &rule->reason;
 	return gate_judge_search_path(g, c, rule);
 }
 
@@ -88,13 +90,14 @@ static bool leads_into_project(struct gate *g, const struct change *c)
 	return !is_interpreter_name(buf_str(&target)) && gate_resolve(g, c->root, dir, buf_str(&target), &root, &path);
 }
 
-const char *gate_judge_python_bin(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_python_bin(struct gate *g, const struct change *c,
+						   const struct sensitive_rule *rule)
 {
 	bool is_interpreter = is_interpreter_name(path_basename(c->path));
 	bool was_there = any_above(g, c->root, c->path, was_venv);
 	if (!was_there && !(is_interpreter && gate_is_in_venv(g, c->root, c->path)))
 		return NULL;
 	if (c->after.type == CHANGE_SYMLINK)
-		return is_interpreter && leads_into_project(g, c) ? rule->reason : NULL;
-	return rule->reason;
+		return is_interpreter && leads_into_project(g, c) ? &rule->reason : NULL;
+	return &rule->reason;
 }

@@ -22,11 +22,11 @@
 #include <string.h>
 
 #define MAX_LOOKED_AT 20000
-#define TOO_MANY "leads to a directory with too many files to be judged"
 
 /* A pair that nobody has judged. */
 struct meeting {
-	const char *path, *reason;
+	char *path;
+	const struct airlock_reason *reason;
 };
 
 struct result {
@@ -45,13 +45,13 @@ static bool is_in_set(struct gate *g, size_t root, const char *path)
 
 /* ── What comes back under a setting that is new ── */
 
-static const char *judge_under_new(struct result *r, const struct change *c, const char *folded)
+static const struct airlock_reason *judge_under_new(struct result *r, const struct change *c)
 {
 	struct gate *g = r->g;
-	const char *reason = NULL;
+	const struct airlock_reason *reason = NULL;
 	for (size_t i = 0; !reason && i < g->n_aliases; i++)
 		if (g->aliases[i].since_ns > r->started_ns && gate_alias_covers(&g->aliases[i], c))
-			reason = gate_judge_rule(g, c, folded, g->aliases[i].rule);
+			reason = gate_judge_rule(g, c, g->aliases[i].rule);
 	return reason;
 }
 
@@ -63,12 +63,10 @@ static bool is_new_entry(struct result *r, size_t root, const char *path, const 
 	return !S_ISDIR(st->st_mode) && change_stat_of(st).ctime_ns > r->started_ns && !is_in_set(r->g, root, path);
 }
 
-static void meet(struct result *r, const char *path, const char *reason)
+static void meet(struct result *r, const char *path, const struct airlock_reason *reason)
 {
-	struct strs *kept = &r->g->reasons;
-	strs_add(kept, path);
-	r->g->failed |= kept->failed;
-	r->found = (struct meeting){kept->failed ? "" : kept->v[kept->n - 1], reason};
+	r->found = (struct meeting){strdup(path), reason};
+	r->g->failed |= !r->found.path;
 }
 
 /* Everything below the live directory that a leads to. */
@@ -84,7 +82,7 @@ static void look_through(struct result *r, const struct gate_alias *a)
 		const char *below = fs_walk_path(&w);
 		_cleanup_free_ char *path = !below ? NULL : *a->path ? path_join(a->path, below) : strdup(below);
 		if (!path || ++r->looked_at > MAX_LOOKED_AT) {
-			meet(r, a->path, TOO_MANY);
+			meet(r, a->path, change_reason_of(AIRLOCK_REASON_LARGE_DIRECTORY));
 			return;
 		}
 		if (event == FS_WALK_DIR)
@@ -92,7 +90,7 @@ static void look_through(struct result *r, const struct gate_alias *a)
 		else if (event == FS_WALK_ENTRY && gate_alias_leads_to(a, path) &&
 			 fstatat(fs_walk_dirfd(&w), w.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			 is_new_entry(r, a->root, path, &st))
-			meet(r, path, a->rule->reason);
+			meet(r, path, &a->rule->reason);
 	}
 }
 
@@ -104,7 +102,7 @@ static void look_where_it_leads(struct result *r, const struct gate_alias *a)
 	if (a->rest)
 		look_through(r, a);
 	else if (gate_stat_before(r->g, a->root, a->path, &st) == 0 && is_new_entry(r, a->root, a->path, &st))
-		meet(r, a->path, a->rule->reason);
+		meet(r, a->path, &a->rule->reason);
 }
 
 /* dir: of a git directory or a root, absolute; the work tree around it. */
@@ -141,7 +139,7 @@ static void follow_file(struct result *r, const struct change *c)
 	if (!is_envrc && !is_configuration(g, c, dir))
 		return;
 	if (gate_read_after(g, c, &text) < 0)
-		meet(r, c->path, GATE_UNREADABLE);
+		meet(r, c->path, change_reason_of(AIRLOCK_REASON_UNREADABLE));
 	else if (is_envrc)
 		gate_follow_envrc(g, dir, &text);
 	else
@@ -184,7 +182,8 @@ static void check_change(struct result *r, const struct change *c)
 	g->failed |= folded.failed;
 	if (folded.failed || (c->after.type != CHANGE_FILE && c->after.type != CHANGE_SYMLINK))
 		return;
-	const char *path = buf_str(&folded), *reason = judge_under_new(r, c, path);
+	const char *path = buf_str(&folded);
+	const struct airlock_reason *reason = judge_under_new(r, c);
 	if (!reason)
 		reason = gate_judge_top(g, c, path);
 	if (reason) {
@@ -213,16 +212,17 @@ static int check(struct gate *g, const struct gate_rules *rules, int64_t started
 		if (gate_is_open(g, &g->set->v[i]))
 			check_change(&r, &g->set->v[i]);
 	if (!r.found.path) {
-		const char *reason = NULL;
+		const struct airlock_reason *reason = NULL;
 		const struct change *c = gate_find_awakened(g, &reason);
 		if (c)
 			meet(&r, c->path, reason);
 	}
+	_cleanup_free_ char *path = r.found.path;
 	if (g->failed)
 		return base_oom(err);
-	if (!r.found.path)
+	if (!path)
 		return 0;
-	base_error(err, AIRLOCK_ERR_CONFLICT, verb, r.found.path, "%s: %s", r.found.path, r.found.reason);
+	change_reason_refuse(err, verb, path, r.found.reason);
 	return base_hint(err, "it was not so when the run began: look at it; --force does it all the same");
 }
 

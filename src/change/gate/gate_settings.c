@@ -15,8 +15,8 @@
 
 #include <string.h>
 
-#define NOT_UNDERSTOOD "git would refuse to read it, so it cannot be judged"
-#define OPTION_LIKE "runs outside the sandbox: git submodule that looks like an option or another directory"
+static const struct airlock_reason bad_submodule = {AIRLOCK_REASON_RUNS,
+						    "git submodule that looks like an option or another directory"};
 
 /* One setting per string, "name=value" or "name", in order. */
 static int remember(void *context, const char *name, const char *value)
@@ -54,7 +54,7 @@ struct look {
 	const struct strs *known;
 	bool is_clone;	 /* the run made the repository and its work tree */
 	bool is_tracked; /* .gitmodules: what is not known to be dangerous passes */
-	const char *reason;
+	const struct airlock_reason *reason;
 };
 
 static bool is_boolean(const char *value)
@@ -180,13 +180,6 @@ static const struct sensitive_key *find_key(const struct look *l, const char *na
 	return found;
 }
 
-static const char *tell_unknown(const struct look *l, const char *name)
-{
-	struct strs *reasons = &l->g->reasons;
-	strs_addf(reasons, "git setting %s is not known to be harmless", name);
-	return reasons->failed ? NOT_UNDERSTOOD : reasons->v[reasons->n - 1];
-}
-
 static int look_at_setting(void *context, const char *name, const char *value)
 {
 	struct look *l = context;
@@ -195,7 +188,7 @@ static int look_at_setting(void *context, const char *name, const char *value)
 		return 0;
 	const struct sensitive_key *k = find_key(l, name, value, &is_bad);
 	if (is_bad) {
-		l->reason = k->reason;
+		l->reason = &k->reason;
 		return 1;
 	}
 	/* An address is never harmless by its form alone. */
@@ -204,17 +197,18 @@ static int look_at_setting(void *context, const char *name, const char *value)
 		return 0;
 	/* A dangerous one behind it is worth more to who reads the reason. */
 	if (!l->reason)
-		l->reason = tell_unknown(l, name);
+		l->reason = gate_keep_reason(
+			l->g, &(struct airlock_reason){.code = AIRLOCK_REASON_UNKNOWN_SETTING, .what = name});
 	return 0;
 }
 
-static const char *look_through(struct look *l, const struct buf *text, gitconfig_entry look_at)
+static const struct airlock_reason *look_through(struct look *l, const struct buf *text, gitconfig_entry look_at)
 {
 	int rc = gitconfig_read(buf_str(text), text->len, look_at, l);
-	return rc < 0 ? NOT_UNDERSTOOD : l->reason;
+	return rc < 0 ? change_reason_of(AIRLOCK_REASON_INVALID_SETTINGS) : l->reason;
 }
 
-const char *gate_config_reason(struct gate *g, size_t root, const char *dir, const struct buf *text)
+const struct airlock_reason *gate_config_reason(struct gate *g, size_t root, const char *dir, const struct buf *text)
 {
 	static const struct strs nothing = STRS_INIT;
 	struct look l = {.g = g, .root = root, .dir = dir, .known = &nothing};
@@ -230,13 +224,14 @@ static bool is_clone(struct gate *g, const struct change *c, const char *dir)
 	return top && *top && gate_type_before(g, c->root, top) == CHANGE_NOTHING;
 }
 
-static const char *judge_settings(struct gate *g, const struct change *c, gitconfig_entry look_at)
+static const struct airlock_reason *judge_settings(struct gate *g, const struct change *c, gitconfig_entry look_at)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	_cleanup_strs_ struct strs known = STRS_INIT;
 	const char *slash = strrchr(c->path, '/');
 	_cleanup_free_ char *dir = strndup(c->path, slash ? (size_t)(slash - c->path) : 0);
-	const char *reason = dir ? gate_read_both(g, c, &before, &after) : GATE_UNREADABLE;
+	const struct airlock_reason *reason =
+		dir ? gate_read_both(g, c, &before, &after) : change_reason_of(AIRLOCK_REASON_UNREADABLE);
 	if (reason)
 		return reason;
 	read_known(&before, &known);
@@ -249,7 +244,8 @@ static const char *judge_settings(struct gate *g, const struct change *c, gitcon
 	return look_through(&l, &after, look_at);
 }
 
-const char *gate_judge_config(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_config(struct gate *g, const struct change *c,
+					       const struct sensitive_rule *rule)
 {
 	return judge_settings(g, c, look_at_setting);
 }
@@ -285,11 +281,12 @@ static int look_at_module(void *context, const char *name, const char *value)
 		return 1;
 	if (!section_is(name, "submodule") || !is_bad_submodule(name, value) || is_known(l->known, name, value))
 		return 0;
-	l->reason = OPTION_LIKE;
+	l->reason = &bad_submodule;
 	return 1;
 }
 
-const char *gate_judge_modules(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
+const struct airlock_reason *gate_judge_modules(struct gate *g, const struct change *c,
+						const struct sensitive_rule *rule)
 {
 	return judge_settings(g, c, look_at_module);
 }

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define MAX_LISTED 10000 /* entries of directories that a row names */
-#define TOO_MANY "makes a directory a repository, and there is too much in it to be judged"
 
 static enum change_type type_of(struct gate *g, size_t root, const char *dir, const char *name, bool after)
 {
@@ -41,7 +40,7 @@ struct search {
 	size_t root;
 	const char *dir;
 	int listed;
-	const char *reason; /* what was found; the first */
+	const struct airlock_reason *reason; /* what was found; the first */
 };
 
 static void look_at(struct search *s, const char *path)
@@ -56,9 +55,9 @@ static void look_at(struct search *s, const char *path)
 	for (const struct sensitive_rule *r; !s->reason && (r = gate_rows_next(&it));)
 		if (r->where == SENSITIVE_AT_TOP && r->how != SENSITIVE_NEVER &&
 		    gate_name_match(r->pattern, buf_str(&folded)) == GATE_MATCH) {
-			strs_addf(&s->g->reasons, "makes a directory a repository, and with it %s: %s", path,
-				  r->reason);
-			s->reason = s->g->reasons.failed ? TOO_MANY : s->g->reasons.v[s->g->reasons.n - 1];
+			s->reason = gate_keep_reason(s->g, &(struct airlock_reason){AIRLOCK_REASON_MAKES_REPOSITORY,
+										    r->reason.what, r->reason.program,
+										    path, NULL, r->reason.code});
 		}
 }
 
@@ -74,29 +73,29 @@ static bool may_hold_names(const struct search *s, const char *below)
 	return folded.failed;
 }
 
-static const char *search(struct search *s)
+static const struct airlock_reason *search(struct search *s)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
 	int live = s->g->roots[s->root].live;
 	int event = live < 0 ? -ENOENT : fs_open_beneath(live, s->dir, O_RDONLY | O_DIRECTORY);
 	if (event < 0) /* the change set itself makes it */
-		return event == -ENOENT || event == -ENOTDIR ? NULL : GATE_UNREADABLE;
+		return event == -ENOENT || event == -ENOTDIR ? NULL : change_reason_of(AIRLOCK_REASON_UNREADABLE);
 	event = fs_walk_start(&w, event);
 	while (event >= 0 && !s->reason && (event = fs_walk_next(&w)) > 0) {
 		const char *below = fs_walk_path(&w);
 		if (!below || s->listed++ > MAX_LISTED)
-			return TOO_MANY;
+			return change_reason_of(AIRLOCK_REASON_LARGE_REPOSITORY);
 		_cleanup_free_ char *path = path_join(s->dir, below);
 		if (event == FS_WALK_DIR && may_hold_names(s, below) && fs_walk_enter(&w) < 0)
-			return GATE_UNREADABLE;
+			return change_reason_of(AIRLOCK_REASON_UNREADABLE);
 		if (event == FS_WALK_ENTRY && path)
 			look_at(s, path);
 	}
-	return s->reason ? s->reason : event < 0 ? GATE_UNREADABLE : NULL;
+	return s->reason ? s->reason : event < 0 ? change_reason_of(AIRLOCK_REASON_UNREADABLE) : NULL;
 }
 
 /* dir: what is before the first .git of a path. Answers are kept for the next change, which is mostly in the same one. */
-static const char *judge_top(struct gate *g, size_t root, const char *dir)
+static const struct airlock_reason *judge_top(struct gate *g, size_t root, const char *dir)
 {
 	if (g->top.dir && g->top.root == root && strcmp(g->top.dir, dir) == 0)
 		return g->top.reason;
@@ -110,7 +109,7 @@ static const char *judge_top(struct gate *g, size_t root, const char *dir)
 	return g->top.reason;
 }
 
-const char *gate_judge_top(struct gate *g, const struct change *c, const char *folded)
+const struct airlock_reason *gate_judge_top(struct gate *g, const struct change *c, const char *folded)
 {
 	const char *raw = c->path;
 	for (const char *at = folded; at && raw; at = gate_rest(at), raw = gate_rest(raw)) {

@@ -56,7 +56,11 @@ void gate_close(struct gate *g)
 	free(g->aliases);
 	free(g->roots);
 	gate_repos_close(g);
-	strs_done(&g->reasons);
+	for (struct gate_kept *next; g->kept; g->kept = next) {
+		next = g->kept->next;
+		change_reason_done(&g->kept->reason);
+		free(g->kept);
+	}
 	strs_done(&g->tops);
 	moved_done(&g->moved);
 	gate_rows_done(&g->names);
@@ -65,6 +69,19 @@ void gate_close(struct gate *g)
 	free(g->top.dir);
 	buf_done(&g->tracked.dir);
 	strs_done(&g->tracked.data);
+}
+
+const struct airlock_reason *gate_keep_reason(struct gate *g, const struct airlock_reason *reason)
+{
+	struct gate_kept *kept = malloc(sizeof *kept);
+	if (!kept || change_reason_copy(reason, &kept->reason) < 0) {
+		free(kept);
+		g->failed = true;
+		return change_reason_of(AIRLOCK_REASON_UNREADABLE);
+	}
+	kept->next = g->kept;
+	g->kept = kept;
+	return &kept->reason;
 }
 
 /* ── What is there ── */
@@ -158,16 +175,17 @@ int gate_read_after(struct gate *g, const struct change *c, struct buf *ret)
 	return read_in(dir, name, true, ret);
 }
 
-const char *gate_read_both(struct gate *g, const struct change *c, struct buf *before, struct buf *after)
+const struct airlock_reason *gate_read_both(struct gate *g, const struct change *c, struct buf *before,
+					    struct buf *after)
 {
 	int rc = c->after.type == CHANGE_FILE ? gate_read_after(g, c, after) : -EINVAL;
 	if (rc < 0)
-		return rc == -EFBIG ? GATE_TOO_LARGE : GATE_UNREADABLE;
+		return change_reason_of(rc == -EFBIG ? AIRLOCK_REASON_TOO_LARGE : AIRLOCK_REASON_UNREADABLE);
 	rc = g->content && g->content->change == c ? g->content->before(g->content->context, before)
 						   : gate_read_before(g, c->root, c->path, before);
 	if (rc < 0)
 		buf_reset(before); /* then everything in it is new */
-	return before->failed || after->failed ? GATE_UNREADABLE : NULL;
+	return before->failed || after->failed ? change_reason_of(AIRLOCK_REASON_UNREADABLE) : NULL;
 }
 
 int gate_read_link(struct gate *g, const struct change *c, struct buf *ret)

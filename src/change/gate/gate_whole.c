@@ -26,17 +26,9 @@ int gate_hold_whole(struct gate *g)
 			held = &g->set->v[i];
 	if (!held || !changes_bookkeeping(g))
 		return 0;
-	_cleanup_buf_ struct buf reason = BUF_INIT;
-	buf_printf(&reason, "held with %s: a change of git's index, HEAD or references is applied whole or not at all",
-		   held->path);
-	if (reason.failed)
-		return -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < g->set->n; i++) {
-		struct change *c = &g->set->v[i];
-		if (!gate_is_open(g, c) || c->verdict == CHANGE_HOLD)
-			continue;
-		c->whole = true;
-		rc = gate_hold(c, reason.data);
-	}
+	const struct airlock_reason reason = {.code = AIRLOCK_REASON_APPLIED_WHOLE, .path = held->path};
+	for (size_t i = 0; rc == 0 && i < g->set->n; i++)
+		if (gate_is_open(g, &g->set->v[i]) && g->set->v[i].verdict != CHANGE_HOLD)
+			rc = gate_hold(&g->set->v[i], &reason);
 	return rc;
 }

@@ -5,37 +5,37 @@
 
 #include <stddef.h>
 
-#define RUNS "runs outside the sandbox: "
-#define LEADS "leads programs outside the sandbox astray: "
-#define STEERS "steers programs outside the sandbox: "
+#define RUNS AIRLOCK_REASON_RUNS
+#define LEADS AIRLOCK_REASON_MISLEADS
+#define STEERS AIRLOCK_REASON_STEERS
 
 #define FINE(p)                                                                                                        \
 	{                                                                                                              \
-		.pattern = (p), .how = SENSITIVE_NEVER, .reason = ""                                                   \
+		.pattern = (p), .how = SENSITIVE_NEVER                                                                 \
 	}
 
 /* worktrees/<name>/… is looked up without its first two components, modules/… from the repository inside. */
 const struct sensitive_rule sensitive_in_git[] = {
-	{"config", SENSITIVE_GIT_CONFIG, RUNS "git configuration"},
-	{"config.worktree", SENSITIVE_GIT_CONFIG, RUNS "git configuration"},
-	{"commondir", SENSITIVE_GIT_POINTER, LEADS "git directory"},
-	{"gitdir", SENSITIVE_GIT_POINTER, LEADS "git directory"},
+	{"config", SENSITIVE_GIT_CONFIG, {RUNS, "git configuration"}},
+	{"config.worktree", SENSITIVE_GIT_CONFIG, {RUNS, "git configuration"}},
+	{"commondir", SENSITIVE_GIT_POINTER, {LEADS, "git directory"}},
+	{"gitdir", SENSITIVE_GIT_POINTER, {LEADS, "git directory"}},
 	FINE("hooks/*.sample"),
-	{"hooks/**", SENSITIVE_ALWAYS, RUNS "git hook"},
-	{"info/attributes", SENSITIVE_GIT_ATTRIBUTES, RUNS "git filter or driver"},
-	{"rebase-merge/git-rebase-todo", SENSITIVE_GIT_TODO, RUNS "command of a git rebase"},
-	{"rebase-merge/strategy", SENSITIVE_GIT_WORD, RUNS "merge strategy of a git rebase"},
-	{"sequencer/todo", SENSITIVE_GIT_TODO, RUNS "command of a git sequence"},
-	{"sequencer/opts", SENSITIVE_GIT_CONFIG, RUNS "options of a git sequence"},
-	{"index", SENSITIVE_GIT_INDEX, RUNS "git index that writes into .git"},
-	{"sharedindex.*", SENSITIVE_GIT_INDEX, RUNS "git index that writes into .git"},
+	{"hooks/**", SENSITIVE_ALWAYS, {RUNS, "git hook"}},
+	{"info/attributes", SENSITIVE_GIT_ATTRIBUTES, {RUNS, "git filter or driver"}},
+	{"rebase-merge/git-rebase-todo", SENSITIVE_GIT_TODO, {RUNS, "command of a git rebase"}},
+	{"rebase-merge/strategy", SENSITIVE_GIT_WORD, {RUNS, "merge strategy of a git rebase"}},
+	{"sequencer/todo", SENSITIVE_GIT_TODO, {RUNS, "command of a git sequence"}},
+	{"sequencer/opts", SENSITIVE_GIT_CONFIG, {RUNS, "options of a git sequence"}},
+	{"index", SENSITIVE_GIT_INDEX, {RUNS, "git index that writes into .git"}},
+	{"sharedindex.*", SENSITIVE_GIT_INDEX, {RUNS, "git index that writes into .git"}},
 	FINE("info/exclude"),
 	FINE("info/refs"),
 	FINE("info/sparse-checkout"),
-	{"objects/info/alternates", SENSITIVE_ALWAYS, LEADS "git objects in another directory"},
-	{"objects/info/http-alternates", SENSITIVE_ALWAYS, LEADS "git objects from elsewhere"},
+	{"objects/info/alternates", SENSITIVE_ALWAYS, {LEADS, "git objects in another directory"}},
+	{"objects/info/http-alternates", SENSITIVE_ALWAYS, {LEADS, "git objects from elsewhere"}},
 	FINE("objects/**"),
-	{"refs/replace/**", SENSITIVE_ALWAYS, LEADS "git object in place of another"},
+	{"refs/replace/**", SENSITIVE_ALWAYS, {LEADS, "git object in place of another"}},
 	FINE("refs/**"),
 	FINE("reftable/**"),
 	FINE("packed-refs"),
@@ -68,17 +68,23 @@ const struct sensitive_rule sensitive_in_git[] = {
 	FINE("lfs/cache/**"),
 	FINE("lfs/tmp/**"),
 	FINE("*.lock"),
-	{"info/**", SENSITIVE_ALWAYS, STEERS "git's own files"},
+	{"info/**", SENSITIVE_ALWAYS, {STEERS, "git's own files"}},
 	{0},
 };
 
 #define RUNNING_KEY(section, key, value)                                                                               \
 	{                                                                                                              \
-		section, key, value, RUNS "git setting " section "." key                                               \
+		section, key, value,                                                                                   \
+		{                                                                                                      \
+			RUNS, "git setting " section "." key                                                           \
+		}                                                                                                      \
 	}
 #define LEADING_KEY(section, key, value)                                                                               \
 	{                                                                                                              \
-		section, key, value, LEADS "git setting " section "." key                                              \
+		section, key, value,                                                                                   \
+		{                                                                                                      \
+			LEADS, "git setting " section "." key                                                          \
+		}                                                                                                      \
 	}
 
 const struct sensitive_key sensitive_git_keys[] = {

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <airlock/changes.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,8 +43,8 @@ enum sensitive_where {
 struct sensitive_rule {
 	const char *pattern;
 	enum sensitive_how how;
-	const char *reason;
-	bool not_in_dependencies; /* means nothing in the code of others: sensitive_dependencies */
+	struct airlock_reason reason; /* its code, what and program */
+	bool not_in_dependencies;     /* means nothing in the code of others: sensitive_dependencies */
 	enum sensitive_where where;
 	/* Which of the files in its directory a program obeys depends on the end of the name only ("*.yml"), so that one
 	 * that is renamed or copied there does not become something else. */
@@ -81,7 +83,7 @@ enum sensitive_value {
 struct sensitive_key {
 	const char *section, *key; /* lower case; key "*": all */
 	enum sensitive_value value;
-	const char *reason;
+	struct airlock_reason reason;
 };
 extern const struct sensitive_key sensitive_git_keys[];
 /* "section.key" and "section.*": known to be harmless whatever the value is. */

@@ -14,24 +14,24 @@
 
 #include <stddef.h>
 
-#define RUNS "runs outside the sandbox: "
-#define LEADS "leads programs outside the sandbox astray: "
-#define STEERS "steers programs outside the sandbox: "
+#define RUNS AIRLOCK_REASON_RUNS
+#define LEADS AIRLOCK_REASON_MISLEADS
+#define STEERS AIRLOCK_REASON_STEERS
 
-#define ROW(p, r, deps, place)                                                                                         \
+#define ROW(p, code, what, program, deps, place)                                                                       \
 	{                                                                                                              \
-		.pattern = (p), .how = SENSITIVE_ALWAYS, .reason = r, .not_in_dependencies = (deps), .where = (place)  \
+		.pattern = (p), .how = SENSITIVE_ALWAYS, .reason = {code, what, program},                              \
+		.not_in_dependencies = (deps), .where = (place)                                                        \
 	}
-#define BY(what, program) what " (" program ")"
 
 /* Anywhere; in the project but not in dependencies; at the top of a repository; in the home directory. */
-#define RUNNING(p, what, program) ROW(p, RUNS BY(what, program), false, SENSITIVE_ANYWHERE)
-#define STEERING(p, what, program) ROW(p, STEERS BY(what, program), false, SENSITIVE_ANYWHERE)
-#define LEADING(p, what, program) ROW(p, LEADS BY(what, program), false, SENSITIVE_ANYWHERE)
-#define RUNNING_OURS(p, what, program) ROW(p, RUNS BY(what, program), true, SENSITIVE_ANYWHERE)
-#define RUNNING_AT_TOP(p, what, program) ROW(p, RUNS BY(what, program), true, SENSITIVE_AT_TOP)
-#define STEERING_AT_TOP(p, what, program) ROW(p, STEERS BY(what, program), true, SENSITIVE_AT_TOP)
-#define STEERING_IN_HOME(p, what, program) ROW(p, STEERS BY(what, program), false, SENSITIVE_IN_HOME)
+#define RUNNING(p, what, program) ROW(p, RUNS, what, program, false, SENSITIVE_ANYWHERE)
+#define STEERING(p, what, program) ROW(p, STEERS, what, program, false, SENSITIVE_ANYWHERE)
+#define LEADING(p, what, program) ROW(p, LEADS, what, program, false, SENSITIVE_ANYWHERE)
+#define RUNNING_OURS(p, what, program) ROW(p, RUNS, what, program, true, SENSITIVE_ANYWHERE)
+#define RUNNING_AT_TOP(p, what, program) ROW(p, RUNS, what, program, true, SENSITIVE_AT_TOP)
+#define STEERING_AT_TOP(p, what, program) ROW(p, STEERS, what, program, true, SENSITIVE_AT_TOP)
+#define STEERING_IN_HOME(p, what, program) ROW(p, STEERS, what, program, false, SENSITIVE_IN_HOME)
 
 #define WORKFLOW(p, program) RUNNING_AT_TOP(p, "CI workflow", program)
 #define HOOK(p, program) RUNNING_OURS(p, "git hook", program)
@@ -42,34 +42,35 @@
 #define INSTRUCTIONS(p, program) STEERING(p, "agent instructions", program)
 
 /* Judged by content. */
-#define JUDGED(p, judge, r)                                                                                            \
+#define JUDGED(p, judge, code, what, program)                                                                          \
 	{                                                                                                              \
-		.pattern = (p), .how = (judge), .reason = (r)                                                          \
+		.pattern = (p), .how = (judge), .reason = { code, what, program }                                      \
 	}
-#define WITH_WORDS(p, list, r)                                                                                         \
+#define WITH_WORDS(p, list, code, what, program)                                                                       \
 	{                                                                                                              \
-		.pattern = (p), .how = SENSITIVE_WORDS, .reason = (r), .not_in_dependencies = true, .words = (list)    \
+		.pattern = (p), .how = SENSITIVE_WORDS, .reason = {code, what, program}, .not_in_dependencies = true,  \
+		.words = (list)                                                                                        \
 	}
 /* Files of one directory, told apart by the end of their names only. */
-#define ANY_NAME_AT_TOP(p, r)                                                                                          \
+#define ANY_NAME_AT_TOP(p, code, what, program)                                                                        \
 	{                                                                                                              \
-		.pattern = (p), .how = SENSITIVE_ALWAYS, .reason = (r), .not_in_dependencies = true,                   \
+		.pattern = (p), .how = SENSITIVE_ALWAYS, .reason = {code, what, program}, .not_in_dependencies = true, \
 		.where = SENSITIVE_AT_TOP, .any_name = true                                                            \
 	}
 #define FINE(p)                                                                                                        \
 	{                                                                                                              \
-		.pattern = (p), .how = SENSITIVE_NEVER, .reason = ""                                                   \
+		.pattern = (p), .how = SENSITIVE_NEVER                                                                 \
 	}
 
 const struct sensitive_rule sensitive_names[] = {
 	/* git, outside of its own directory */
-	JUDGED(".git", SENSITIVE_GIT_POINTER, LEADS "git directory"),
-	JUDGED(".gitconfig", SENSITIVE_GIT_CONFIG, RUNS "git configuration"),
-	JUDGED(".config/git/config", SENSITIVE_GIT_CONFIG, RUNS "git configuration"),
-	JUDGED(".gitmodules", SENSITIVE_GIT_MODULES, RUNS "git submodule settings"),
-	JUDGED(".gitattributes", SENSITIVE_GIT_ATTRIBUTES, RUNS "git filter or driver"),
-	JUDGED(".config/git/attributes", SENSITIVE_GIT_ATTRIBUTES, RUNS "git filter or driver"),
-	ROW(".config/git/hooks/**", RUNS "git hook", false, SENSITIVE_ANYWHERE),
+	JUDGED(".git", SENSITIVE_GIT_POINTER, LEADS, "git directory", NULL),
+	JUDGED(".gitconfig", SENSITIVE_GIT_CONFIG, RUNS, "git configuration", NULL),
+	JUDGED(".config/git/config", SENSITIVE_GIT_CONFIG, RUNS, "git configuration", NULL),
+	JUDGED(".gitmodules", SENSITIVE_GIT_MODULES, RUNS, "git submodule settings", NULL),
+	JUDGED(".gitattributes", SENSITIVE_GIT_ATTRIBUTES, RUNS, "git filter or driver", NULL),
+	JUDGED(".config/git/attributes", SENSITIVE_GIT_ATTRIBUTES, RUNS, "git filter or driver", NULL),
+	ROW(".config/git/hooks/**", RUNS, "git hook", NULL, false, SENSITIVE_ANYWHERE),
 	LEADING(".lfsconfig", "server of large files", "git-lfs"),
 	LEADING(".gitreview", "server for reviews", "git-review"),
 
@@ -91,8 +92,8 @@ const struct sensitive_rule sensitive_names[] = {
 	RUNNING(".arcconfig", "libraries", "Arcanist"),
 
 	/* programs that git hooks hand on to */
-	ROW(".githooks/**", RUNS "git hook", true, SENSITIVE_ANYWHERE),
-	ROW(".git-hooks/**", RUNS "git hook", true, SENSITIVE_ANYWHERE),
+	ROW(".githooks/**", RUNS, "git hook", NULL, true, SENSITIVE_ANYWHERE),
+	ROW(".git-hooks/**", RUNS, "git hook", NULL, true, SENSITIVE_ANYWHERE),
 	HOOK(".husky/**", "husky"),
 	HOOK(".huskyrc*", "husky"),
 	HOOK("husky.config.*", "husky"),
@@ -118,27 +119,27 @@ const struct sensitive_rule sensitive_names[] = {
 	HOOK(".yorkierc", "yorkie"),
 
 	/* read on entering a directory */
-	ROW(".envrc", RUNS "direnv", false, SENSITIVE_ANYWHERE),
-	ROW(".envrc.*", RUNS "direnv", false, SENSITIVE_ANYWHERE),
-	ROW(".direnv/**", RUNS "direnv", false, SENSITIVE_ANYWHERE),
-	ROW(".direnvrc", RUNS "direnv", false, SENSITIVE_ANYWHERE),
-	ROW(".config/direnv/**", RUNS "direnv", false, SENSITIVE_ANYWHERE),
-	ROW("mise.toml", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW("mise.*.toml", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW(".mise*.toml", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW(".mise/**", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW("mise/config*.toml", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW("mise/conf.d/**", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW(".config/mise*", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW(".config/mise/**", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW(".rtx.toml", RUNS "mise", false, SENSITIVE_ANYWHERE),
-	ROW(".autoenv*", RUNS "autoenv", false, SENSITIVE_ANYWHERE),
-	JUDGED(".env", SENSITIVE_VARIABLES, RUNS "commands or variables that start programs (autoenv, zsh dotenv)"),
+	ROW(".envrc", RUNS, NULL, "direnv", false, SENSITIVE_ANYWHERE),
+	ROW(".envrc.*", RUNS, NULL, "direnv", false, SENSITIVE_ANYWHERE),
+	ROW(".direnv/**", RUNS, NULL, "direnv", false, SENSITIVE_ANYWHERE),
+	ROW(".direnvrc", RUNS, NULL, "direnv", false, SENSITIVE_ANYWHERE),
+	ROW(".config/direnv/**", RUNS, NULL, "direnv", false, SENSITIVE_ANYWHERE),
+	ROW("mise.toml", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW("mise.*.toml", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW(".mise*.toml", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW(".mise/**", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW("mise/config*.toml", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW("mise/conf.d/**", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW(".config/mise*", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW(".config/mise/**", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW(".rtx.toml", RUNS, NULL, "mise", false, SENSITIVE_ANYWHERE),
+	ROW(".autoenv*", RUNS, NULL, "autoenv", false, SENSITIVE_ANYWHERE),
+	JUDGED(".env", SENSITIVE_VARIABLES, RUNS, "commands or variables that start programs", "autoenv, zsh dotenv"),
 	RUNNING(".rvmrc", "on entering the directory", "rvm"),
-	JUDGED(".tool-versions", SENSITIVE_VERSION, LEADS "versions of tools (asdf, mise)"),
-	JUDGED(".*-version", SENSITIVE_VERSION, LEADS "version of a tool (pyenv, rbenv, bazelisk, asdf)"),
-	JUDGED(".bazelversion", SENSITIVE_VERSION, LEADS "version of a tool (bazelisk)"),
-	JUDGED(".sdkmanrc", SENSITIVE_VERSION, LEADS "versions of tools (SDKMAN)"),
+	JUDGED(".tool-versions", SENSITIVE_VERSION, LEADS, "versions of tools", "asdf, mise"),
+	JUDGED(".*-version", SENSITIVE_VERSION, LEADS, "version of a tool", "pyenv, rbenv, bazelisk, asdf"),
+	JUDGED(".bazelversion", SENSITIVE_VERSION, LEADS, "version of a tool", "bazelisk"),
+	JUDGED(".sdkmanrc", SENSITIVE_VERSION, LEADS, "versions of tools", "SDKMAN"),
 
 	/* shells, sessions and what starts with them */
 	SHELL_START(".bashrc", "bash"),
@@ -292,24 +293,24 @@ const struct sensitive_rule sensitive_names[] = {
 	REPL_START(".jupyter/**", "Jupyter"),
 
 	/* linters that editors start, when their settings load code from the tree */
-	WITH_WORDS(".pylintrc*", "init-hook|init_hook|plugins|\\u", RUNS "code of a linter's settings (pylint)"),
-	WITH_WORDS("pylintrc*", "init-hook|init_hook|plugins|\\u", RUNS "code of a linter's settings (pylint)"),
-	WITH_WORDS("pyproject.toml", "init-hook|init_hook|local-plugins|load-plugins|\\u",
-		   RUNS "code of a linter's settings (pylint, flake8)"),
-	WITH_WORDS("setup.cfg", "init-hook|init_hook|local-plugins|load-plugins",
-		   RUNS "code of a linter's settings (pylint, flake8)"),
-	WITH_WORDS("tox.ini", "init-hook|init_hook|local-plugins|load-plugins",
-		   RUNS "code of a linter's settings (pylint, flake8)"),
-	WITH_WORDS(".flake8", "local-plugins", RUNS "code of a linter's settings (flake8)"),
-	WITH_WORDS(".mypy.ini", "plugins", RUNS "code of a linter's settings (mypy)"),
-	WITH_WORDS("mypy.ini", "plugins", RUNS "code of a linter's settings (mypy)"),
-	WITH_WORDS(".golangci.*", "custom|.so", RUNS "code of a linter's settings (golangci-lint)"),
+	WITH_WORDS(".pylintrc*", "init-hook|init_hook|plugins|\\u", RUNS, "code of a linter's settings", "pylint"),
+	WITH_WORDS("pylintrc*", "init-hook|init_hook|plugins|\\u", RUNS, "code of a linter's settings", "pylint"),
+	WITH_WORDS("pyproject.toml", "init-hook|init_hook|local-plugins|load-plugins|\\u", RUNS,
+		   "code of a linter's settings", "pylint, flake8"),
+	WITH_WORDS("setup.cfg", "init-hook|init_hook|local-plugins|load-plugins", RUNS, "code of a linter's settings",
+		   "pylint, flake8"),
+	WITH_WORDS("tox.ini", "init-hook|init_hook|local-plugins|load-plugins", RUNS, "code of a linter's settings",
+		   "pylint, flake8"),
+	WITH_WORDS(".flake8", "local-plugins", RUNS, "code of a linter's settings", "flake8"),
+	WITH_WORDS(".mypy.ini", "plugins", RUNS, "code of a linter's settings", "mypy"),
+	WITH_WORDS("mypy.ini", "plugins", RUNS, "code of a linter's settings", "mypy"),
+	WITH_WORDS(".golangci.*", "custom|.so", RUNS, "code of a linter's settings", "golangci-lint"),
 
 	/* run or obeyed by servers after the next push: at the top of a repository */
-	ANY_NAME_AT_TOP(".github/workflows/**", RUNS "CI workflow (GitHub Actions)"),
+	ANY_NAME_AT_TOP(".github/workflows/**", RUNS, "CI workflow", "GitHub Actions"),
 	WORKFLOW(".github/actions/**", "GitHub Actions"),
-	ANY_NAME_AT_TOP(".gitea/workflows/**", RUNS "CI workflow (Gitea Actions)"),
-	ANY_NAME_AT_TOP(".forgejo/workflows/**", RUNS "CI workflow (Forgejo Actions)"),
+	ANY_NAME_AT_TOP(".gitea/workflows/**", RUNS, "CI workflow", "Gitea Actions"),
+	ANY_NAME_AT_TOP(".forgejo/workflows/**", RUNS, "CI workflow", "Forgejo Actions"),
 	WORKFLOW(".gitlab-ci*", "GitLab CI"),
 	WORKFLOW(".gitlab-ci/**", "GitLab CI"),
 	WORKFLOW(".gitlab-ci.d/**", "GitLab CI"),
@@ -323,7 +324,7 @@ const struct sensitive_rule sensitive_names[] = {
 	WORKFLOW("bitbucket-pipelines.y*ml", "Bitbucket Pipelines"),
 	WORKFLOW(".drone.*", "Drone"),
 	WORKFLOW(".woodpecker*", "Woodpecker"),
-	ANY_NAME_AT_TOP(".woodpecker/**", RUNS "CI workflow (Woodpecker)"),
+	ANY_NAME_AT_TOP(".woodpecker/**", RUNS, "CI workflow", "Woodpecker"),
 	WORKFLOW(".buildkite/**", "Buildkite"),
 	WORKFLOW(".cirrus.*", "Cirrus CI"),
 	WORKFLOW("appveyor.yml", "AppVeyor"),
@@ -440,12 +441,12 @@ const struct sensitive_rule sensitive_names[] = {
 	INSTRUCTIONS(".github/agents/**", "Copilot"),
 	INSTRUCTIONS(".github/skills/**", "Copilot"),
 	INSTRUCTIONS(".github/chatmodes/**", "Copilot"),
-	ROW(".airlock.toml", STEERS "airlock's own rules for this project", false, SENSITIVE_ANYWHERE),
+	ROW(".airlock.toml", STEERS, "airlock's own rules for this project", NULL, false, SENSITIVE_ANYWHERE),
 
 	/* package managers */
 	{.pattern = "package.json",
 	 .how = SENSITIVE_PACKAGE_JSON,
-	 .reason = RUNS "package script",
+	 .reason = {RUNS, "package script", NULL},
 	 .not_in_dependencies = true},
 	RUNNING_OURS("binding.gyp", "build at every installation", "npm"),
 	RUNNING_OURS(".npmrc", "package manager settings", "npm"),
@@ -470,7 +471,7 @@ const struct sensitive_rule sensitive_names[] = {
 	/* which compiler and tools are used */
 	RUNNING_OURS(".cargo/config", "compiler and runner", "cargo"),
 	RUNNING_OURS(".cargo/config.toml", "compiler and runner", "cargo"),
-	WITH_WORDS("rust-toolchain*", "path|\\u", LEADS "compiler (rustup)"),
+	WITH_WORDS("rust-toolchain*", "path|\\u", LEADS, "compiler", "rustup"),
 	RUNNING_OURS(".mvn/**", "build tool and its extensions", "Maven"),
 	RUNNING_OURS("gradle/wrapper/**", "build tool", "Gradle"),
 	RUNNING(".gradle/init*", "build tool settings", "Gradle"),
@@ -480,21 +481,21 @@ const struct sensitive_rule sensitive_names[] = {
 	RUNNING_OURS(".bazelrc", "build tool settings", "Bazel"),
 	RUNNING_OURS(".fvm/**", "compiler", "Flutter"),
 	RUNNING_OURS(".terraform/providers/**", "plugins that editors start", "Terraform"),
-	JUDGED("pyvenv.cfg", SENSITIVE_PYTHON_ENV, STEERS "python environment (python)"),
-	JUDGED("site-packages/*.pth", SENSITIVE_PYTHON_START, RUNS "python start-up file (python)"),
-	JUDGED("dist-packages/*.pth", SENSITIVE_PYTHON_START, RUNS "python start-up file (python)"),
-	JUDGED("site-packages/*customize.py", SENSITIVE_PYTHON_START, RUNS "python start-up file (python)"),
-	JUDGED("dist-packages/*customize.py", SENSITIVE_PYTHON_START, RUNS "python start-up file (python)"),
-	JUDGED("site-packages/*customize/**", SENSITIVE_PYTHON_START, RUNS "python start-up file (python)"),
-	JUDGED("dist-packages/*customize/**", SENSITIVE_PYTHON_START, RUNS "python start-up file (python)"),
-	JUDGED("bin/python*", SENSITIVE_PYTHON_BIN, RUNS "interpreter that editors start (python)"),
-	JUDGED("bin/activate*", SENSITIVE_PYTHON_BIN, RUNS "shell start-up file of an environment (VS Code)"),
+	JUDGED("pyvenv.cfg", SENSITIVE_PYTHON_ENV, STEERS, "python environment", "python"),
+	JUDGED("site-packages/*.pth", SENSITIVE_PYTHON_START, RUNS, "python start-up file", "python"),
+	JUDGED("dist-packages/*.pth", SENSITIVE_PYTHON_START, RUNS, "python start-up file", "python"),
+	JUDGED("site-packages/*customize.py", SENSITIVE_PYTHON_START, RUNS, "python start-up file", "python"),
+	JUDGED("dist-packages/*customize.py", SENSITIVE_PYTHON_START, RUNS, "python start-up file", "python"),
+	JUDGED("site-packages/*customize/**", SENSITIVE_PYTHON_START, RUNS, "python start-up file", "python"),
+	JUDGED("dist-packages/*customize/**", SENSITIVE_PYTHON_START, RUNS, "python start-up file", "python"),
+	JUDGED("bin/python*", SENSITIVE_PYTHON_BIN, RUNS, "interpreter that editors start", "python"),
+	JUDGED("bin/activate*", SENSITIVE_PYTHON_BIN, RUNS, "shell start-up file of an environment", "VS Code"),
 
 	/* the rest of what lies in a home is read by the programs it is named after */
 	STEERING_IN_HOME(".config/**", "settings", "the program of that name"),
 	STEERING_IN_HOME(".local/share/**", "data", "the program of that name"),
 	STEERING_IN_HOME(".local/lib/**", "libraries", "python and others"),
-	ROW("bin/**", RUNS BY("program in the search path", "every shell"), false, SENSITIVE_IN_HOME),
+	ROW("bin/**", RUNS, "program in the search path", "every shell", false, SENSITIVE_IN_HOME),
 	{0},
 };
 

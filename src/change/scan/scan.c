@@ -12,6 +12,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "change/reason.h"
 #include "change/same_root.h"
 
 #include <fcntl.h>
@@ -64,6 +65,11 @@ int scan_shortage(struct scan *s, int rc, const char *path)
 
 /* ── Reporting ── */
 
+static int give_reason(struct scan *s, struct change *c, enum airlock_reason_code code)
+{
+	return change_reason_set(c, change_reason_of(code)) < 0 ? base_oom(s->err) : 0;
+}
+
 int scan_judge_setid(struct scan *s, struct change *c)
 {
 	/* A bit that stays is kept only on the very content it was given to. */
@@ -71,25 +77,24 @@ int scan_judge_setid(struct scan *s, struct change *c)
 	uint32_t kept = same_content && c->before.type == CHANGE_FILE ? c->before.mode : 0;
 	uint32_t dropped = c->after.type == CHANGE_FILE ? c->after.mode & ~kept & (S_ISUID | S_ISGID) : 0;
 	c->setid_dropped = dropped != 0;
-	base_freep(&c->reason);
+	change_reason_drop(c, REASON_ADJUSTED);
 	if (!dropped)
 		return 0;
-	const char *what = dropped == S_ISUID	? "setuid bit"
-			   : dropped == S_ISGID ? "setgid bit"
-						: "setuid and setgid bits";
-	return change_set_reason(c, "%s dropped", what) < 0 ? base_oom(s->err) : 0;
+	return give_reason(s, c,
+			   dropped == S_ISUID	? AIRLOCK_REASON_SETUID_DROPPED
+			   : dropped == S_ISGID ? AIRLOCK_REASON_SETGID_DROPPED
+						: AIRLOCK_REASON_SETIDS_DROPPED);
 }
 
 static int judge_other(struct scan *s, struct change *c, mode_t mode)
 {
 	if (S_ISFIFO(mode)) {
 		c->verdict = CHANGE_HOLD;
-		return change_set_reason(c, "a named pipe is not applied by itself") < 0 ? base_oom(s->err) : 0;
+		return give_reason(s, c, AIRLOCK_REASON_NAMED_PIPE);
 	}
 	c->verdict = CHANGE_SKIP;
 	c->state = CHANGE_SKIPPED;
-	const char *what = S_ISSOCK(mode) ? "socket" : "device";
-	return change_set_reason(c, "a %s cannot be applied", what) < 0 ? base_oom(s->err) : 0;
+	return give_reason(s, c, S_ISSOCK(mode) ? AIRLOCK_REASON_SOCKET : AIRLOCK_REASON_DEVICE);
 }
 
 static struct airlock_owner owner_of(const struct stat *st)

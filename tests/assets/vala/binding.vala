@@ -26,7 +26,7 @@ int main (string[] args) {
 	if (settings.set_environ (environ, out err) < 0
 	    || settings.set ("network", "true", "this test", out err) < 0
 	    || settings.set ("changes", "hold", "this test", out err) < 0
-	    || settings.set_command ("echo x >made", out err) < 0
+	    || settings.set_command ("echo x >made; chmod u+s made", out err) < 0
 	    || Airlock.Job.prepare (settings, out job, out err) < 0
 	    || Airlock.Run.start (job, io, out run, out err) < 0)
 		return complain (err);
@@ -41,6 +41,7 @@ int main (string[] args) {
 	unowned Airlock.Change first = found.at (0);
 	stdout.printf ("%s %d\n", found.state.name (), (int) found.count);
 	stdout.printf ("%s %s %s %d\n", first.kind.name (), first.type.name (), first.path, first.owner == null ? 0 : 1);
+	stdout.printf ("%d reason: %s: %s\n", first.reasons.length, first.reasons[0].code.name (), first.reason_text ());
 	if (settings.changes_diff (run.id, null, false, out text, out err) < 0)
 		return complain (err);
 	stdout.printf ("%s", text);
