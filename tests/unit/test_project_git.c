@@ -156,7 +156,7 @@ static void a_proved_git_directory_is_judged_like_a_link(void **state)
 	strcpy(place->aws, at("home/repo/.git/token"));
 	_cleanup_project_ struct project *secret = open_project();
 	assert_roots(secret, NO_ROOTS);
-	assert_true(note_has(secret, at("home/repo/.git"), "content is hidden"));
+	assert_true(note_has(secret, at("home/repo/.git"), "contains a hidden path"));
 }
 
 /* A git directory that lies in a linked root is writable already. */
