@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A thin front: meson and ninja build, tools/ does the rest. "make help" lists the targets.
+# A thin wrapper: meson and ninja build, tools/ does the rest. "make help" lists the targets.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -20,25 +20,25 @@ deps: ## install the missing Debian packages (apt, with sudo when not root)
 demo: all ## show airlock at work on a sample project
 	tools/demo $(BUILD)/airlock
 
-check: ## every test, as continuous integration runs them
+check: ## run every test, as continuous integration does
 	BUILD=$(BUILD) tools/check
 
-unit: all ## only the unit tests
+unit: all ## run only the unit tests
 	meson test -C $(BUILD) --print-errorlogs
 
-threads: all ## 1,000 sandboxes from a program with 8 busy threads (the unit tests make 200)
+threads: all ## start 1,000 sandboxes from a program with 8 busy threads (the unit tests start 200)
 	AIRLOCK_TEST_SANDBOXES=1000 $(BUILD)/tests/unit/test_threads
 
-abi: all ## the shared library held against the last release's interface
+abi: all ## compare the shared library with the last release's interface
 	tools/abi $(BUILD)
 
 clang: $(BUILD)-clang/build.ninja ## build with clang and the address and undefined-behaviour sanitizers
 	ninja -C $(BUILD)-clang
 
-asan: clang ## unit tests under these sanitizers
+asan: clang ## run the unit tests with these sanitizers
 	meson test -C $(BUILD)-clang --print-errorlogs
 
-coverage: $(BUILD)-coverage/build.ninja ## lines of src/ that the tests reach, per module
+coverage: $(BUILD)-coverage/build.ninja ## print how many lines of src/ the tests reach, by module
 	tools/deps coverage
 	ninja -C $(BUILD)-coverage
 	tools/coverage $(BUILD)-coverage
@@ -48,32 +48,32 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
 	if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
-deb: ## build the Debian packages of what is committed, into $(BUILD)-deb
+deb: ## build the Debian packages of the last commit, into $(BUILD)-deb
 	tools/deps build docs deb
 	tools/deb $(BUILD)-deb
 
-deb-test: deb ## install and try them in a fresh Debian below $(BARE) (as root)
+deb-test: deb ## install and test them in a fresh Debian below $(BARE) (as root)
 	tools/deps bare
 	tools/deb-test $(BARE) $(BUILD)-deb
 
-gate-survey: all ## how often the gate would ask: DIRS="a b", each with two releases of a project in old/ and new/
+gate-survey: all ## count how often the gate would ask: DIRS="a b", each with two releases of a project in old/ and new/
 	tools/gate-survey --airlock $(BUILD)/airlock $(DIRS)
 
-vm: all ## Debian's own kernels in virtual machines: one table (as root; VM_ARGS='--minutes 10 6.1')
+vm: all ## test Debian's own kernels in virtual machines (as root; VM_ARGS='--minutes 10 6.1')
 	tools/deps vm
 	tools/vm $(VM_ARGS)
 
-workloads: all ## real projects directly and in airlock: the same result, a true report? (WORKLOADS='redis gitday' WORKLOAD_ARGS=--publish)
+workloads: all ## run real projects with and without airlock and compare (WORKLOADS='redis gitday' WORKLOAD_ARGS=--publish)
 	tools/workloads --deps --airlock $(BUILD)/airlock $(WORKLOAD_ARGS) $(WORKLOADS)
 
-bench: all ## airlock beside other sandboxes: tables and $(BUILD)/bench.json (QUICK=1, SECTIONS=build,grep)
+bench: all ## measure airlock and other sandboxes: tables and $(BUILD)/bench.json (QUICK=1, SECTIONS=build,grep)
 	bench/run $(if $(QUICK),--quick) $(if $(SECTIONS),--sections $(SECTIONS)) $(BUILD)/airlock
 
-bench-publish: all ## the same in full, and what bench/results.json, docs/bench.svg and README.md say of it
+bench-publish: all ## measure everything, and write bench/results.json, docs/bench.svg, README.md and bench/README.md
 	bench/run --json bench/results.json $(BUILD)/airlock
 	bench/publish
 
-conformance: all ## airlock mcp with the official clients, the inspector and the conformance suite (npm)
+conformance: all ## test airlock mcp with the official clients, the inspector and the conformance suite (npm)
 	ninja -C $(BUILD) tests/conformance/mcp_fixture
 	tools/conformance $(BUILD)
 
@@ -81,24 +81,24 @@ fuzz: $(BUILD)-fuzz/build.ninja ## run each libFuzzer target for $(FUZZ_SECONDS)
 	ninja -C $(BUILD)-fuzz
 	tools/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
 
-faults: $(BUILD)-faults/build.ninja ## make every system call and allocation of a run fail, one at a time, and look at what is left (hours)
+faults: $(BUILD)-faults/build.ninja ## make every system call and allocation of a run fail, one at a time, and check the result (hours)
 	ninja -C $(BUILD)-faults
 	ln -sfn cli/airlock $(BUILD)-faults/airlock
 	tests/faults/walk.py $(BUILD)-faults --log $(BUILD)-faults/walk.log
 
-endurance: all ## ten thousand runs in a row: nothing grows, nothing is left
+endurance: all ## do ten thousand runs in a row: nothing may grow or be left behind
 	tools/endurance $(BUILD)
 
-format: ## lay out the C files as .clang-format says
+format: ## format the C files
 	tools/lint --fix
 
-lint: ## layout of the C files, shellcheck, syntax of the Python files
+lint: ## check the format of the C files, shellcheck, syntax of the Python files
 	tools/lint
 
 clean: ## remove every build directory
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-coverage $(BUILD)-fuzz $(BUILD)-faults $(BUILD)-deb
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 $(BUILD)/build.ninja:
@@ -110,7 +110,7 @@ $(BUILD)-clang/build.ninja:
 	CC=clang meson setup -Doptimization=0 -Db_lundef=false -Db_sanitize=address,undefined \
 		-Dc_args='-fno-sanitize-recover=all -g1 -DAIRLOCK_SANITIZED' $(BUILD)-clang
 
-# The walker tells the places of calls apart by frame pointers.
+# The fault walker identifies the callers by frame pointers.
 $(BUILD)-faults/build.ninja:
 	meson setup -Dc_args=-fno-omit-frame-pointer $(BUILD)-faults
 

@@ -244,7 +244,7 @@ i3_root() {
 	started_meanwhile 'echo ours >one' replaced
 	cd "$PROJECT" || return
 	assert_status 125
-	assert_stderr_contains 'is another directory than when the command began'
+	assert_stderr_contains 'is not the same directory as when the command began'
 	assert_stderr_contains 'nothing is applied'
 	run_airlock changes last
 	assert_status 1

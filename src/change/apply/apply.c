@@ -25,7 +25,7 @@
 static int foreign(struct apply_tx *tx, const struct apply_op *op, struct airlock_error *err)
 {
 	return base_error(err, AIRLOCK_ERR_CONFLICT, tx->undo ? "undo" : "apply", op->path,
-			  "%s: somebody else changed it at this very moment", op->path);
+			  "%s: someone else changed it at the same moment", op->path);
 }
 
 static const char *call_of(const struct apply_op *op)
@@ -105,7 +105,8 @@ int apply_roll_back(struct apply_tx *tx, struct airlock_error *err)
 		if (rc < 0)
 			failed = apply_error(err, rc, "put back", tx, op->root, op->path);
 		if (rc == STEP_FOREIGN)
-			apply_note(tx->notes, "%s was changed by somebody else meanwhile and stays as it is", op->path);
+			apply_note(tx->notes, "%s was changed by someone else in the meantime and stays as it is",
+				   op->path);
 	}
 	for (size_t i = 0; i < tx->n_ops && !failed; i++) {
 		int rc = step_unstage(tx, &tx->ops[i]);
@@ -139,7 +140,7 @@ static bool copies(const struct apply_tx *tx)
 static void say_unfinished(struct transaction *t, const struct airlock_error *why)
 {
 	t->unfinished = true;
-	apply_note(t->tx->notes, "it is not finished (%s); the next start of airlock does that", why->message);
+	apply_note(t->tx->notes, "the apply was interrupted (%s); the next start of airlock finishes it", why->message);
 	(void)base_hint(t->err, "the next start of airlock finishes or reverts it; so does `airlock recover`");
 }
 

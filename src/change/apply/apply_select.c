@@ -41,7 +41,7 @@ static int mark_path(const struct change_set *set, const char *path, bool *selec
 	}
 	if (n > 0)
 		return 0;
-	base_error(err, AIRLOCK_ERR_NOT_FOUND, "select", path, "run %s has changed nothing at %s", set->run, path);
+	base_error(err, AIRLOCK_ERR_NOT_FOUND, "select", path, "run %s changed nothing at %s", set->run, path);
 	return base_hint(err, "airlock changes %s lists what it changed", set->run);
 }
 

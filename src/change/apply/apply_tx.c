@@ -112,7 +112,7 @@ static int open_live(const struct apply_tx *tx, struct apply_root *r, int64_t ol
 		    (same_root(r->live_fd, &st, &key) || has_our_stage(tx, r) || is_mounted_again(tx, r, &st));
 	if (!same)
 		return base_error(err, AIRLOCK_ERR_CONFLICT, "open", r->path,
-				  "%s is not the directory any more that the command ran in", r->path);
+				  "%s is no longer the directory in which the command ran", r->path);
 	r->made_up_inodes = has_made_up_inodes(r->live_fd);
 	return 0;
 }

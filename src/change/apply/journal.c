@@ -69,7 +69,7 @@ int journal_create(struct journal *j, const char *dir, const char *run, struct a
 		if (rc > 0)
 			return 0;
 	}
-	return base_error(err, AIRLOCK_ERR_BUSY, "open", dir, "no new journal can be made in %s", dir);
+	return base_error(err, AIRLOCK_ERR_BUSY, "open", dir, "cannot make a new journal in %s", dir);
 }
 
 int journal_write(struct journal *j, struct airlock_error *err)

@@ -58,8 +58,8 @@ static int look_layer(struct plan *p, const struct change *c, struct change_stat
 	if (rc < 0 && rc != -ENOENT && rc != -ENOTDIR)
 		return apply_error(p->err, rc, "lstat", p->tx, c->root, c->path);
 	if (rc < 0 || ret->type != c->after.type)
-		return base_error(p->err, AIRLOCK_ERR_CORRUPT, "lstat", c->path,
-				  "the layer of run %s does not have %s any more", p->set->run, c->path);
+		return base_error(p->err, AIRLOCK_ERR_CORRUPT, "lstat", c->path, "the layer of run %s no longer has %s",
+				  p->set->run, c->path);
 	ret->mode = applied_mode(c);
 	return 0;
 }
@@ -87,7 +87,7 @@ static int look_before(struct plan *p, const struct change *c, bool from, uint64
 		return apply_error(p->err, rc, "lstat", p->tx, c->root, c->path);
 	if (must_be && ret->type != c->before.type)
 		return base_error(p->err, AIRLOCK_ERR_NOT_FOUND, "lstat", c->path,
-				  "what was at %s before run %s is not kept any more", c->path, p->set->run);
+				  "the content of %s before run %s is no longer stored", c->path, p->set->run);
 	if (ret->type == CHANGE_DIRECTORY)
 		ret->mode = c->before.mode;
 	return 0;

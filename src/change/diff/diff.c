@@ -125,7 +125,7 @@ static int make_hunks(struct diff *d, struct part *p)
 		int rc = diff_run(&d->before, &d->after, &d->hunks, &why);
 		p->binary = rc == AIRLOCK_ERR_TIMEOUT;
 		if (p->binary)
-			comment(d, p->new_path, "differs in too much to show");
+			comment(d, p->new_path, "too different to show");
 		else if (rc < 0 && d->err && !d->err->code)
 			*d->err = why;
 		return p->binary || rc == 0 ? 1 : rc;
@@ -328,8 +328,8 @@ static int select_all(const struct change_set *set, const char *const *paths, bo
 		if (!full)
 			return base_oom(err);
 		if (select_path(set, full, selected) == 0) {
-			base_error(err, AIRLOCK_ERR_NOT_FOUND, "diff", *paths, "run %s has changed nothing at %s",
-				   set->run, *paths);
+			base_error(err, AIRLOCK_ERR_NOT_FOUND, "diff", *paths, "run %s changed nothing at %s", set->run,
+				   *paths);
 			return base_hint(err, "airlock changes %s lists what it changed", set->run);
 		}
 	}

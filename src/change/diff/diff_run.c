@@ -197,7 +197,8 @@ int diff_run(const struct buf *before, const struct buf *after, struct buf *hunk
 	rc = rc < 0 ? rc : spawn_diff(fds, &pid);
 	close_all(fds);
 	if (rc == -ENOENT) {
-		(void)base_error(err, AIRLOCK_ERR_UNAVAILABLE, "exec", programs[0], "there is no program diff");
+		(void)base_error(err, AIRLOCK_ERR_UNAVAILABLE, "exec", programs[0],
+				 "the program diff is not installed");
 		(void)base_hint(err, "install the package diffutils");
 		return AIRLOCK_ERR_UNAVAILABLE;
 	}
