@@ -317,7 +317,7 @@ unclaimed() {
 	run_program "${as_nobody[@]}" "$place/airlock" run -c 'echo x >new' </dev/null
 	assert_status 0
 	assert_stderr_contains '1 change applied'
-	assert_stderr_contains 'belongs to somebody else'
+	assert_stderr_contains 'belongs to another user'
 	assert_file new x
 	run_program "${as_nobody[@]}" "$place/airlock" undo </dev/null
 	assert_status 0
