@@ -42,7 +42,7 @@ unsigned backend_tmpfs_mode(const char *target)
 	return strcmp(name, "tmp") == 0 || strcmp(name, "shm") == 0 ? 01777 : 0755;
 }
 
-/* What hidden files are covered with. Not in the state directory, which a rebuilt home leaves out. */
+/* The empty file that covers hidden files. Not in the state directory, which a rebuilt home leaves out. */
 int backend_make_empty_file(const struct backend_context *ctx, const struct plan *plan, struct airlock_error *err)
 {
 	bool needed = false;
@@ -57,7 +57,7 @@ int backend_make_empty_file(const struct backend_context *ctx, const struct plan
 	bool missing = lstat(path, &st) < 0 && errno == ENOENT;
 	if (!missing && S_ISREG(st.st_mode) && st.st_size == 0)
 		return 0;
-	/* Of two runs that find none the later must not replace the other's: it may be bound there this moment. */
+	/* If two runs find none, the later one must not replace the other's file: it may be bound at this moment. */
 	_cleanup_close_ int fd = missing ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -EBADF;
 	if (fd >= 0 || (missing && errno == EEXIST))
 		return 0;

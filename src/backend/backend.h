@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What every backend can do: say whether it works here, show its command line, start the first process.
  *
- * A backend makes the namespaces and mounts of a plan and executes the first process (src/child) in them. Everything
- * else, limits, output, timeouts, the command's status, is the supervisor's and the same for all of them.
- */
+ * A backend makes the namespaces and mounts of a plan and executes the first process (src/child) in them. The
+ * supervisor does everything else, the same for all of them: limits, output, timeouts, the command's status. */
 #pragma once
 
 #include "base/buf.h"
@@ -16,23 +15,24 @@
 #include <sys/types.h>
 
 /* What is really in force (I9). */
-/* Can this kernel keep a command that shares the host's network from its abstract sockets (Landlock's scopes, Linux 6.12)? */
+/* True if this kernel can keep a command that shares the host's network from its abstract sockets (Landlock's scopes,
+ * Linux 6.12). */
 bool backend_scopes_sockets(void);
 
 struct backend_isolation {
 	enum airlock_grade filesystem, processes, syscalls;
-	bool network_blocked; /* only meaningful when filesystem isolation or a network namespace is there */
+	bool network_blocked; /* meaningful only with filesystem isolation or a network namespace */
 	bool network_isolated;
 	bool own_pid_namespace;	 /* killing the first process kills everything */
 	bool own_user_namespace; /* RLIMIT_NPROC counts the sandbox alone */
-	bool foreign_proc;	 /* /proc shows other processes than those of the own pid namespace */
-	bool ruleset;		 /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and puts it in force */
+	bool foreign_proc;	 /* /proc also shows processes outside its own pid namespace */
+	bool ruleset;		 /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and enforces it */
 	bool abstract_sockets;	 /* those of the host can be reached: they belong to its network */
 	/* What the system call filter refuses because nothing else does. */
 	bool no_unix_sockets, no_internet_sockets, no_ipc, no_truncate;
 };
 
-/* What probing found, for the rest of a job. Filled in by the backends; backend_found_done frees it. */
+/* What probing found, for the rest of a job. The backends fill it; backend_found_done frees it. */
 struct bwrap_info;
 struct native_info;
 struct backend_found {
@@ -41,12 +41,12 @@ struct backend_found {
 };
 void backend_found_done(struct backend_found *f);
 
-/* Where things of this machine are; borrowed. */
+/* Paths of this machine; borrowed. */
 struct backend_context {
 	struct backend_found *found; /* NULL: nothing is kept */
 	const char *path_env;
 	const char *state_dir, *data_dir;
-	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is taken from there */
+	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is used from there */
 };
 
 /* The descriptors the first process gets (borrowed, CLOEXEC), and the layers. */
@@ -82,10 +82,10 @@ struct backend_prestart_calls {
 
 struct backend {
 	const char *name;
-	/* 0: it works; 1: it works but lacks something, which isolation() tells; or AIRLOCK_ERR_UNAVAILABLE with the reason and
-	 * the way out. */
+	/* 0: it works; 1: it works but lacks something, which isolation() describes; or AIRLOCK_ERR_UNAVAILABLE with
+	 * the reason and a hint. */
 	int (*probe)(const struct backend_context *ctx, struct airlock_error *err);
-	/* The whole command line a person could type for this plan, the command included. */
+	/* The whole command line that a person could type for this plan, including the command. */
 	int (*describe)(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,
 			struct airlock_error *err);
 	struct backend_isolation (*isolation)(const struct backend_context *ctx, const struct plan *plan);
@@ -99,13 +99,13 @@ struct backend {
 	bool copies;	  /* changes are found by comparing the roots with a copy of them */
 	bool tmp_in_playground; /* the command's TMPDIR is a directory in the playground */
 	bool maps_ids;		/* it can give the sandbox more ids than the caller's own (struct plan_ids) */
-	/* For backends that are given a text: it, which can be made and looked at also where the backend cannot run. */
+	/* For backends that take a text: the text, which can be made and read even if the backend cannot run. */
 	void (*profile)(const struct plan *plan, struct buf *out);
 };
 
 extern const struct backend backend_native, backend_bubblewrap, backend_landlock, backend_seatbelt, backend_passthrough;
 
-/* NULL when this build has no such backend. */
+/* NULL if this build has no such backend. */
 const struct backend *backend_by_name(const char *name);
 /* Sandboxing backends in the order of preference; NULL-terminated. */
 const struct backend *const *backend_preference(void);
@@ -114,5 +114,5 @@ const struct backend *const *backend_preference(void);
 
 /* 1777 for /tmp and the like. */
 unsigned backend_tmpfs_mode(const char *target);
-/* What hidden files are covered with: data_dir/empty, when the plan hides any. */
+/* The file that covers hidden files: data_dir/empty, if the plan hides any. */
 int backend_make_empty_file(const struct backend_context *ctx, const struct plan *plan, struct airlock_error *err);

@@ -77,7 +77,7 @@ static void add_mount(struct strs *a, const struct bwrap_info *info, const struc
 		add3(a, "--ro-bind", m->source, m->target);
 		break;
 	case PLAN_WRITE:
-	case PLAN_LAYER: /* the stage has mounted the overlay there, and what stands for a cache */
+	case PLAN_LAYER: /* the stage has mounted the overlay there, and the replacement of a cache */
 		add3(a, "--bind", m->cache ? m->target : m->source, m->target);
 		break;
 	case PLAN_TMPFS:
@@ -125,7 +125,7 @@ static void add_namespaces(struct strs *a, const struct bwrap_info *info, const 
 	add2(a, "--cap-drop", "ALL");
 }
 
-/* Is the directory seen through a read-only bind of something above it? */
+/* True if the directory is seen through a read-only bind of a directory above it. */
 static bool is_covered(const struct plan *plan, const struct plan_mount *m)
 {
 	const struct plan_mount *cover = NULL;
@@ -135,8 +135,8 @@ static bool is_covered(const struct plan *plan, const struct plan_mount *m)
 	return cover && (cover->kind == PLAN_READ || cover->kind == PLAN_REBUILD);
 }
 
-/* A rebuilt directory is already there when the stage has been at work: what is left is to bind it, read-only, where
- * nothing above it brings it along. */
+/* After the stage, a rebuilt directory already exists: it only needs a read-only bind if no bind above it includes it.
+ */
 static bool add_staged(struct strs *a, const struct plan *plan, const struct plan_mount *m)
 {
 	if (m->kind == PLAN_REBUILD) {
@@ -153,7 +153,7 @@ static bool add_staged(struct strs *a, const struct plan *plan, const struct pla
 	}
 	if (stage_covers(plan, m))
 		return true;
-	/* A screen is mounted in place, and a bind of what is above it brings it along. */
+	/* A screen is mounted in place, and a bind of a directory above includes it. */
 	if (m->screen && strcmp(m->source, m->target) == 0 && is_covered(plan, m))
 		return true;
 	if (stage_puts_aside(plan, m)) {
@@ -208,7 +208,7 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 	};
 }
 
-/* The arguments, NUL-separated, in a memory file bwrap reads. */
+/* The arguments, NUL-separated, in a memory file that bwrap reads. */
 static int arguments_fd(const struct strs *a, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
@@ -239,8 +239,8 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	if (!empty)
 		return base_oom(err);
 	static const char *const argv[] = {"bwrap", "--args", "6", "--", "/proc/self/fd/5", NULL};
-	/* The stage is the same for every version of bwrap, also those that could mount an overlay themselves: it is faster,
-	 * takes any path, and is tested everywhere. */
+	/* The stage is the same for every version of bwrap, even those that could mount an overlay themselves: it is
+	 * faster, accepts any path, and is tested everywhere. */
 	if (staged)
 		return stage_spawn(info.path, argv, plan, empty, fds, args_fd, ret_pid, err);
 	return spawn_process(info.path, argv, fds, args_fd, -1, plan->new_session, ret_pid, err);

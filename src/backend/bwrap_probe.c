@@ -9,7 +9,7 @@
 
 #define TIMEOUT_MS 5000
 
-/* bwrap's last words as one inert line without its name; longer ones lose their end. */
+/* The end of bwrap's stderr as one escaped line without its name; cuts a longer one. */
 static void keep_words(const char *text, char *ret, size_t size)
 {
 	_cleanup_buf_ struct buf line = BUF_INIT;
@@ -45,8 +45,8 @@ static enum bwrap_cause try_version(const char *path, struct bwrap_verdict *v)
 	return old ? BWRAP_TOO_OLD : BWRAP_FINE;
 }
 
-/* Inside runs bwrap again, to say its version: the one program that is certainly there. Its words, coming out, prove
- * that something ran inside. */
+/* Runs bwrap itself inside, to print its version: the one program that certainly exists. Its output proves that
+ * something ran inside. */
 static enum bwrap_cause try_sandbox(const char *path, struct bwrap_verdict *v)
 {
 	const char *const argv[] = {

@@ -16,18 +16,18 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* What the backend cannot do without: --perms, of 0.5. */
+/* The minimum: --perms, of 0.5. */
 #define BWRAP_MIN_MAJOR 0
 #define BWRAP_MIN_MINOR 5
 
-/* Where the verdict is remembered, in the state directory. */
+/* Where the verdict is stored, in the state directory. */
 #define BWRAP_CACHE_NAME "bubblewrap.probe"
 
 struct bwrap_info {
-	char path[PATH_MAX]; /* the program itself, no symlink; "" when there is none to be trusted */
+	char path[PATH_MAX]; /* the program itself, not a symlink; "" if there is no trustworthy one */
 	int major, minor, patch;
 	bool works;
-	bool is_setuid;		 /* makes namespaces with privileges of its own, and refuses some options */
+	bool is_setuid;		 /* makes namespaces with its own privileges, and refuses some options */
 	bool has_size_perms;	 /* --perms and --size (0.7, not setuid) */
 	bool has_disable_userns; /* --disable-userns (0.8) */
 	bool has_overlay;	 /* --overlay (0.11, not setuid) */
@@ -35,9 +35,9 @@ struct bwrap_info {
 	struct airlock_error why; /* AIRLOCK_ERR_UNAVAILABLE when !works */
 };
 
-/* path_env: only its absolute entries count, and after them /usr/bin, /usr/local/bin and /bin. Never taken: a program in
- * one of untrusted_dirs (NULL-terminated, real paths; "/" is passed over), one that belongs to neither root nor us, one
- * that others may write or replace. cache_file may be NULL. Returns 0, or a negative code when out of memory. */
+/* path_env: only its absolute entries count, followed by /usr/bin, /usr/local/bin and /bin. Never used: a program in
+ * one of untrusted_dirs (NULL-terminated, real paths; "/" is ignored), one that belongs to neither root nor us, one
+ * that others may write or replace. cache_file may be NULL. Returns 0, or a negative code if out of memory. */
 int bwrap_probe(const char *path_env, const char *cache_file, const char *const *untrusted_dirs, struct bwrap_info *ret,
 		struct airlock_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The file: a line of kind and format, the key, the verdict, bwrap's words. The key is compared as a whole; the path of
- * the program is never taken from the file, so the worst a damaged or forged one can do is a wrong verdict. */
+/* The file: a line with kind and format, the key, the verdict, bwrap's message. The key is compared as a whole; the
+ * path of the program never comes from the file, so a damaged or forged file can at worst give a wrong verdict. */
 #include "backend/bwrap_probe_parts.h"
 
 #include "fs/fs.h"
@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-/* The number also stands for the meaning of enum bwrap_cause. */
+/* The number also covers the meaning of enum bwrap_cause. */
 #define FORMAT "airlock bwrap probe 1\n"
 #define FAILURE_LASTS_S 60
 #define MAX_FILE 16384
@@ -51,7 +51,7 @@ void bwrap_cache_key(const struct bwrap_found *found, struct buf *ret)
 	buf_printf(ret, "%zu %s\n", strlen(found->path), found->path);
 }
 
-/* Since boot, suspended time included: a clock that is set does not matter. */
+/* Since boot, including suspended time: setting the clock does not matter. */
 static int64_t seconds_now(void)
 {
 	struct timespec t = {0};
@@ -93,7 +93,7 @@ bool bwrap_cache_load(const char *file, const struct buf *key, struct bwrap_verd
 	return true;
 }
 
-/* Failing to remember is no failure: the next run probes again. */
+/* Failing to store it is no failure: the next run probes again. */
 void bwrap_cache_store(const char *file, const struct buf *key, const struct bwrap_verdict *v)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;

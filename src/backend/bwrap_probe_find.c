@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whoever can replace bwrap owns every sandbox: it is taken only from where nobody but root and we can put it. */
+/* Whoever can replace bwrap owns every sandbox: so it is used only from where only root and we can put it. */
 #include "backend/bwrap_probe_parts.h"
 
 #include "base/path.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Within a user namespace everybody it does not map, root of the machine too, seems to be this one (kernel.overflowuid). */
+/* In a user namespace every unmapped user, including the machine's root, appears as this one (kernel.overflowuid). */
 #define OVERFLOW_UID 65534
 
 static bool is_mapped(unsigned long id)
@@ -23,7 +23,7 @@ static bool is_mapped(unsigned long id)
 	return false;
 }
 
-/* Root and other strangers look the same in there; in the system's own directories it is root. */
+/* Root and other unmapped users look the same there; in the system's own directories it is root. */
 static bool is_system_owner(const char *path, uid_t owner)
 {
 	bool system_dir =
@@ -36,13 +36,13 @@ static bool has_good_owner(const char *path, const struct stat *st)
 	return st->st_uid == 0 || st->st_uid == geteuid() || is_system_owner(path, st->st_uid);
 }
 
-/* The group of the same number is the user's own, where distributions give everyone one and a umask of 002. */
+/* The group with the same number is the user's own, on distributions that give everyone one and a umask of 002. */
 static bool others_may_write(const struct stat *st)
 {
 	return (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_gid != st->st_uid);
 }
 
-/* "/" is passed over: with it nothing would be left, and who works on the whole system has decided already. */
+/* Ignores "/": otherwise nothing would be left, and whoever works on the whole system has decided already. */
 static bool is_untrusted(const char *path, const char *const *dirs)
 {
 	for (; dirs && *dirs; dirs++)
@@ -81,7 +81,7 @@ static bool real_path(int fd, char ret[PATH_MAX])
 	return n > 0;
 }
 
-/* NULL when the program at path is good; ret->path and ret->st are set then. */
+/* NULL if the program at path is acceptable; then ret->path and ret->st are set. */
 static const char *fault_of(const char *path, int fd, const char *const *untrusted, struct bwrap_found *ret)
 {
 	char real[PATH_MAX];
@@ -102,7 +102,7 @@ static const char *fault_of(const char *path, int fd, const char *const *untrust
 	return NULL;
 }
 
-/* True when dir has a bwrap to take. */
+/* True if dir has an acceptable bwrap. */
 static bool look_in(const char *dir, const char *const *untrusted, struct bwrap_found *ret)
 {
 	_cleanup_free_ char *normal = path_normalize(NULL, dir);

@@ -10,9 +10,9 @@
 
 /* ── Which program: bwrap_probe_find.c ── */
 struct bwrap_found {
-	char path[PATH_MAX]; /* "" when none was taken */
+	char path[PATH_MAX]; /* "" if none was accepted */
 	struct stat st;
-	char refused[PATH_MAX]; /* the first one that was there and not taken, "" when none */
+	char refused[PATH_MAX]; /* the first one that exists and was not accepted, "" if none */
 	const char *refusal;	/* why not */
 };
 void bwrap_find(const char *path_env, const char *const *untrusted_dirs, struct bwrap_found *ret);
@@ -21,14 +21,15 @@ void bwrap_find(const char *path_env, const char *const *untrusted_dirs, struct 
 struct bwrap_verdict {
 	int major, minor, patch;
 	enum bwrap_cause cause; /* BWRAP_FINE: it works */
-	char detail[256];	/* bwrap's own words, one inert line, or "" */
+	char detail[256];	/* bwrap's own message, one escaped line, or "" */
 };
 
 /* ── Remembering: bwrap_probe_cache.c ── */
-/* What of the machine and of ourselves any verdict depends on; shared with the native backend's probe. */
+/* The properties of the machine and of ourselves on which any verdict depends; shared with the native backend's probe.
+ */
 void bwrap_cache_machine_key(struct buf *ret);
 void bwrap_cache_add_namespace(struct buf *key, const char *name);
-/* The file's text when it is ours alone, else "". */
+/* The file's text if only we can write it, else "". */
 void bwrap_cache_read(const char *file, char *ret, size_t size);
 /* Everything the verdict depends on, as text. */
 void bwrap_cache_key(const struct bwrap_found *found, struct buf *ret);
@@ -36,6 +37,6 @@ bool bwrap_cache_load(const char *file, const struct buf *key, struct bwrap_verd
 void bwrap_cache_store(const char *file, const struct buf *key, const struct bwrap_verdict *v);
 
 /* ── Why not: bwrap_probe_why.c ── */
-/* stderr of a sandbox that could not be made → its cause. */
+/* Maps the stderr of a failed sandbox to its cause. */
 enum bwrap_cause bwrap_diagnose(const char *complaint);
 void bwrap_explain(enum bwrap_cause cause, const char *subject, const char *detail, struct airlock_error *ret);

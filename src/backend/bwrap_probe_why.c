@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From a failure to its cause, and from the cause to words and a way out. */
+/* From a failure to its cause, and from the cause to a message and a hint. */
 #include "backend/bwrap_probe_parts.h"
 
 #include <stdio.h>
@@ -81,13 +81,13 @@ enum bwrap_cause bwrap_cause_of(enum sys_userns_obstacle obstacle)
 	return causes[obstacle];
 }
 
-/* A file of ours tells it apart from the machine's other troubles: nothing else would help there. */
+/* A marker file distinguishes it from other problems: nothing else would help there. */
 static bool in_flatpak(void)
 {
 	return access("/.flatpak-info", F_OK) == 0;
 }
 
-/* What our own probes find, for messages that say only that it was not permitted. */
+/* Uses our own probes if the message says only that it was not permitted. */
 static enum bwrap_cause diagnose_by_trying(void)
 {
 	struct sys_probe p;
@@ -110,7 +110,7 @@ enum bwrap_cause bwrap_diagnose(const char *complaint)
 	if (strstr(complaint, "mount proc"))
 		return BWRAP_PROC;
 	enum bwrap_cause cause = diagnose_by_trying();
-	/* It can fail where our own probe does not: gVisor's namespaces have their loopback up before anyone asks. */
+	/* It can fail although our own probe succeeds: in gVisor's namespaces the loopback is already up. */
 	return cause == BWRAP_OTHER && strstr(complaint, "loopback") ? BWRAP_LOOPBACK : cause;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Landlock: for where no user namespace can be had.
+/* Landlock: for machines that forbid user namespaces.
  *
- * Nothing is mounted: the command sees the host's paths, and the kernel refuses what no rule grants. What that cannot
- * do is said by isolation(): metadata of visible files can be changed by their owner, hidden files still have a size,
- * the processes of the machine have names, and there is no layer, so that writes go straight to the project. Sockets are
- * the system call filter's: Landlock knows neither UDP nor Unix sockets by path.
- */
+ * Nothing is mounted: the command sees the host's paths, and the kernel refuses what no rule grants. isolation()
+ * reports what that cannot do: owners can change the metadata of visible files, hidden files still have a size, the
+ * machine's processes have names, and there is no layer, so writes go directly to the project. The system call filter
+ * handles sockets: Landlock controls neither UDP nor Unix sockets by path. */
 #include "backend/landlock_rules.h"
 #include "backend/spawn.h"
 #include "sys/landlock.h"
@@ -65,7 +64,7 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 	};
 }
 
-/* Everything this kernel can refuse is refused, but for what rules grant. */
+/* Refuses everything that this kernel can refuse, except what rules grant. */
 static int create_ruleset(const struct plan *plan, long version)
 {
 	struct sys_landlock_ruleset r = {.fs = READ_ACCESS | WRITE_ACCESS | NEVER_GRANTED};
@@ -81,7 +80,7 @@ static int create_ruleset(const struct plan *plan, long version)
 	return (int)sys_landlock_create(&r, known);
 }
 
-/* What is gone, or cannot be opened, is not granted. */
+/* A path that is gone, or cannot be opened, is not granted. */
 static int add_rule(int ruleset, const struct landlock_rule *rule, long version)
 {
 	_cleanup_close_ int fd = open(rule->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
@@ -97,7 +96,7 @@ static int add_rule(int ruleset, const struct landlock_rule *rule, long version)
 		access &= OF_A_FILE | SYS_LANDLOCK_IOCTL_DEV;
 	struct sys_landlock_beneath beneath = {access, fd};
 	long rc = sys_landlock_add(ruleset, &beneath);
-	return rc == -EBADFD || rc == -EBADF ? 0 : (int)rc; /* a pipe or a file of the kernel that takes no rules */
+	return rc == -EBADFD || rc == -EBADF ? 0 : (int)rc; /* a pipe or a kernel file that accepts no rules */
 }
 
 static int make_ruleset(const struct plan *plan, struct airlock_error *err)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a minimal /dev has; each is granted where it exists. */
+/* The entries of a minimal /dev; each is granted if it exists. */
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 void landlock_rules_done(struct landlock_rules *r)
@@ -36,7 +36,7 @@ static bool is_write(const struct plan_mount *m)
 	return m->kind == PLAN_WRITE || m->kind == PLAN_LAYER;
 }
 
-/* Says something of its own about its place. Links are followed to what has rules itself. */
+/* True if it has its own rule. Links are followed to what has rules itself. */
 static bool decides(const struct plan_mount *m)
 {
 	return m->kind != PLAN_SEAL && m->kind != PLAN_SYMLINK && m->kind != PLAN_DIR;
@@ -50,7 +50,7 @@ static bool is_decided(const struct plan *plan, const char *path)
 	return false;
 }
 
-/* Is less granted somewhere below path than m grants? */
+/* True if somewhere below path less is granted than m grants. */
 static bool has_hole(const struct plan *plan, const struct plan_mount *m, const char *path)
 {
 	for (size_t i = 0; i < plan->n_mounts; i++) {

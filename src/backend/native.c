@@ -30,7 +30,7 @@ static int probe(const struct backend_context *ctx, struct airlock_error *err)
 	return rc < 0 ? rc : info.own_proc ? 0 : 1;
 }
 
-/* There is no other program: what a person could type is the command itself. */
+/* There is no other program: a person could only type the command itself. */
 static int describe(const struct backend_context *ctx, const struct plan *plan, struct strs *ret,
 		    struct airlock_error *err)
 {

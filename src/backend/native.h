@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Our own namespaces, without any helper program; child/view.c carries the plan out. */
+/* Our own namespaces, without any helper program; child/view.c carries out the plan. */
 #pragma once
 
 #include "backend/backend.h"
 #include "child/launch.h"
 #include "child/program.h"
 
-/* Where the verdict is remembered, in the state directory. */
+/* Where the verdict is stored, in the state directory. */
 #define NATIVE_CACHE_NAME "native.probe"
 
 struct native_info {
 	bool works;
-	bool own_proc;		  /* a new /proc can be mounted; otherwise the one around us is shown */
+	bool own_proc;		  /* a new /proc can be mounted; otherwise the present one is shown */
 	struct airlock_error why; /* AIRLOCK_ERR_UNAVAILABLE when !works */
 };
 
-/* Makes a sandbox and ends it. A success is remembered in cache_file (NULL: not) until the next boot, or until a setting
- * or a namespace that matters is another; a failure is not, so that a repair is noticed at once. */
+/* Makes a sandbox and ends it. Stores a success in cache_file (NULL: not) until the next boot, or until a relevant
+ * setting or namespace changes; does not store a failure, so that a repair is noticed at once. */
 void native_probe(const char *cache_file, struct native_info *ret);
 
 /* What a start needs to know of this machine. */
@@ -32,7 +32,7 @@ void native_scene_done(struct native_scene *scene);
 int native_start(const struct plan *plan, const struct native_scene *scene, const struct backend_fds *fds,
 		 pid_t *ret_pid, const char **ret_failed_call);
 
-/* This machine's verdict, from ctx->found, the cache or a probe. AIRLOCK_ERR_UNAVAILABLE when it does not work. */
+/* This machine's verdict, from ctx->found, the cache or a probe. AIRLOCK_ERR_UNAVAILABLE if it does not work. */
 int native_find(const struct backend_context *ctx, struct native_info *ret, struct airlock_error *err);
 
 /* ── What starting is made of, for native_prestart.c ── */

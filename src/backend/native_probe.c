@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The answer comes from making a sandbox: the very code that a run uses, with the smallest plan. */
+/* Tests by making a sandbox: with exactly the code that a run uses, and the smallest plan. */
 #include "backend/native.h"
 
 #include "backend/bwrap_probe_parts.h"
@@ -17,7 +17,7 @@
 #define FORMAT "airlock native probe 1\n"
 #define MAX_FILE 4096
 
-/* What came of it; op is 0 when a call of ours failed before the child could speak. */
+/* The result; op is 0 if a call of ours failed before the child could report. */
 struct attempt {
 	int errnum;
 	enum child_op op;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* No sandbox at all: the first process is started as it is and runs the command. Only by choice or permission, and
+/* No sandbox at all: starts the first process directly, which runs the command. Only by choice or permission, and
  * every result says `none`. */
 #include "backend/spawn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* macOS: sandbox-exec with a profile made from the plan. The profile is made everywhere, so that it can be looked at and
- * tested; running it needs the system it is for, and a first process for that system, which this build does not have. */
+/* macOS: sandbox-exec with a profile made from the plan. The profile is made on every system, so that it can be read
+ * and tested; running it needs macOS and a first process for macOS, which this build does not have. */
 #include "backend/seatbelt_profile.h"
 #include "backend/spawn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Everything is denied that no rule allows, and of two rules the later decides: the mounts of a plan, in their order,
- * become rules in the same order. Nothing is mounted, so what would be an empty directory is a denied one. */
+/* Denies everything that no rule allows; of two rules the later one decides, so the mounts of a plan become rules in
+ * the same order. Nothing is mounted: an empty directory becomes a denied one. */
 #include "backend/seatbelt_profile.h"
 
 #include "base/path.h"
@@ -10,7 +10,7 @@
 static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/random",
 				      "/dev/urandom", "/dev/tty",  "/dev/dtracehelper"};
 
-/* What libc and the frameworks of command-line tools talk to: users and groups, notifications, the log. */
+/* The services that libc and the frameworks of command-line tools use: users and groups, notifications, the log. */
 static const char *const services[] = {
 	"com.apple.system.opendirectoryd.libinfo", "com.apple.system.opendirectoryd.membership",
 	"com.apple.system.notification_center", "com.apple.system.logger", "com.apple.logd"};
@@ -19,7 +19,7 @@ static const char *const network_services[] = {"com.apple.dnssd.service", "com.a
 					       "com.apple.SystemConfiguration.DNSConfiguration",
 					       "com.apple.trustd.agent", "com.apple.networkd"};
 
-/* A path is anything; a profile must not be. */
+/* A path may contain anything; a profile must not. */
 static void add_string(struct buf *out, const char *s)
 {
 	buf_addc(out, '"');
@@ -77,7 +77,7 @@ static void add_mount(const struct plan_mount *m, struct buf *out)
 {
 	switch (m->kind) {
 	case PLAN_READ:
-		/* A later rule takes back what an earlier one gave: what may only be read in what may be written. */
+		/* A later rule revokes what an earlier one granted: a read-only path inside a writable one. */
 		add_rule(out, "allow", "file-read*", "subpath", m->source);
 		add_rule(out, "deny", "file-write*", "subpath", m->source);
 		break;
@@ -112,7 +112,8 @@ static bool is_granted(const struct plan_mount *m)
 	return m->kind == PLAN_READ || m->kind == PLAN_WRITE || m->kind == PLAN_LAYER;
 }
 
-/* The way to what is granted must be there, or realpath(3) fails in it: each directory above, and nothing of it. */
+/* The directories above a granted path must exist, or realpath(3) fails in it: grants each directory above, and
+ * nothing in it. */
 static void add_ancestors(const struct plan *plan, struct buf *out)
 {
 	_cleanup_strs_ struct strs seen = STRS_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* posix_spawn(3): it shares memory instead of copying page tables, and does nothing unsafe after clone. */
+/* posix_spawn(3) shares memory instead of copying page tables, and does nothing unsafe after clone. */
 #include "backend/spawn.h"
 
 #include "child/job.h"

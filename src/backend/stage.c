@@ -21,7 +21,7 @@ const struct plan_mount *stage_rebuilt_parent(const struct plan *plan, const str
 	return NULL;
 }
 
-/* The mount through which m's place is seen. */
+/* The mount through which m's target is seen. */
 static const struct plan_mount *cover_of(const struct plan *plan, const struct plan_mount *m)
 {
 	const struct plan_mount *cover = NULL;
@@ -57,7 +57,8 @@ bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
 	return fds->n_layers > 0 || geteuid() == 0; /* root's devices are guarded there */
 }
 
-/* Is anything bound from below a directory? Then it must be found there, also when the directory itself is to be hidden. */
+/* True if anything is bound from below a directory. Then it must be reachable there, even if the directory itself is
+ * hidden. */
 static bool holds_sources(const struct plan *plan, const char *dir)
 {
 	for (size_t i = 0; i < plan->n_mounts; i++) {
@@ -68,7 +69,7 @@ static bool holds_sources(const struct plan *plan, const char *dir)
 	return false;
 }
 
-/* An entry of the rebuilt directory, or something deeper that has nothing but the rebuilt directory above it. */
+/* An entry of the rebuilt directory, or something deeper that has only the rebuilt directory above it. */
 static bool has_place_in(const struct plan *plan, const struct plan_mount *rebuilt, const struct plan_mount *m)
 {
 	if (m->kind == PLAN_SEAL || m == rebuilt)
@@ -76,7 +77,7 @@ static bool has_place_in(const struct plan *plan, const struct plan_mount *rebui
 	return is_entry_of(m->target, rebuilt->target) || cover_of(plan, m) == rebuilt;
 }
 
-/* How an entry of a rebuilt directory gets there: bound from where it was, or a bare place for bwrap to mount on. */
+/* How an entry of a rebuilt directory gets there: bound from its old place, or a bare mount point for bwrap. */
 static struct child_entry entry_for(const struct plan *plan, const char *dir, const struct plan_mount *m)
 {
 	struct child_entry e = {.name = {path_rest(m->target, dir)}, .kind = CHILD_ENTRY_DIR};
@@ -94,7 +95,7 @@ static struct child_entry entry_for(const struct plan *plan, const char *dir, co
 	return e;
 }
 
-/* All entries of all rebuilt directories in one array; each rebuild borrows its stretch. */
+/* All entries of all rebuilt directories in one array; each rebuild borrows its part. */
 struct rebuilds {
 	struct child_rebuild *v;
 	struct child_entry *entries;
@@ -164,11 +165,11 @@ static bool lies_below_screen(const struct plan *plan, const char *path)
 	return false;
 }
 
-/* Must the host's own be found there, where the stage mounts something else over it? */
+/* True if the host's own must be reachable there although the stage mounts something over it. */
 static bool is_kept(const struct plan *plan, const struct plan_mount *m)
 {
 	if (m->kind == PLAN_WRITE && m->cache)
-		return false; /* the stage has it opened before, as an entry of a rebuilt directory */
+		return false; /* the stage has opened it before, as an entry of a rebuilt directory */
 	if (m->kind == PLAN_WRITE)
 		return lies_below_screen(plan, m->source) && !lies_in_layer(plan, m->source);
 	return m->special && (lies_below_screen(plan, m->source) || lies_in_layer(plan, m->source));
