@@ -93,10 +93,10 @@ struct backend {
 		     pid_t *ret_pid, struct airlock_error *err);
 	const struct backend_prestart_calls
 		*prestart;	   /* NULL: this backend cannot start a sandbox before its command */
-	bool spawns_first_process; /* what is spawned becomes it, in a pid namespace of its own */
-	bool in_place;	  /* nothing is mounted: the command sees the host's paths, and no layer can be put over them */
-	bool unsandboxed; /* it isolates nothing: only for whoever chose it or was asked */
-	bool copies;	  /* changes are found by comparing the roots with a copy of them */
+	bool spawns_first_process; /* the spawned process becomes it, in its own pid namespace */
+	bool in_place;		/* nothing is mounted: the command sees the host's paths, and no layer can cover them */
+	bool unsandboxed;	/* isolates nothing: only if someone chose it or allowed it */
+	bool copies;		/* changes are found by comparing the roots with a copy of them */
 	bool tmp_in_playground; /* the command's TMPDIR is a directory in the playground */
 	bool maps_ids;		/* it can give the sandbox more ids than the caller's own (struct plan_ids) */
 	/* For backends that take a text: the text, which can be made and read even if the backend cannot run. */

@@ -299,7 +299,7 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 	}
 	s->phase = PHASE_SETUP;
 	s->spec.prestart = NULL;	     /* borrowed until here */
-	s->spawned_dead = s->spawned_fd < 0; /* already gone, where the caller ignores SIGCHLD */
+	s->spawned_dead = s->spawned_fd < 0; /* already gone if the caller ignores SIGCHLD */
 	control_go_ahead(s);
 	if (spec->plan->timeout_ms.value != TEXT_NONE)
 		s->timeout_at_us = s->started_us + spec->plan->timeout_ms.value * 1000;

@@ -27,7 +27,7 @@ struct supervise_spec {
 	bool pty;
 	const struct denial_scene *observe; /* record what it refuses; borrowed until the run is over; NULL: do not */
 	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */
-	struct backend_prestart *prestart;		 /* borrowed: a sandbox to take when it fits, or NULL */
+	struct backend_prestart *prestart;		 /* borrowed: a prepared sandbox to use if it fits, or NULL */
 };
 
 struct supervise_result {
@@ -46,7 +46,7 @@ struct supervise_result {
 	const struct plan_mount *full[CHILD_MAX_TMPFS];
 	size_t n_full;
 	enum backend_prestart_kind prestart; /* which kind of prestarted sandbox it ran in */
-	int exposed_errnum;		     /* why exposed has no screen; 0: not known */
+	int exposed_errnum;		     /* why exposed has no screen; 0: unknown */
 	const struct capture *out, *err;
 	struct supervise_lost {
 		int kept;    /* on disk, of either stream */
