@@ -736,14 +736,20 @@ namespace Airlock {
 		public int cut;
 	}
 
+	[CCode (cname = "enum airlock_files_action", cprefix = "AIRLOCK_FILES_", cheader_filename = "airlock/files.h", has_type_id = false)]
+	public enum FilesAction { CREATED, REPLACED, EDITED, DELETED, UNCHANGED;
+		[CCode (cname = "airlock_files_action_name")]
+		public unowned string name ();
+	}
+
 	[Compact]
 	[CCode (cname = "struct airlock_files_change", free_function = "", cheader_filename = "airlock/files.h")]
 	public class FilesChange {
 		public unowned string path;
-		public unowned string action;
+		public FilesAction action;
 		public uint64 count;
 		public unowned string? run;
-		public unowned string state;
+		public ChangesState state;
 		public Reason? reason;
 	}
 

@@ -110,12 +110,21 @@ struct airlock_files_content {
 	int cut;			  /* the last line is longer than what was returned of it */
 };
 
+enum airlock_files_action {
+	AIRLOCK_FILES_CREATED,
+	AIRLOCK_FILES_REPLACED,
+	AIRLOCK_FILES_EDITED,
+	AIRLOCK_FILES_DELETED,
+	AIRLOCK_FILES_UNCHANGED,
+};
+const char *airlock_files_action_name(enum airlock_files_action action); /* "created" */
+
 struct airlock_files_change {
 	const char *path;
-	const char *action; /* "created", "replaced", "edited", "deleted", "unchanged" */
-	uint64_t count;	    /* texts replaced by edit, entries removed by delete, bytes written by write */
-	const char *run;    /* a project: the run that holds the change; NULL in a workspace */
-	const char *state;  /* a project: "applied", "partial", "held", "discarded", "none"; a workspace: "direct" */
+	enum airlock_files_action action;
+	uint64_t count;	 /* texts replaced by edit, entries removed by delete, bytes written by write */
+	const char *run; /* a project: the run that holds the change; NULL in a workspace */
+	enum airlock_changes_state state;    /* AIRLOCK_CHANGES_DIRECT in a workspace */
 	const struct airlock_reason *reason; /* why it is held, or NULL */
 };
 

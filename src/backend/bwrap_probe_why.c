@@ -56,7 +56,8 @@ static const struct bwrap_words words[BWRAP_CAUSES] = {
 			"unmask=ALL` (podman); in Kubernetes set procMount: Unmasked"},
 	[BWRAP_LOOPBACK] = {"the loopback of a new network namespace cannot be set up",
 			    "give the container the capability NET_ADMIN, or run airlock outside of it"},
-	[BWRAP_OTHER] = {"it could not make a sandbox", "run `airlock doctor` to see what this machine allows"},
+	[BWRAP_OTHER] = {"it could not make a sandbox",
+			 "see what it says by itself: bwrap --unshare-all --ro-bind / / true"},
 };
 
 const struct bwrap_words *bwrap_cause_words(enum bwrap_cause cause)

@@ -36,7 +36,7 @@ void airlock_files_free(struct airlock_files *r)
 	free(r->entries);
 	free(r->matches);
 	buf_done(&r->bytes);
-	char *all[] = {r->path, r->run, r->state, r->json, r->text};
+	char *all[] = {r->path, r->run, r->json, r->text};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		free(all[i]);
 	change_reason_done(&r->reason);
@@ -86,12 +86,13 @@ void files_result_add_match(struct airlock_files *r, const char *path, int64_t l
 	r->matches[r->n++] = m;
 }
 
-void files_result_set_change(struct airlock_files *r, char *path, const char *action, uint64_t count)
+void files_result_set_change(struct airlock_files *r, char *path, enum airlock_files_action action, uint64_t count)
 {
 	r->failed |= !path;
 	free(r->path);
 	r->path = path;
-	r->change = (struct airlock_files_change){.path = path, .action = action, .count = count, .state = "direct"};
+	r->change = (struct airlock_files_change){
+		.path = path, .action = action, .count = count, .state = AIRLOCK_CHANGES_DIRECT};
 }
 
 /* ── Values ── */
@@ -213,19 +214,29 @@ static void add_content(struct json *j, const struct airlock_files *r)
 	json_bool(j, "cut", c->cut);
 }
 
-static const char *count_name(const char *action)
+const char *airlock_files_action_name(enum airlock_files_action action)
 {
-	return strcmp(action, "edited") == 0 ? "occurrences" : strcmp(action, "deleted") == 0 ? "entries" : "bytes";
+	static const char *const names[] = {[AIRLOCK_FILES_CREATED] = "created",
+					    [AIRLOCK_FILES_REPLACED] = "replaced",
+					    [AIRLOCK_FILES_EDITED] = "edited",
+					    [AIRLOCK_FILES_DELETED] = "deleted",
+					    [AIRLOCK_FILES_UNCHANGED] = "unchanged"};
+	return names[action];
+}
+
+static const char *count_name(enum airlock_files_action action)
+{
+	return action == AIRLOCK_FILES_EDITED ? "occurrences" : action == AIRLOCK_FILES_DELETED ? "entries" : "bytes";
 }
 
 static void add_change(struct json *j, const struct airlock_files *r)
 {
 	const struct airlock_files_change *c = &r->change;
 	json_path(j, "path", c->path);
-	json_string(j, "action", c->action);
+	json_string(j, "action", airlock_files_action_name(c->action));
 	json_int(j, count_name(c->action), (int64_t)c->count);
 	json_string(j, "run", c->run);
-	json_string(j, "state", c->state);
+	json_string(j, "state", airlock_changes_state_name(c->state));
 	change_reasons_add_json(j, c->reason, c->reason != NULL);
 }
 
@@ -280,10 +291,10 @@ static void text_content(struct buf *out, const struct airlock_files *r)
 static void text_change(struct buf *out, const struct airlock_files *r)
 {
 	const struct airlock_files_change *c = &r->change;
-	buf_printf(out, "%s ", c->action);
+	buf_printf(out, "%s ", airlock_files_action_name(c->action));
 	text_add_escaped(out, c->path, strlen(c->path));
 	if (c->run)
-		buf_printf(out, " (%s, run %s)", c->state, c->run);
+		buf_printf(out, " (%s, run %s)", airlock_changes_state_name(c->state), c->run);
 	if (c->reason) {
 		buf_adds(out, ": ");
 		change_reason_add_text(out, c->reason);

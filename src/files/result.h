@@ -19,7 +19,7 @@ struct airlock_files {
 	struct buf bytes; /* behind content */
 	struct airlock_files_content content;
 	struct airlock_files_change change;
-	char *path, *run, *state;     /* behind change */
+	char *path, *run;	      /* behind change */
 	struct airlock_reason reason; /* likewise */
 	char *json, *text;
 };
@@ -30,6 +30,6 @@ void files_result_add_entry(struct airlock_files *r, char *path, const struct st
 void files_result_add_match(struct airlock_files *r, const char *path, int64_t line, const char *text, size_t size,
 			    bool cut);
 /* Takes path. */
-void files_result_set_change(struct airlock_files *r, char *path, const char *action, uint64_t count);
+void files_result_set_change(struct airlock_files *r, char *path, enum airlock_files_action action, uint64_t count);
 void files_result_freep(struct airlock_files **r);
 #define _cleanup_files_result_ _cleanup_(files_result_freep)

@@ -197,7 +197,7 @@ static int cannot_write(const char *path, int rc, struct airlock_error *err)
 	return base_errno(err, code, rc, "write", path);
 }
 
-static int changed(const struct files_place *p, const char *path, const char *action, uint64_t count,
+static int changed(const struct files_place *p, const char *path, enum airlock_files_action action, uint64_t count,
 		   struct airlock_files **ret, struct airlock_error *err)
 {
 	_cleanup_files_result_ struct airlock_files *r = files_result_new(FILES_CHANGE);
@@ -234,7 +234,7 @@ int files_write(const struct files_place *p, const char *path, const void *conte
 		rc = try_write(p, path, content, size, &existed, err);
 	if (rc == 1)
 		return cannot_write(path, -ESTALE, err);
-	return rc < 0 ? rc : changed(p, path, existed ? "replaced" : "created", size, ret, err);
+	return rc < 0 ? rc : changed(p, path, existed ? AIRLOCK_FILES_REPLACED : AIRLOCK_FILES_CREATED, size, ret, err);
 }
 
 int files_edit(const struct files_place *p, const char *path, const char *old_text, const char *new_text, bool all,
@@ -253,7 +253,7 @@ int files_edit(const struct files_place *p, const char *path, const char *old_te
 	if (n < 0)
 		return (int)n;
 	rc = files_put(at.lower_fd, at.name, buf_str(&content), content.len, &at.st);
-	return rc < 0 ? cannot_write(path, rc, err) : changed(p, path, "edited", (uint64_t)n, ret, err);
+	return rc < 0 ? cannot_write(path, rc, err) : changed(p, path, AIRLOCK_FILES_EDITED, (uint64_t)n, ret, err);
 }
 
 int files_delete(const struct files_place *p, const char *path, struct airlock_files **ret, struct airlock_error *err)
@@ -267,7 +267,7 @@ int files_delete(const struct files_place *p, const char *path, struct airlock_f
 		rc = fs_remove_tree_at(at.lower_fd, at.name, &n, err);
 	else if (unlinkat(at.lower_fd, at.name, 0) < 0)
 		rc = base_errno(err, errno == ENOENT ? AIRLOCK_ERR_NOT_FOUND : AIRLOCK_ERR_IO, errno, "delete", path);
-	return rc < 0 ? rc : changed(p, path, "deleted", n, ret, err);
+	return rc < 0 ? rc : changed(p, path, AIRLOCK_FILES_DELETED, n, ret, err);
 }
 
 /* ── Editing a text ── */

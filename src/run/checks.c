@@ -17,7 +17,7 @@ static void mention_doctor(struct airlock_error *err)
 {
 	static const char words[] = "`airlock doctor` says more";
 	size_t n = strlen(err->hint);
-	if (n + sizeof words + 2 <= sizeof err->hint && !strstr(err->hint, "airlock doctor"))
+	if (n + sizeof words + 2 <= sizeof err->hint)
 		(void)snprintf(err->hint + n, sizeof err->hint - n, "%s%s", n ? "; " : "", words);
 }
 

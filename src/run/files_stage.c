@@ -86,7 +86,7 @@ struct staging {
 	const struct stage_request *request;
 	struct files_at at;
 	struct buf content; /* of an edit */
-	const char *action;
+	enum airlock_files_action action;
 	uint64_t count;
 };
 
@@ -94,7 +94,7 @@ static int look_first(struct staging *s, const struct files_place *p, struct air
 {
 	const struct stage_request *q = s->request;
 	if (q->what == STAGE_DELETE) {
-		s->action = "deleted";
+		s->action = AIRLOCK_FILES_DELETED;
 		s->count = 1;
 		return files_resolve_removal(p, q->path, &s->at, err);
 	}
@@ -102,11 +102,11 @@ static int look_first(struct staging *s, const struct files_place *p, struct air
 	if (rc < 0)
 		return rc;
 	if (q->what == STAGE_WRITE) {
-		s->action = s->at.found ? "replaced" : "created";
+		s->action = s->at.found ? AIRLOCK_FILES_REPLACED : AIRLOCK_FILES_CREATED;
 		s->count = q->size;
 		return 0;
 	}
-	s->action = "edited";
+	s->action = AIRLOCK_FILES_EDITED;
 	if (!s->at.found)
 		return base_error(err, s->at.detour ? AIRLOCK_ERR_BLOCKED : AIRLOCK_ERR_NOT_FOUND, "edit", q->path,
 				  "%s does not exist", q->path);
@@ -184,11 +184,11 @@ static const struct airlock_reason *reason_of(const struct change_set *set)
 }
 
 /* Of the file, not of the directories that were made for it. */
-static const char *state_of(const struct run_layers *l, const struct staging *s)
+static enum airlock_changes_state state_of(const struct run_layers *l, const struct staging *s)
 {
 	enum airlock_changes_state state = layers_state(l);
 	bool waits = s->request->what != STAGE_DELETE && state == AIRLOCK_CHANGES_PARTIAL;
-	return airlock_changes_state_name(waits ? AIRLOCK_CHANGES_HELD : state);
+	return waits ? AIRLOCK_CHANGES_HELD : state;
 }
 
 static int report(const struct airlock_run *run, const struct staging *s, const struct files_place *p,
@@ -200,14 +200,14 @@ static int report(const struct airlock_run *run, const struct staging *s, const 
 		return base_oom(err);
 	bool same = l->set->n == 0;
 	uint64_t count = s->request->what == STAGE_DELETE ? l->set->n : s->count;
-	files_result_set_change(r, files_place_shown(p, s->request->path), same ? "unchanged" : s->action, count);
+	files_result_set_change(r, files_place_shown(p, s->request->path), same ? AIRLOCK_FILES_UNCHANGED : s->action,
+				count);
 	const struct airlock_reason *reason = reason_of(l->set);
 	r->run = strdup(run->id);
-	r->state = strdup(state_of(l, s));
-	if (r->failed || !r->run || !r->state || (reason && change_reason_copy(reason, &r->reason) < 0))
+	if (r->failed || !r->run || (reason && change_reason_copy(reason, &r->reason) < 0))
 		return base_oom(err);
 	r->change.run = r->run;
-	r->change.state = r->state;
+	r->change.state = state_of(l, s);
 	r->change.reason = reason ? &r->reason : NULL;
 	*ret = TAKE_PTR(r);
 	return 0;

@@ -429,9 +429,10 @@ static int take_copy(struct airlock_job *job, const struct capture_choice *choic
 	job->capture_because = buf_take(&text);
 	if (!job->capture_because)
 		return base_oom(err);
-	if (capture_tell_once(&job->host, choice) &&
-	    !strs_has(&job->warnings, job->capture_because)) /* said already when the plan is made a second time */
+	if (!job->capture_told && capture_tell_once(&job->host, choice)) { /* the plan may be made a second time */
 		strs_add(&job->warnings, job->capture_because);
+		job->capture_told = true;
+	}
 	return job->warnings.failed ? base_oom(err) : 0;
 }
 

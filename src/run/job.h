@@ -43,6 +43,7 @@ struct airlock_job {
 	struct airlock_error cannot_run;     /* the backend can be explained but not run here; code 0: it can */
 	bool mirrors;			     /* the backend could have overlays, but not over these roots */
 	char *capture_because;		     /* why changes are captured by copy, as a sentence; NULL: they are not */
+	bool capture_told;		     /* among the warnings */
 	int user_ns_fd;			     /* in which groups of the roots are known (ids.h); 0: none */
 	int caches_fd;			     /* shared lock on the project's caches; -EBADF: it has none (caches.h) */
 	bool yes, pty;

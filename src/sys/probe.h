@@ -18,6 +18,7 @@
 struct sys_probe {
 	bool works;
 	int errnum;	  /* of the step that failed, else 0 */
+	bool at_clone;	  /* that step was clone itself */
 	char detail[256]; /* "writing uid_map: Operation not permitted", or what was done */
 };
 

@@ -18,6 +18,8 @@
 #define CLONE_PIDFD 0x1000
 #endif
 
+const char probe_clone[] = "clone";
+
 long probe_now_ms(void)
 {
 	struct timespec t;
@@ -174,7 +176,7 @@ static int try_inside(const void *arg, struct probe_report *r)
 	int status = 0;
 	long pid = raw_call3(__NR_clone, in->namespaces, 0, NULL);
 	if (pid < 0)
-		return probe_stop(r, "clone", pid);
+		return probe_stop(r, probe_clone, pid);
 	if (pid == 0) {
 		(void)raw_call5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		child_main(r->fd, in->fn, in->arg);
@@ -192,7 +194,7 @@ void probe_try(unsigned long namespaces, probe_fn fn, const void *arg, struct pr
 	struct probe_child c;
 	int rc = namespaces ? probe_start(try_inside, &inside, &c) : probe_start(fn, arg, &c);
 	if (rc < 0)
-		*ret = (struct probe_report){.step = "clone", .errnum = -rc};
+		*ret = (struct probe_report){.step = probe_clone, .errnum = -rc};
 	else
 		probe_finish(&c, PROBE_TIMEOUT_MS, ret);
 }
@@ -239,6 +241,7 @@ void probe_conclude(struct sys_probe *ret, const struct probe_report *r, const c
 	const char *reason = strerrordesc_np(r->errnum);
 	ret->works = r->step == NULL;
 	ret->errnum = r->errnum;
+	ret->at_clone = r->step == probe_clone;
 	if (ret->works)
 		(void)snprintf(ret->detail, sizeof ret->detail, "%s", what);
 	else

@@ -30,6 +30,8 @@ struct probe_report {
 	int fd;	   /* in the child: where the report goes */
 };
 
+extern const char probe_clone[]; /* the step of clone itself */
+
 typedef int (*probe_fn)(const void *arg, struct probe_report *r);
 
 /* Ends a failing step in the child: rc is the result of raw_callN. Always returns -1. */

@@ -74,7 +74,7 @@ static int supervise_program(const void *arg, struct probe_report *r)
 	default_signals();
 	long pid = raw_call3(__NR_clone, SIGCHLD, 0, NULL);
 	if (pid < 0)
-		return probe_stop(r, "clone", pid);
+		return probe_stop(r, probe_clone, pid);
 	if (pid == 0)
 		program(arg, r);
 	long rc = raw_call4(__NR_wait4, pid, &r->value, 0, NULL);

@@ -204,8 +204,7 @@ static enum sys_userns_obstacle setting_in_the_way(const struct sys_kernel *k, i
  * clone(CLONE_NEWUSER) means a chroot (or, in a user namespace, unmapped ids). */
 static bool is_refused_for_chroot(const struct sys_environment *e, const struct sys_probe *userns)
 {
-	bool at_clone = strncmp(userns->detail, "clone", 5) == 0;
-	return e->in_chroot || (at_clone && userns->errnum == EPERM && !e->under_seccomp && !e->in_userns);
+	return e->in_chroot || (userns->at_clone && userns->errnum == EPERM && !e->under_seccomp && !e->in_userns);
 }
 
 enum sys_userns_obstacle sys_userns_obstacle(const struct sys_probe *userns)

@@ -3,6 +3,8 @@
  * be another one than a child started then. What lies on the file system is in integration/mcp_prestart.py. */
 #include "library_place.h"
 
+#include <airlock/result.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -63,8 +65,8 @@ static struct outcome run(struct airlock_prestart *p, const char *command, const
 	assert_int_equal(rc, 0);
 	while (airlock_run_dispatch(r, -1) > 0)
 		;
-	o.whole = strstr(airlock_run_result_json(r), "\"warm_start\": true") != NULL;
-	o.bare = strstr(airlock_run_result_json(r), "\"head_start\": true") != NULL;
+	o.whole = airlock_run_usage(r)->warm_start;
+	o.bare = airlock_run_usage(r)->head_start;
 	o.exit_code = airlock_run_exit_code(r);
 	(void)snprintf(o.out, sizeof o.out, "%s", airlock_run_result_text(r));
 	airlock_run_free(r);
