@@ -621,6 +621,8 @@ namespace Airlock {
 		public static int discard (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Changes? changes, out Error err);
 		[CCode (cname = "airlock_changes_undo")]
 		public static int undo (Settings settings, string? run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool force, out Changes? changes, out Error err);
+		[CCode (cname = "airlock_changes_undo_action")]
+		public static int undo_action (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out ChangesAction action, out Error err);
 		public unowned string run { [CCode (cname = "airlock_changes_run")] get; }
 		public ChangesState state { [CCode (cname = "airlock_changes_state")] get; }
 		public ChangesAction action { [CCode (cname = "airlock_changes_action")] get; }

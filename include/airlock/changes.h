@@ -235,6 +235,9 @@ int airlock_changes_discard(const struct airlock_settings *s, const char *run, c
  * applied one in this project. */
 int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
 			 struct airlock_changes **ret, struct airlock_error *err);
+/* What that would do: AIRLOCK_ACTION_UNDO, or AIRLOCK_ACTION_REDO where nothing of these paths is applied any more. */
+int airlock_changes_undo_action(const struct airlock_settings *s, const char *run, const char *const *paths,
+				enum airlock_changes_action *ret, struct airlock_error *err);
 
 enum airlock_changes_action airlock_changes_action(const struct airlock_changes *c); /* NONE: only looked at */
 size_t airlock_changes_done_count(const struct airlock_changes *c);

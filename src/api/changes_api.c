@@ -97,13 +97,23 @@ static int lock_record(struct past_run *e, struct lock *lock, struct airlock_err
 	return rc < 0 ? rc : past_run_load(e, id, err);
 }
 
-enum direction { APPLY, UNDO, REDO };
-
-/* Doing again is not deciding anew: exactly what was undone. */
-static void keep_undone(const struct change_set *set, bool *selected)
+/* The one decision of what undoing means: to put back what is applied, or where nothing is, to apply again what was undone,
+ * exactly that and nothing else that waits. */
+static int select_undo(struct change_set *set, const char *const *paths, bool **ret,
+		       enum airlock_changes_action *ret_action, struct airlock_error *err)
 {
-	for (size_t i = 0; i < set->n; i++)
-		selected[i] = selected[i] && set->v[i].undone;
+	int rc = select_changes(set, paths, true, ret, err);
+	*ret_action = AIRLOCK_ACTION_UNDO;
+	if (rc < 0 || count_selected(set, *ret) > 0)
+		return rc;
+	base_freep(ret);
+	rc = select_changes(set, paths, false, ret, err);
+	for (size_t i = 0; rc == 0 && i < set->n; i++) {
+		(*ret)[i] = (*ret)[i] && set->v[i].undone;
+		if ((*ret)[i])
+			*ret_action = AIRLOCK_ACTION_REDO;
+	}
+	return rc;
 }
 
 static int mark_undone(struct past_run *e, const bool *selected, size_t n, bool undone, struct strs *notes,
@@ -135,53 +145,38 @@ static int check_result(struct past_run *e, const bool *selected, bool undo, str
 	return rc;
 }
 
-static enum airlock_changes_action action_of(enum direction direction)
-{
-	return direction == APPLY  ? AIRLOCK_ACTION_APPLY
-	       : direction == UNDO ? AIRLOCK_ACTION_UNDO
-				   : AIRLOCK_ACTION_REDO;
-}
-
-/* 0: there is nothing of the kind, and *ret is not set. */
-static int move_changes(struct past_run *e, const char *const *paths, enum direction direction, bool force,
+/* Does it to the selected changes, of which there may be none. */
+static int move_changes(struct past_run *e, const bool *selected, enum airlock_changes_action action, bool force,
 			struct airlock_changes **ret, struct airlock_error *err)
 {
-	bool undo = direction == UNDO;
-	_cleanup_free_ bool *selected = NULL;
+	static const char *const events[] = {
+		[AIRLOCK_ACTION_APPLY] = "apply", [AIRLOCK_ACTION_UNDO] = "undo", [AIRLOCK_ACTION_REDO] = "redo"};
+	bool undo = action == AIRLOCK_ACTION_UNDO, decides = action == AIRLOCK_ACTION_APPLY;
 	_cleanup_strs_ struct strs notes = STRS_INIT;
-	int rc = select_changes(e->set, paths, undo, &selected, err);
-	if (rc < 0)
-		return rc;
-	if (direction == REDO)
-		keep_undone(e->set, selected);
 	size_t n = e->set->n, count = count_selected(e->set, selected);
-	if (count == 0)
-		return 0;
-	if (direction != APPLY && !force)
-		rc = check_result(e, selected, undo, err);
-	if (rc == 0)
+	int rc = count == 0 || decides || force ? 0 : check_result(e, selected, undo, err);
+	if (rc == 0 && count > 0)
 		rc = carry_out(e, selected, undo, force, &notes, err);
-	if (rc >= 0 && direction != APPLY)
+	if (rc >= 0 && count > 0 && !decides)
 		rc = mark_undone(e, selected, n, undo, &notes, err);
-	static const char *const events[] = {[APPLY] = "apply", [UNDO] = "undo", [REDO] = "redo"};
-	if (rc >= 0)
-		history_decided(&e->host, e->set, events[direction], count, &notes);
-	const struct change_outcome outcome = {.action = action_of(direction), .done = selected, .notes = &notes};
-	rc = rc < 0 ? rc : give(e, &outcome, ret, err);
-	return rc < 0 ? rc : 1;
+	if (rc >= 0 && count > 0)
+		history_decided(&e->host, e->set, events[action], count, &notes);
+	const struct change_outcome outcome = {.action = action, .done = selected, .notes = &notes};
+	return rc < 0 ? rc : give(e, &outcome, ret, err);
 }
 
 int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
 			  struct airlock_changes **ret, struct airlock_error *err)
 {
 	struct past_run e;
+	_cleanup_free_ bool *selected = NULL;
 	int rc = past_run_open(&e, s, run, err);
 	if (rc == 0)
-		rc = move_changes(&e, paths, APPLY, force, ret, err);
+		rc = select_changes(e.set, paths, false, &selected, err);
 	if (rc == 0)
-		rc = give(&e, &(struct change_outcome){.action = AIRLOCK_ACTION_APPLY}, ret, err);
+		rc = move_changes(&e, selected, AIRLOCK_ACTION_APPLY, force, ret, err);
 	past_run_done(&e);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 /* Of these paths, judged again: other runs may have been applied since. */
@@ -346,21 +341,33 @@ static int find_last_applied(struct past_run *e, struct airlock_error *err)
 	return rc;
 }
 
+int airlock_changes_undo_action(const struct airlock_settings *s, const char *run, const char *const *paths,
+				enum airlock_changes_action *ret, struct airlock_error *err)
+{
+	struct past_run e;
+	_cleanup_free_ bool *selected = NULL;
+	int rc = past_run_open(&e, s, run, err);
+	if (rc == 0)
+		rc = select_undo(e.set, paths, &selected, ret, err);
+	past_run_done(&e);
+	return rc;
+}
+
 int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
 			 struct airlock_changes **ret, struct airlock_error *err)
 {
 	struct past_run e;
+	_cleanup_free_ bool *selected = NULL;
+	enum airlock_changes_action action = AIRLOCK_ACTION_UNDO;
 	int rc = run ? past_run_open(&e, s, run, err) : past_run_init(&e, s, err);
 	if (rc == 0 && !run)
 		rc = find_last_applied(&e, err);
 	if (rc == 0)
-		rc = move_changes(&e, paths, UNDO, force, ret, err);
-	if (rc == 0) /* of what was undone before, undoing is doing it again */
-		rc = move_changes(&e, paths, REDO, force, ret, err);
+		rc = select_undo(e.set, paths, &selected, &action, err);
 	if (rc == 0)
-		rc = give(&e, &(struct change_outcome){.action = AIRLOCK_ACTION_UNDO}, ret, err);
+		rc = move_changes(&e, selected, action, force, ret, err);
 	past_run_done(&e);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **ret_text, struct airlock_error *err)
