@@ -24,7 +24,7 @@
 #define BURST_MS 50 /* a person's next key takes longer, the rest of a paste does not */
 #define LINE_MAX_BYTES 32
 
-struct answer {
+struct typed_answer {
 	char line[LINE_MAX_BYTES];
 	size_t len;
 };
@@ -45,7 +45,7 @@ static bool wait_for_key(int tty, int signals, int timeout_ms)
 	return n > 0 && fds[1].revents == 0 && fds[0].revents & POLLIN;
 }
 
-static bool read_key(int tty, struct answer *a)
+static bool read_key(int tty, struct typed_answer *a)
 {
 	if (a->len + 1 >= sizeof a->line || read(tty, a->line + a->len, 1) != 1)
 		return false;
@@ -61,12 +61,12 @@ static bool is_whole_yes(const struct ask *ask, const char *line)
 }
 
 /* True if more keys could still make it a yes. */
-static bool is_start_of_yes(const struct ask *ask, const struct answer *a)
+static bool is_start_of_yes(const struct ask *ask, const struct typed_answer *a)
 {
 	return strncasecmp(a->line, ask->word, a->len) == 0 || strncasecmp(a->line, "yes", a->len) == 0;
 }
 
-static const struct ask_more *find_more(const struct ask *ask, const struct answer *a)
+static const struct ask_more *find_more(const struct ask *ask, const struct typed_answer *a)
 {
 	int letter = a->len == 1 ? tolower((unsigned char)a->line[0]) : 0;
 	for (const struct ask_more *m = ask->more; m && m->letter; m++)
@@ -75,7 +75,7 @@ static const struct ask_more *find_more(const struct ask *ask, const struct answ
 	return NULL;
 }
 
-static int decide_line(const struct ask *ask, const struct answer *a)
+static int decide_line(const struct ask *ask, const struct typed_answer *a)
 {
 	const struct ask_more *more = find_more(ask, a);
 	return more ? more->letter : is_whole_yes(ask, a->line);
@@ -83,7 +83,7 @@ static int decide_line(const struct ask *ask, const struct answer *a)
 
 static int read_answer(const struct ask *ask, int tty, int signals)
 {
-	struct answer a = {.len = 0};
+	struct typed_answer a = {.len = 0};
 	while (wait_for_key(tty, signals, -1)) {
 		if (!read_key(tty, &a))
 			return 0;
@@ -198,9 +198,9 @@ int ask_terminal(const struct ask *ask, struct airlock_error *err)
 #define CTRL_D 4
 
 /* A key followed by nothing but Enter. More than that is a paste, of which nothing counts. */
-static bool is_single_key(const struct listening *l, const struct answer *key)
+static bool is_single_key(const struct listening *l, const struct typed_answer *key)
 {
-	struct answer next = {.len = 0};
+	struct typed_answer next = {.len = 0};
 	if (key->line[0] == '\n' || !wait_for_key(l->tty, l->signals, BURST_MS))
 		return true;
 	bool is_enter = read_key(l->tty, &next) && next.line[0] == '\n';
@@ -213,7 +213,7 @@ static bool is_single_key(const struct listening *l, const struct answer *key)
 static int read_choice(const struct ask_keys *ask, const struct listening *l)
 {
 	while (wait_for_key(l->tty, l->signals, -1)) {
-		struct answer key = {.len = 0};
+		struct typed_answer key = {.len = 0};
 		if (!read_key(l->tty, &key) || key.line[0] == CTRL_C || key.line[0] == CTRL_D)
 			return 0;
 		int letter = tolower((unsigned char)key.line[0]);

@@ -21,7 +21,7 @@ static const struct mark marks[] = {
 	[AIRLOCK_CHECK_FAILED] = {"✗", "\033[31m"},
 };
 
-struct look {
+struct doctor_look {
 	bool signs, colour;
 	size_t name_width;
 };
@@ -31,7 +31,7 @@ static bool can_show_signs(void)
 	return isatty(STDOUT_FILENO) && setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-static void print_mark(const struct look *look, enum airlock_check_status status)
+static void print_mark(const struct doctor_look *look, enum airlock_check_status status)
 {
 	const struct mark *m = &marks[status];
 	if (!look->signs)
@@ -59,7 +59,7 @@ static void print_fix(size_t indent, const char *text)
 	airlock_free(inert);
 }
 
-static void print_check(const struct look *look, const struct airlock_check *c)
+static void print_check(const struct doctor_look *look, const struct airlock_check *c)
 {
 	size_t indent = (look->signs ? 2 : 10) + look->name_width + 2;
 	print_mark(look, c->status);
@@ -73,7 +73,7 @@ static void print_check(const struct look *look, const struct airlock_check *c)
 
 static void print_examination(const struct airlock_doctor *d)
 {
-	struct look look = {.signs = can_show_signs(), .colour = output_has_colour(STDOUT_FILENO)};
+	struct doctor_look look = {.signs = can_show_signs(), .colour = output_has_colour(STDOUT_FILENO)};
 	for (size_t i = 0; i < airlock_doctor_count(d); i++) {
 		size_t width = wrap_width(airlock_doctor_check(d, i)->name);
 		look.name_width = width > look.name_width ? width : look.name_width;

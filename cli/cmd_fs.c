@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "input.h"
+#include "read_input.h"
 #include "output.h"
 
 /* ── Words ── */

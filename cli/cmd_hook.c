@@ -14,7 +14,7 @@
 #include <airlock/project.h>
 
 #include "hook.h"
-#include "input.h"
+#include "read_input.h"
 #include "output.h"
 
 #define BLOCKED 2

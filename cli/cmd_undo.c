@@ -9,7 +9,7 @@
 #include "waiting.h"
 
 /* `airlock undo [RUN] [PATH...]`: the parsed operands. */
-struct request {
+struct undo_request {
 	const char *run;	  /* NULL: the last applied run here */
 	const char *const *paths; /* NULL: all */
 };
@@ -32,9 +32,9 @@ static bool looks_like_run(const char *word)
 }
 
 /* A word after -- is a path, whatever it looks like. */
-static struct request read_request(const struct invocation *inv)
+static struct undo_request read_request(const struct invocation *inv)
 {
-	struct request r = {0};
+	struct undo_request r = {0};
 	const char *const *words = inv->args.words;
 	if (inv->args.n_leading > 0 && looks_like_run(words[0]))
 		r.run = *words++;
@@ -46,7 +46,7 @@ int cmd_undo(const struct invocation *inv, struct airlock_error *err)
 {
 	bool force = false;
 	struct airlock_changes *changes = NULL;
-	struct request r = read_request(inv);
+	struct undo_request r = read_request(inv);
 	int rc = arguments_flag(&inv->args, "force", &force, err);
 	if (rc < 0)
 		return rc;

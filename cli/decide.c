@@ -8,7 +8,7 @@
 #include "ask.h"
 #include "change_list.h"
 #include "output.h"
-#include "report.h"
+#include "run_report.h"
 #include "words/change_lines.h"
 
 const char *const *decide_paths(const struct invocation *inv)

@@ -4,13 +4,13 @@
 #define ESCAPE 27
 #define SEQUENCE_MAX 32 /* longer than any sequence a terminal sends: it is noise */
 
-struct meaning {
+struct key_meaning {
 	int number; /* of ESC [ number ~, or 0 */
 	char last;
 	int key;
 };
 
-static const struct meaning meanings[] = {
+static const struct key_meaning meanings[] = {
 	{0, 'A', KEY_UP},   {0, 'B', KEY_DOWN}, {0, 'C', KEY_RIGHT},   {0, 'D', KEY_LEFT},
 	{0, 'H', KEY_HOME}, {0, 'F', KEY_END},	{1, '~', KEY_HOME},    {4, '~', KEY_END},
 	{7, '~', KEY_HOME}, {8, '~', KEY_END},	{5, '~', KEY_PAGE_UP}, {6, '~', KEY_PAGE_DOWN},

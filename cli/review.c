@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "output.h"
-#include "report.h"
+#include "run_report.h"
 #include "review_act.h"
 #include "review_lines.h"
 #include "review_list.h"

@@ -24,7 +24,7 @@
 #include "first_aid.h"
 #include "output.h"
 #include "progress.h"
-#include "report.h"
+#include "run_report.h"
 #include "terminal.h"
 #include "waiting.h"
 

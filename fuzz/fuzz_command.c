@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The reader of command lines on any bytes: what it calls simple must have nothing unquoted that a shell acts on. */
-#include "permission/command.h"
+#include "permission/command_shape.h"
 
 #include <stdbool.h>
 #include <stdint.h>

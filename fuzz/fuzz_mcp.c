@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A line of JSON-RPC from a client: any bytes. It must not crash, and what is answered must be a message. */
-#include "mcp/internal.h"
-#include "mcp/schema.h"
+#include "mcp/server_state.h"
+#include "mcp/argument_check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The descriptions of the tools, as a model reads them. */
-#include "front.h"
+#include "tool_context.h"
 
 /* Not "type": [..., "null"]: some clients support only one type. */
 #define OR_NULL(schema) "{\"anyOf\":[" schema ",{\"type\":\"null\"}]}"
@@ -117,7 +117,7 @@ static const char run_command_words[] =
 	      "\"description\":\"More directories it must be able to write to, as absolute paths. A person is "        \
 	      "asked.\"}")
 
-const struct mcp_tool front_tools[] = {
+const struct mcp_tool tool_table[] = {
 	{.name = "run_command",
 	 .title = "Run a command in a sandbox",
 	 .description = run_command_words,

@@ -14,7 +14,7 @@ void deciding_reply(struct mcp_request *r, struct airlock_changes *changes)
 					  [AIRLOCK_ACTION_REDO] = "undone"};
 	size_t count = airlock_changes_done_count(changes);
 	char *lines = change_lines_done(changes), *whole = NULL;
-	json_t *data = front_changes(changes);
+	json_t *data = tool_changes(changes);
 	if (data)
 		(void)json_object_set_new(data, "count", json_integer((json_int_t)count));
 	if (lines && asprintf(&whole, "%zu path%s of run %s %s\nChanges:\n%s", count, count == 1 ? "" : "s",

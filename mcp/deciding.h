@@ -4,7 +4,7 @@
 
 #include <airlock/changes.h>
 
-#include "front.h"
+#include "tool_context.h"
 
 /* Answers with {"run", "count", "state", "files"} and the result as text. Frees the changes. */
 void deciding_reply(struct mcp_request *r, struct airlock_changes *changes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Server information and capabilities: initialize of 2025, server/discover of 2026. */
-#include "internal.h"
+#include "server_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* From a line to the handler of its method, and from the handler's result to a line. */
-#include "internal.h"
+#include "server_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* airlock's questions to the person at the client, by elicitation. */
-#include "front.h"
+#include "tool_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static json_t *schema_of(const struct airlock_question *q)
 
 /* A yes is an accepted form with one of the allowing words. Everything else is a no: declined, cancelled, accepted
  * without the word, with another word, or with something that is not a word. */
-enum airlock_answer front_answer(json_t *answers)
+enum airlock_answer tool_answer(json_t *answers)
 {
 	json_t *reply = json_object_get(answers, KEY);
 	const char *action = json_string_value(json_object_get(reply, "action"));
@@ -35,12 +35,12 @@ enum airlock_answer front_answer(json_t *answers)
 	return answer;
 }
 
-bool front_is_yes(enum airlock_answer answer)
+bool tool_is_yes(enum airlock_answer answer)
 {
 	return answer == AIRLOCK_ALLOW_ONCE || answer == AIRLOCK_ALLOW_SESSION || answer == AIRLOCK_ALLOW_ALWAYS;
 }
 
-bool front_ask(struct mcp_request *r, const struct airlock_question *q, mcp_answered *answered)
+bool tool_ask(struct mcp_request *r, const struct airlock_question *q, mcp_answered *answered)
 {
 	if (!mcp_client_can(r, "elicitation"))
 		return false;
@@ -61,17 +61,17 @@ static void name_reasons(const struct airlock_question *q, char *out, size_t siz
 					airlock_question_reason_name(q->reasons[i]));
 }
 
-void front_deny(struct mcp_request *r, const struct airlock_question *q, bool asked)
+void tool_deny(struct mcp_request *r, const struct airlock_question *q, bool asked)
 {
 	struct airlock_error err = {0};
 	char reasons[256];
 	name_reasons(q, reasons, sizeof reasons);
-	(void)front_error(&err, AIRLOCK_ERR_DENIED,
-			  asked ? "permission was denied (%s)"
-				: "permission is needed (%s), and this client cannot ask a person for it: it has no "
-				  "elicitation. Nothing was done",
-			  reasons);
+	(void)tool_error(&err, AIRLOCK_ERR_DENIED,
+			 asked ? "permission was denied (%s)"
+			       : "permission is needed (%s), and this client cannot ask a person for it: it has no "
+				 "elicitation. Nothing was done",
+			 reasons);
 	(void)snprintf(err.op, sizeof err.op, "ask");
 	(void)snprintf(err.subject, sizeof err.subject, "%s", reasons);
-	mcp_reply(r, front_failure(&err, false, false));
+	mcp_reply(r, tool_failure(&err, false, false));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* airlock://run/<id>/stdout, stderr and diff: what is too long for a result. A long one is read in parts: ?offset=N. */
-#include "front.h"
+#include "tool_context.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,13 +32,13 @@ static bool parse(const char *uri, struct address *ret)
 }
 
 /* A part of it, from the offset on. Cuts at a character boundary. */
-struct part {
+struct run_part {
 	char *bytes;
 	size_t len;
 	int64_t total;
 };
 
-static int read_stream(const struct airlock_settings *s, const struct address *a, struct part *ret,
+static int read_stream(const struct airlock_settings *s, const struct address *a, struct run_part *ret,
 		       struct airlock_error *err)
 {
 	int fd = -1, rc = airlock_output_open(s, a->run, strcmp(a->what, "stderr") == 0, &fd, err);
@@ -49,13 +49,13 @@ static int read_stream(const struct airlock_settings *s, const struct address *a
 	ssize_t n = ret->bytes ? pread(fd, ret->bytes, PART_MAX, a->offset) : -1;
 	(void)close(fd);
 	if (n < 0)
-		return front_error(err, AIRLOCK_ERR_IO, "cannot read the output of run %s", a->run);
+		return tool_error(err, AIRLOCK_ERR_IO, "cannot read the output of run %s", a->run);
 	ret->len = (size_t)n;
 	ret->bytes[n] = '\0';
 	return 0;
 }
 
-static int read_diff(const struct airlock_settings *s, const struct address *a, struct part *ret,
+static int read_diff(const struct airlock_settings *s, const struct address *a, struct run_part *ret,
 		     struct airlock_error *err)
 {
 	char *text = NULL;
@@ -67,11 +67,11 @@ static int read_diff(const struct airlock_settings *s, const struct address *a, 
 	ret->bytes = strndup(from, PART_MAX);
 	ret->len = ret->bytes ? strlen(ret->bytes) : 0;
 	airlock_free(text);
-	return ret->bytes ? 0 : front_error(err, AIRLOCK_ERR_INTERNAL, "out of memory");
+	return ret->bytes ? 0 : tool_error(err, AIRLOCK_ERR_INTERNAL, "out of memory");
 }
 
 /* If more follows, an incomplete character is left for the next part. */
-static size_t whole_characters(const struct part *p, int64_t offset)
+static size_t whole_characters(const struct run_part *p, int64_t offset)
 {
 	if (offset + (int64_t)p->len >= p->total)
 		return p->len;
@@ -86,7 +86,7 @@ static size_t whole_characters(const struct part *p, int64_t offset)
 }
 
 /* Text as text; anything else in base64. */
-static json_t *contents(const char *uri, const struct address *a, const struct part *p)
+static json_t *contents(const char *uri, const struct address *a, const struct run_part *p)
 {
 	size_t len = whole_characters(p, a->offset);
 	int64_t next = a->offset + (int64_t)len;
@@ -98,7 +98,7 @@ static json_t *contents(const char *uri, const struct address *a, const struct p
 	if (text)
 		(void)json_object_set_new(item, "text", text);
 	else
-		(void)json_object_set_new(item, "blob", front_base64(p->bytes, len));
+		(void)json_object_set_new(item, "blob", tool_base64(p->bytes, len));
 	if (next < p->total || a->offset > 0)
 		(void)json_object_set_new(item, "_meta",
 					  json_pack("{s:I, s:I, s:o}", "airlock/offset", (json_int_t)a->offset,
@@ -107,13 +107,13 @@ static json_t *contents(const char *uri, const struct address *a, const struct p
 	return item;
 }
 
-static int load(const struct mcp_request *r, const struct address *a, struct part *ret, struct airlock_error *err)
+static int load(const struct mcp_request *r, const struct address *a, struct run_part *ret, struct airlock_error *err)
 {
 	struct airlock_settings *s = NULL;
 	struct address found = *a;
-	int rc = front_settings(r, &s, err);
-	if (rc >= 0 && !front_is_own_run(front_of(r), a->run))
-		rc = front_find_run(r, s, a->run, found.run, err);
+	int rc = tool_settings(r, &s, err);
+	if (rc >= 0 && !tool_is_own_run(tool_context_of(r), a->run))
+		rc = tool_find_run(r, s, a->run, found.run, err);
 	if (rc >= 0)
 		rc = strcmp(a->what, "diff") == 0 ? read_diff(s, &found, ret, err) : read_stream(s, &found, ret, err);
 	airlock_settings_free(s);
@@ -125,7 +125,7 @@ static void read_resource(struct mcp_request *r, json_t *params)
 	const char *uri = json_string_value(json_object_get(params, "uri"));
 	struct airlock_error err = {0};
 	struct address a;
-	struct part p = {0};
+	struct run_part p = {0};
 	if (!uri) {
 		mcp_fail(r, RPC_INVALID_PARAMS, NULL, "Invalid params: uri must be a string");
 	} else if (!parse(uri, &a) || load(r, &a, &p, &err) < 0) {
@@ -142,16 +142,16 @@ static void read_resource(struct mcp_request *r, json_t *params)
 static void list_resources(struct mcp_request *r, json_t *params)
 {
 	static const char *const kinds[] = {"stdout", "stderr", "diff"};
-	const struct front *f = front_of(r);
+	const struct tool_context *f = tool_context_of(r);
 	json_t *list = json_array();
 	if (json_object_get(params, "cursor")) {
 		json_decref(list);
 		mcp_fail(r, RPC_INVALID_PARAMS, NULL, "Invalid params: unknown cursor");
 		return;
 	}
-	for (size_t i = f->n_own_runs; i > 0 && f->n_own_runs - i < FRONT_OWN_RUNS; i--)
+	for (size_t i = f->n_own_runs; i > 0 && f->n_own_runs - i < TOOL_OWN_RUNS; i--)
 		for (size_t k = 0; k < 3; k++) {
-			const char *id = f->own_runs[(i - 1) % FRONT_OWN_RUNS];
+			const char *id = f->own_runs[(i - 1) % TOOL_OWN_RUNS];
 			char uri[128], name[80];
 			(void)snprintf(uri, sizeof uri, PREFIX "%s/%s", id, kinds[k]);
 			(void)snprintf(name, sizeof name, "%s of run %s", kinds[k], id);
@@ -177,7 +177,7 @@ static void list_templates(struct mcp_request *r, json_t *params)
 			       template("diff", "What a run changed, as a unified diff", "text/x-diff")));
 }
 
-const struct mcp_method front_resource_methods[] = {
+const struct mcp_method tool_resource_methods[] = {
 	{"resources/list", MCP_BOTH, list_resources, 0},
 	{"resources/templates/list", MCP_BOTH, list_templates, 3600000},
 	{"resources/read", MCP_BOTH, read_resource, 0},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "serve.h"
 
-#include "front.h"
+#include "tool_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +18,19 @@ static const char instructions[] = "airlock runs commands in a sandbox. run_comm
 
 int mcp_airlock(const struct mcp_options *options, int in_fd, int out_fd, struct airlock_error *err)
 {
-	struct front f = {.options = options};
+	struct tool_context f = {.options = options};
 	unsigned char random[16] = {0};
 	const struct mcp_spec spec = {.name = "airlock",
 				      .title = "airlock",
 				      .version = airlock_version(),
 				      .instructions = instructions,
 				      .capabilities = "{\"resources\": {}}",
-				      .tools = front_tools,
-				      .methods = front_resource_methods,
-				      .idle = &front_idle,
+				      .tools = tool_table,
+				      .methods = tool_resource_methods,
+				      .idle = &tool_idle,
 				      .data = &f};
 	if (getrandom(random, sizeof random, 0) != sizeof random)
-		return front_error(err, AIRLOCK_ERR_IO, "no random numbers");
+		return tool_error(err, AIRLOCK_ERR_IO, "no random numbers");
 	size_t len = (size_t)snprintf(f.session, sizeof f.session, "mcp ");
 	for (size_t i = 0; i < sizeof random; i++)
 		len += (size_t)snprintf(f.session + len, sizeof f.session - len, "%02x", random[i]);
@@ -38,5 +38,5 @@ int mcp_airlock(const struct mcp_options *options, int in_fd, int out_fd, struct
 	int rc = mcp_serve(&spec, in_fd, out_fd);
 	airlock_prestart_free(f.prestart);
 	free(f.project);
-	return rc < 0 ? front_error(err, AIRLOCK_ERR_IO, "the server ended: %s", strerror(-rc)) : 0;
+	return rc < 0 ? tool_error(err, AIRLOCK_ERR_IO, "the server ended: %s", strerror(-rc)) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The event loop: standard input, standard output, signals, and whatever the requests in flight wait for. */
-#include "internal.h"
+#include "server_state.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -28,7 +28,7 @@ static void apply(struct mcp_request *r, struct applying *a)
 	struct airlock_error err = {0};
 	struct airlock_changes *changes = NULL;
 	if (airlock_changes_apply(a->settings, a->run, a->paths, 0, &changes, &err) < 0)
-		front_fail(r, &err);
+		tool_fail(r, &err);
 	else
 		deciding_reply(r, changes);
 }
@@ -36,10 +36,10 @@ static void apply(struct mcp_request *r, struct applying *a)
 static void answered(struct mcp_request *r, json_t *answers)
 {
 	struct applying *a = mcp_state(r);
-	if (front_is_yes(front_answer(answers)))
+	if (tool_is_yes(tool_answer(answers)))
 		apply(r, a);
 	else
-		front_deny(r, airlock_asked_question(a->asked), true);
+		tool_deny(r, airlock_asked_question(a->asked), true);
 }
 
 void tool_apply_changes(struct mcp_request *r, json_t *arguments)
@@ -52,18 +52,18 @@ void tool_apply_changes(struct mcp_request *r, json_t *arguments)
 	}
 	mcp_keep(r, a, release, NULL);
 	a->arguments = json_incref(arguments);
-	int rc = front_settings(r, &a->settings, &err);
+	int rc = tool_settings(r, &a->settings, &err);
 	if (rc >= 0)
-		rc = front_find_run(r, a->settings, json_string_value(json_object_get(arguments, "run")), a->run, &err);
+		rc = tool_find_run(r, a->settings, json_string_value(json_object_get(arguments, "run")), a->run, &err);
 	if (rc >= 0)
-		rc = front_paths(arguments, &a->paths, &err);
+		rc = tool_paths(arguments, &a->paths, &err);
 	if (rc >= 0)
 		rc = airlock_changes_question(a->settings, a->run, a->paths, &a->asked, &err);
 	if (rc < 0) {
-		front_fail(r, &err);
+		tool_fail(r, &err);
 	} else if (!a->asked) {
 		apply(r, a);
-	} else if (!front_ask(r, airlock_asked_question(a->asked), answered)) {
-		front_deny(r, airlock_asked_question(a->asked), false);
+	} else if (!tool_ask(r, airlock_asked_question(a->asked), answered)) {
+		tool_deny(r, airlock_asked_question(a->asked), false);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "front.h"
+#include "tool_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,17 +37,17 @@ void tool_diff(struct mcp_request *r, json_t *arguments)
 	struct airlock_settings *s = NULL;
 	const char **paths = NULL;
 	char id[48] = "", *text = NULL;
-	int rc = front_settings(r, &s, &err);
+	int rc = tool_settings(r, &s, &err);
 	if (rc >= 0)
-		rc = front_find_run(r, s, json_string_value(json_object_get(arguments, "run")), id, &err);
+		rc = tool_find_run(r, s, json_string_value(json_object_get(arguments, "run")), id, &err);
 	if (rc >= 0)
-		rc = front_paths(arguments, &paths, &err);
+		rc = tool_paths(arguments, &paths, &err);
 	if (rc >= 0)
 		rc = airlock_changes_diff(s, id, paths, 0, &text, &err);
 	if (rc >= 0)
 		reply(r, id, text);
 	else
-		front_fail(r, &err);
+		tool_fail(r, &err);
 	airlock_free(text);
 	free(paths);
 	airlock_settings_free(s);

@@ -10,17 +10,17 @@ void tool_discard_changes(struct mcp_request *r, json_t *arguments)
 	const char **paths = NULL;
 	struct airlock_changes *changes = NULL;
 	char id[48] = "";
-	int rc = front_settings(r, &s, &err);
+	int rc = tool_settings(r, &s, &err);
 	if (rc >= 0)
-		rc = front_find_run(r, s, json_string_value(json_object_get(arguments, "run")), id, &err);
+		rc = tool_find_run(r, s, json_string_value(json_object_get(arguments, "run")), id, &err);
 	if (rc >= 0)
-		rc = front_paths(arguments, &paths, &err);
+		rc = tool_paths(arguments, &paths, &err);
 	if (rc >= 0)
 		rc = airlock_changes_discard(s, id, paths, &changes, &err);
 	if (rc >= 0)
 		deciding_reply(r, changes);
 	else
-		front_fail(r, &err);
+		tool_fail(r, &err);
 	free(paths);
 	airlock_settings_free(s);
 }

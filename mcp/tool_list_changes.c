@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "front.h"
+#include "tool_context.h"
 #include "words/change_lines.h"
 
 #include <stdio.h>
@@ -9,14 +9,14 @@
 /* A run of ours that changed nothing is still a run. */
 static bool reply_empty(struct mcp_request *r, const char *run)
 {
-	struct front *f = front_of(r);
+	struct tool_context *f = tool_context_of(r);
 	char json[128];
-	if (strcmp(run, "last") == 0 && front_last_run(f))
-		run = front_last_run(f);
-	if (!front_is_own_run(f, run))
+	if (strcmp(run, "last") == 0 && tool_last_run(f))
+		run = tool_last_run(f);
+	if (!tool_is_own_run(f, run))
 		return false;
 	(void)snprintf(json, sizeof json, "{\"run\": \"%.47s\", \"state\": \"none\", \"files\": []}", run);
-	front_reply(r, "Nothing was changed\n", json);
+	tool_reply(r, "Nothing was changed\n", json);
 	return true;
 }
 
@@ -26,7 +26,7 @@ static void reply(struct mcp_request *r, struct airlock_changes *changes)
 	bool is_any = airlock_changes_count(changes) > 0;
 	if (lines && asprintf(&text, "%s%s", is_any ? "Changes:\n" : "Nothing was changed\n", lines) < 0)
 		text = NULL;
-	json_t *data = text ? front_changes(changes) : NULL;
+	json_t *data = text ? tool_changes(changes) : NULL;
 	mcp_reply(r, data ? mcp_tool_text(text, data, false) : NULL);
 	free(lines);
 	free(text);
@@ -39,15 +39,15 @@ void tool_list_changes(struct mcp_request *r, json_t *arguments)
 	struct airlock_changes *changes = NULL;
 	char id[48] = "";
 	const char *run = json_string_value(json_object_get(arguments, "run"));
-	int rc = front_settings(r, &s, &err);
+	int rc = tool_settings(r, &s, &err);
 	if (rc >= 0)
-		rc = front_find_run(r, s, run, id, &err);
+		rc = tool_find_run(r, s, run, id, &err);
 	if (rc >= 0)
 		rc = airlock_changes_open(s, id, &changes, &err);
 	if (rc >= 0)
 		reply(r, changes);
 	else if (rc != AIRLOCK_ERR_NOT_FOUND || !reply_empty(r, run))
-		front_fail(r, &err);
+		tool_fail(r, &err);
 	airlock_changes_free(changes);
 	airlock_settings_free(s);
 }

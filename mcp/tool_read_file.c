@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "files.h"
+#include "file_tools.h"
 
 #define LINES 2000 /* default for a model that does not say how much */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* run_command: prepares the job, asks if something needs permission, starts it, and follows it from the server's loop.
  */
-#include "front.h"
+#include "tool_context.h"
 
 #include <airlock/result.h>
 
@@ -33,19 +33,19 @@ static char *add_notes(char *text, const struct command_run *c)
 {
 	const struct airlock_error *err = airlock_run_error(c->run);
 	if (err->code) {
-		text = front_join(text, err->message);
-		text = front_join(text, "\n");
+		text = tool_join(text, err->message);
+		text = tool_join(text, "\n");
 	}
 	for (size_t i = 0; airlock_run_note(c->run, i); i++) {
-		text = front_join(text, "note: ");
-		text = front_join(text, airlock_run_note(c->run, i));
-		text = front_join(text, "\n");
+		text = tool_join(text, "note: ");
+		text = tool_join(text, airlock_run_note(c->run, i));
+		text = tool_join(text, "\n");
 	}
 	const struct airlock_changes *changes = airlock_run_changes(c->run);
 	enum airlock_changes_state state = changes ? airlock_changes_state(changes) : AIRLOCK_CHANGES_NONE;
 	if (state == AIRLOCK_CHANGES_HELD || state == AIRLOCK_CHANGES_PARTIAL)
-		text = front_join(text, "Held changes are not in the project yet: see diff, apply_changes and "
-					"discard_changes.\n");
+		text = tool_join(text, "Held changes are not in the project yet: see diff, apply_changes and "
+				       "discard_changes.\n");
 	return text;
 }
 
@@ -71,17 +71,17 @@ static char *add_denials(char *text, const struct command_run *c)
 	for (size_t i = 0; i < n && i < DENIALS_MAX; i++) {
 		const struct airlock_denial *d = airlock_run_denial(c->run, i);
 		char *what = airlock_denial_text(d), *hint = tool_hint(d);
-		text = front_join(text, "Blocked by the sandbox: ");
-		text = front_join(text, what);
-		text = front_join(text, "; to allow: ");
-		text = front_join(text, hint);
-		text = front_join(text, "\n");
+		text = tool_join(text, "Blocked by the sandbox: ");
+		text = tool_join(text, what);
+		text = tool_join(text, "; to allow: ");
+		text = tool_join(text, hint);
+		text = tool_join(text, "\n");
 		airlock_free(what);
 		free(hint);
 	}
 	char more[64];
 	(void)snprintf(more, sizeof more, "Blocked by the sandbox: %zu more\n", n > DENIALS_MAX ? n - DENIALS_MAX : 0);
-	return n > DENIALS_MAX ? front_join(text, more) : text;
+	return n > DENIALS_MAX ? tool_join(text, more) : text;
 }
 
 static char *result_text(const struct command_run *c)
@@ -89,7 +89,7 @@ static char *result_text(const struct command_run *c)
 	bool is_failure = airlock_run_status(c->run) == AIRLOCK_FAILED;
 	char *text = strdup(is_failure ? "ERROR: " : "");
 	if (!is_failure)
-		text = add_denials(front_join(text, airlock_run_result_text(c->run)), c);
+		text = add_denials(tool_join(text, airlock_run_result_text(c->run)), c);
 	return add_notes(text, c);
 }
 
@@ -109,7 +109,7 @@ static void finish(struct mcp_request *r, struct command_run *c)
 	bool is_failure = airlock_run_status(c->run) == AIRLOCK_FAILED;
 	json_t *data = json_loads(airlock_run_result_json(c->run), JSON_ALLOW_NUL, NULL);
 	char *text = result_text(c);
-	front_remember_run(front_of(r), airlock_run_id(c->run));
+	tool_remember_run(tool_context_of(r), airlock_run_id(c->run));
 	json_t *result = data && text ? mcp_tool_text(text, json_incref(data), is_failure) : NULL;
 	const struct airlock_output *output = airlock_run_output(c->run);
 	json_t *content = json_object_get(result, "content");
@@ -168,9 +168,9 @@ static void cancel(struct mcp_request *r)
 static void start(struct mcp_request *r, struct command_run *c)
 {
 	struct airlock_error err = {0};
-	airlock_job_use_prestart(c->job, front_of(r)->prestart);
+	airlock_job_use_prestart(c->job, tool_context_of(r)->prestart);
 	if (airlock_run_start(c->job, NULL, &c->run, &err) < 0) {
-		front_fail_run(r, &err);
+		tool_fail_run(r, &err);
 		return;
 	}
 	c->started_ms = mcp_now_ms();
@@ -180,7 +180,7 @@ static void start(struct mcp_request *r, struct command_run *c)
 static void answered(struct mcp_request *r, json_t *answers)
 {
 	struct command_run *c = mcp_state(r);
-	airlock_job_answer(c->job, front_answer(answers));
+	airlock_job_answer(c->job, tool_answer(answers));
 	start(r, c);
 }
 
@@ -210,7 +210,7 @@ static int set_timeout(const struct mcp_request *r, struct airlock_settings *s, 
 	char text[32];
 	if (!asked)
 		return 0;
-	int rc = front_timeout(r, &most, err);
+	int rc = tool_timeout(r, &most, err);
 	if (rc < 0)
 		return rc;
 	double ms = json_number_value(asked) * 1000;
@@ -224,7 +224,7 @@ static int prepare(const struct mcp_request *r, json_t *arguments, struct airloc
 {
 	struct airlock_settings *s = NULL;
 	const char *dir = json_string_value(json_object_get(arguments, "working_dir"));
-	int rc = front_settings(r, &s, err);
+	int rc = tool_settings(r, &s, err);
 	if (rc >= 0)
 		airlock_settings_explain_by_default(s);
 	if (rc >= 0)
@@ -253,11 +253,11 @@ void tool_run_command(struct mcp_request *r, json_t *arguments)
 	}
 	mcp_keep(r, c, release, cancel);
 	if (prepare(r, arguments, &c->job, &err) < 0) {
-		front_fail_run(r, &err);
+		tool_fail_run(r, &err);
 		return;
 	}
 	/* If the client cannot ask, the library refuses, and records the run for the person. */
 	const struct airlock_question *q = airlock_job_question(c->job);
-	if (!q || !front_ask(r, q, answered))
+	if (!q || !tool_ask(r, q, answered))
 		start(r, c);
 }

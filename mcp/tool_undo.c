@@ -14,8 +14,8 @@ static int check_sensitive(const struct airlock_settings *s, const char *id, con
 	if (rc >= 0 && action == AIRLOCK_ACTION_REDO)
 		rc = airlock_changes_question(s, id, paths, &asked, err);
 	if (rc >= 0 && asked) {
-		rc = front_error(err, AIRLOCK_ERR_DENIED,
-				 "undoing this again would apply changes that a person decides about");
+		rc = tool_error(err, AIRLOCK_ERR_DENIED,
+				"undoing this again would apply changes that a person decides about");
 	}
 	airlock_asked_free(asked);
 	return rc;
@@ -28,11 +28,11 @@ void tool_undo(struct mcp_request *r, json_t *arguments)
 	const char **paths = NULL, *run = json_string_value(json_object_get(arguments, "run"));
 	struct airlock_changes *changes = NULL;
 	char id[48] = "";
-	int rc = front_settings(r, &s, &err);
+	int rc = tool_settings(r, &s, &err);
 	if (rc >= 0 && run)
-		rc = front_find_run(r, s, run, id, &err);
+		rc = tool_find_run(r, s, run, id, &err);
 	if (rc >= 0)
-		rc = front_paths(arguments, &paths, &err);
+		rc = tool_paths(arguments, &paths, &err);
 	if (rc >= 0 && run)
 		rc = check_sensitive(s, id, paths, &err);
 	if (rc >= 0)
@@ -40,7 +40,7 @@ void tool_undo(struct mcp_request *r, json_t *arguments)
 	if (rc >= 0)
 		deciding_reply(r, changes);
 	else
-		front_fail(r, &err);
+		tool_fail(r, &err);
 	free(paths);
 	airlock_settings_free(s);
 }

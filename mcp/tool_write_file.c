@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "files.h"
+#include "file_tools.h"
 
 void tool_write_file(struct mcp_request *r, json_t *arguments)
 {

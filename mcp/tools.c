@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* tools/list and tools/call. */
-#include "internal.h"
-#include "schema.h"
+#include "server_state.h"
+#include "argument_check.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 
 /* ── files ── */
 
-struct listing {
+struct backup_listing {
 	struct json j;
 	struct buf *out;
 	struct text_looks looks;
@@ -30,7 +30,7 @@ static void add_when(struct json *j, const char *key, int64_t ns)
 
 static int file_json(const struct store_file *f, void *data, struct airlock_error *err)
 {
-	struct listing *l = data;
+	struct backup_listing *l = data;
 	struct json *j = &l->j;
 	json_open_object(j, NULL);
 	json_int(j, "id", f->id);
@@ -52,7 +52,7 @@ static int file_json(const struct store_file *f, void *data, struct airlock_erro
 
 static int file_text(const struct store_file *f, void *data, struct airlock_error *err)
 {
-	struct buf *out = ((struct listing *)data)->out;
+	struct buf *out = ((struct backup_listing *)data)->out;
 	_cleanup_buf_ struct buf size = BUF_INIT;
 	text_add_size(&size, f->size);
 	buf_printf(out, "%10s  %s", strcmp(f->type, "directory") == 0 ? "" : buf_str(&size),
@@ -73,7 +73,7 @@ int airlock_files(const struct airlock_settings *s, const char *dir, int deleted
 {
 	struct project_view v;
 	struct buf out = BUF_INIT;
-	struct listing l = {.j = json_begin(&out, true), .out = &out, .looks = {.root_fd = -1}};
+	struct backup_listing l = {.j = json_begin(&out, true), .out = &out, .looks = {.root_fd = -1}};
 	int rc = project_view_open(&v, s, dir, err);
 	rc = rc < 0 ? rc : project_view_need(&v, err);
 	if (rc == 0 && json) {

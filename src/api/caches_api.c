@@ -35,13 +35,13 @@ static char *path_of_name(const char *name)
 
 /* ── Listing ── */
 
-struct listing {
+struct cache_listing {
 	struct buf *out;
 	struct json *json; /* NULL: for people */
 	uint64_t total;
 };
 
-static void tell_cache(struct listing *l, const char *project, const char *path, uint64_t bytes, uint64_t entries)
+static void tell_cache(struct cache_listing *l, const char *project, const char *path, uint64_t bytes, uint64_t entries)
 {
 	l->total += bytes;
 	if (l->json) {
@@ -61,7 +61,7 @@ static void tell_cache(struct listing *l, const char *project, const char *path,
 	buf_addc(l->out, '\n');
 }
 
-static int list_part(struct listing *l, int dir_fd, const char *part, const char *project)
+static int list_part(struct cache_listing *l, int dir_fd, const char *part, const char *project)
 {
 	_cleanup_close_ int fd = openat(dir_fd, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
@@ -81,7 +81,7 @@ static int list_part(struct listing *l, int dir_fd, const char *part, const char
 	return 0;
 }
 
-static void list_all(struct listing *l, const struct host *host, int all_fd, const struct strs *names)
+static void list_all(struct cache_listing *l, const struct host *host, int all_fd, const struct strs *names)
 {
 	for (size_t i = 0; i < names->n; i++) {
 		_cleanup_free_ char *project = cache_dirs_project(host->state_dir, names->v[i]);
@@ -101,7 +101,7 @@ int airlock_caches_list(const struct airlock_settings *s, int json, char **ret_t
 		return rc;
 	_cleanup_close_ int fd = cache_dirs_open(host.state_dir, &names);
 	struct json j = json_begin(&out, true);
-	struct listing l = {.out = &out, .json = json ? &j : NULL};
+	struct cache_listing l = {.out = &out, .json = json ? &j : NULL};
 	if (json) {
 		json_open_object(&j, NULL);
 		json_open_array(&j, "caches");

@@ -12,7 +12,7 @@
 #include "history/history_read.h"
 #include "project/project.h"
 #include "store/audit.h"
-#include "supervise/capture.h"
+#include "supervise/output_capture.h"
 
 #include <fcntl.h>
 #include <string.h>

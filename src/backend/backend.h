@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "child/job.h"
+#include "child/child_job.h"
 #include "plan/plan.h"
 
 #include <airlock/result.h>
@@ -54,10 +54,10 @@ struct backend_fds {
 	int stdin_fd, stdout_fd, stderr_fd, control_fd, job_fd, program_fd;
 	const struct child_layer *layers;
 	size_t n_layers;
-	int user_ns_fd; /* a user namespace with more groups than our own, for the mounts (sys/ids.h); 0: none */
+	int user_ns_fd; /* a user namespace with more groups than our own, for the mounts (sys/id_maps.h); 0: none */
 };
 
-/* A sandbox that is started before there is a command for it; good for one command (prestart.h). */
+/* A sandbox that is started before there is a command for it; good for one command (backend_prestart.h). */
 struct backend_prestart;
 
 /* How much of it was there when a run took it. */

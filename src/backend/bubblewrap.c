@@ -10,9 +10,9 @@
 #include "backend/spawn.h"
 
 #include "backend/bwrap_probe.h"
-#include "backend/stage.h"
+#include "backend/stage_job.h"
 #include "base/path.h"
-#include "child/job.h"
+#include "child/child_job.h"
 #include "fs/fs.h"
 
 #include <fcntl.h>

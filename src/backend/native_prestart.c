@@ -24,10 +24,10 @@
  */
 #include "backend/native.h"
 
-#include "backend/prestart.h"
+#include "backend/backend_prestart.h"
 #include "backend/spawn.h"
 #include "base/path.h"
-#include "child/become.h"
+#include "child/child_exec.h"
 #include "child/pass.h"
 #include "sys/inherited.h"
 
@@ -226,7 +226,7 @@ static uint32_t own_flags(bool is_privileged)
 /* Where nothing of the command can be yet, the child has its socket: what comes with CHILD_TAKE finds its place free of others. */
 static int begin(struct backend_prestart *p, const char **ret_call)
 {
-	bool is_privileged = become_is_privileged() != 0;
+	bool is_privileged = child_is_privileged() != 0;
 	const struct child_plan spec = {.flags = own_flags(is_privileged),
 					.uid = geteuid(),
 					.gid = getegid(),

@@ -31,7 +31,7 @@ static int smallest_job(void)
 	return child_job_fd(&job);
 }
 
-static void hear(int socket, struct attempt *ret)
+static void recv_message(int socket, struct attempt *ret)
 {
 	struct child_message m = {0};
 	struct pollfd p = {.fd = socket, .events = POLLIN};
@@ -74,7 +74,7 @@ static struct attempt attempt(bool own_proc)
 	if (a.errnum)
 		return a;
 	base_closep(&theirs);
-	hear(ours, &a);
+	recv_message(ours, &a);
 	(void)kill(pid, SIGKILL); /* ours, and not yet waited for */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -3,10 +3,10 @@
 #include "backend/native.h"
 
 #include "backend/spawn.h"
-#include "backend/stage.h"
-#include "base/ids.h"
+#include "backend/stage_job.h"
+#include "base/other_ids.h"
 #include "base/path.h"
-#include "child/become.h"
+#include "child/child_exec.h"
 #include "child/launch.h"
 #include "child/program.h"
 
@@ -109,7 +109,7 @@ int native_translate(const struct plan *plan, const struct native_scene *scene, 
 			return rc;
 	}
 	*ret = (struct child_plan){
-		.flags = (become_is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
+		.flags = (child_is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
 			 (plan->namespaces & PLAN_NS_NET ? CHILD_PLAN_LOOPBACK : 0) |
 			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (scene->own_proc ? 0 : CHILD_PLAN_OLD_PROC),
 		.uid = geteuid(),
@@ -129,7 +129,7 @@ int native_clone_flags(const struct plan *plan)
 		int flag;
 	} rows[] = {{PLAN_NS_MOUNT, CLONE_NEWNS}, {PLAN_NS_PID, CLONE_NEWPID}, {PLAN_NS_NET, CLONE_NEWNET},
 		    {PLAN_NS_IPC, CLONE_NEWIPC},  {PLAN_NS_UTS, CLONE_NEWUTS}, {PLAN_NS_CGROUP, CLONE_NEWCGROUP}};
-	int flags = become_is_privileged() ? 0 : CLONE_NEWUSER;
+	int flags = child_is_privileged() ? 0 : CLONE_NEWUSER;
 	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++)
 		flags |= plan->namespaces & rows[i].bit ? rows[i].flag : 0;
 	return flags;

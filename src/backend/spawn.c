@@ -2,7 +2,7 @@
 /* posix_spawn(3) shares memory instead of copying page tables, and does nothing unsafe after clone. */
 #include "backend/spawn.h"
 
-#include "child/job.h"
+#include "child/child_job.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -60,7 +60,7 @@ int spawn_process(const char *file, const char *const *argv, const struct backen
 			     args_fd,	      stage_fd,	      stage_fd >= 0 && fds->user_ns_fd ? fds->user_ns_fd : -1};
 	_Static_assert(CHILD_FD_CONTROL == 3 && CHILD_FD_JOB == 4 && CHILD_FD_SELF == 5 && CHILD_FD_ARGS == 6 &&
 			       CHILD_FD_STAGE == 7 && CHILD_FD_USER_NS == 8,
-		       "the order of `from` is the numbering of child/job.h");
+		       "the order of `from` is the numbering of child/child_job.h");
 	int copies[MAX_FDS] = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
 	char *const no_environment[] = {NULL};
 	posix_spawn_file_actions_t actions;

@@ -9,7 +9,7 @@
 int spawn_lift_fds(const int *from, size_t n, int *ret);
 void spawn_drop_fds(int *fds, size_t n);
 
-/* Executes file with 0, 1, 2 and the numbered descriptors of child/job.h in place and an empty environment; resets
+/* Executes file with 0, 1, 2 and the numbered descriptors of child/child_job.h in place and an empty environment; resets
  * signals. args_fd and stage_fd: -1 if there is none. Nothing else is inherited. Safe in threaded programs. */
 int spawn_process(const char *file, const char *const *argv, const struct backend_fds *fds, int args_fd, int stage_fd,
 		  bool new_session, pid_t *ret_pid, struct airlock_error *err);

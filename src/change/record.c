@@ -202,7 +202,7 @@ int change_set_save(const struct change_set *set, const char *file, struct airlo
 
 /* ── Reading ── */
 
-struct reader {
+struct record_reader {
 	const char *file;
 	struct buf text;
 	size_t at;	   /* where the next line begins */
@@ -212,13 +212,13 @@ struct reader {
 	struct change_set *set;
 };
 
-static void reader_done(struct reader *r)
+static void reader_done(struct record_reader *r)
 {
 	buf_done(&r->text);
 	change_set_free(r->set);
 }
 
-static int damaged(struct reader *r, struct airlock_error *err, const char *what)
+static int damaged(struct record_reader *r, struct airlock_error *err, const char *what)
 {
 	char where[1024];
 	(void)snprintf(where, sizeof where, "%s:%u", r->file, r->line);
@@ -227,7 +227,7 @@ static int damaged(struct reader *r, struct airlock_error *err, const char *what
 }
 
 /* 0, or the error of a line whose fields could not be taken. */
-static int verdict_on(struct reader *r, int rc, const struct fields *f, struct airlock_error *err)
+static int verdict_on(struct record_reader *r, int rc, const struct fields *f, struct airlock_error *err)
 {
 	char what[128];
 	if (rc == 0)
@@ -238,7 +238,7 @@ static int verdict_on(struct reader *r, int rc, const struct fields *f, struct a
 	return damaged(r, err, what);
 }
 
-static int next_line(struct reader *r, struct fields *ret, struct airlock_error *err)
+static int next_line(struct record_reader *r, struct fields *ret, struct airlock_error *err)
 {
 	r->line++;
 	r->line_start = r->at;
@@ -251,7 +251,7 @@ static int next_line(struct reader *r, struct fields *ret, struct airlock_error 
 	return 0;
 }
 
-static int check_version(struct reader *r, struct airlock_error *err)
+static int check_version(struct record_reader *r, struct airlock_error *err)
 {
 	static const char *const versions[] = {"0", "1", "2", NULL};
 	struct fields f;
@@ -263,7 +263,7 @@ static int check_version(struct reader *r, struct airlock_error *err)
 	return verdict_on(r, rc < 0 ? rc : fields_end(&f), &f, err);
 }
 
-static int read_run(struct reader *r, struct airlock_error *err)
+static int read_run(struct record_reader *r, struct airlock_error *err)
 {
 	_cleanup_free_ char *run = NULL;
 	struct fields f;
@@ -279,7 +279,7 @@ static int read_run(struct reader *r, struct airlock_error *err)
 	return r->set ? 0 : base_oom(err);
 }
 
-static int read_started(struct reader *r, struct airlock_error *err)
+static int read_started(struct record_reader *r, struct airlock_error *err)
 {
 	struct fields f;
 	int rc = next_line(r, &f, err);
@@ -290,7 +290,7 @@ static int read_started(struct reader *r, struct airlock_error *err)
 	return verdict_on(r, rc < 0 ? rc : fields_end(&f), &f, err);
 }
 
-static int read_root(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_root(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	_cleanup_free_ char *path = NULL, *upper = NULL;
 	uint64_t device = 0, inode = 0;
@@ -377,7 +377,7 @@ static const char *fault_of(const struct change_set *set, uint64_t root, const s
 	return NULL;
 }
 
-static int read_change(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_change(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t root = 0;
 	struct change *c = change_set_take(r->set, 0, strdup(""));
@@ -417,7 +417,7 @@ static int take_arguments(struct fields *f, struct airlock_reason *r)
 	return rc;
 }
 
-static int read_reason(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_reason(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	_cleanup_(change_reason_done) struct airlock_reason reason = {0};
 	uint64_t i = 0;
@@ -433,7 +433,7 @@ static int read_reason(struct reader *r, struct fields *f, struct airlock_error 
 	return change_reason_set(&r->set->v[i], &reason) < 0 ? base_oom(err) : 0;
 }
 
-static int read_slot(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_slot(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t i = 0, slot = 0;
 	int rc = fields_take_number(f, &i);
@@ -447,7 +447,7 @@ static int read_slot(struct reader *r, struct fields *f, struct airlock_error *e
 	return 0;
 }
 
-static int read_index(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_index(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t i = 0, before = 0, after = 0;
 	int rc = fields_take_number(f, &i);
@@ -463,7 +463,7 @@ static int read_index(struct reader *r, struct fields *f, struct airlock_error *
 	return 0;
 }
 
-static int read_owner(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_owner(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t i = 0, ids[4] = {0};
 	int rc = fields_take_number(f, &i);
@@ -481,7 +481,7 @@ static int read_owner(struct reader *r, struct fields *f, struct airlock_error *
 	return 0;
 }
 
-static int read_link(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_link(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	_cleanup_free_ char *path = NULL;
 	uint64_t i = 0;
@@ -498,7 +498,7 @@ static int read_link(struct reader *r, struct fields *f, struct airlock_error *e
 	return 0;
 }
 
-static int read_image(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_image(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t i = 0;
 	int64_t ns = 0;
@@ -513,7 +513,7 @@ static int read_image(struct reader *r, struct fields *f, struct airlock_error *
 	return 0;
 }
 
-static int read_dir(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_dir(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	_cleanup_free_ char *path = NULL;
 	uint64_t root = 0;
@@ -531,13 +531,13 @@ static int read_dir(struct reader *r, struct fields *f, struct airlock_error *er
 	return rc < 0 ? base_oom(err) : 0;
 }
 
-static int read_direct(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_direct(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	r->set->direct = true;
 	return verdict_on(r, fields_end(f), f, err);
 }
 
-static int read_end(struct reader *r, struct fields *f, struct airlock_error *err)
+static int read_end(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t n = 0;
 	char sum[65];
@@ -553,11 +553,11 @@ static int read_end(struct reader *r, struct fields *f, struct airlock_error *er
 }
 
 /* The rest of the file, whose first word says what each line is. */
-static int read_lines(struct reader *r, struct airlock_error *err)
+static int read_lines(struct record_reader *r, struct airlock_error *err)
 {
 	static const char *const words[] = {"root",  "change", "reason", "slot",   "image", "index",
 					    "owner", "link",   "dir",	 "direct", "end",   NULL};
-	static int (*const readers[])(struct reader *, struct fields *, struct airlock_error *) = {
+	static int (*const readers[])(struct record_reader *, struct fields *, struct airlock_error *) = {
 		read_root,  read_change, read_reason, read_slot, read_image,
 		read_index, read_owner,	 read_link,   read_dir,	 read_direct};
 	for (;;) {
@@ -577,7 +577,7 @@ static int read_lines(struct reader *r, struct airlock_error *err)
 
 int change_set_load(const char *file, struct change_set **ret, struct airlock_error *err)
 {
-	_cleanup_(reader_done) struct reader r = {.file = file};
+	_cleanup_(reader_done) struct record_reader r = {.file = file};
 	int rc = fs_read_file(file, RECORD_MAX, &r.text, err);
 	rc = rc < 0 ? rc : check_version(&r, err);
 	rc = rc < 0 ? rc : read_run(&r, err);

@@ -24,17 +24,6 @@ uint64_t change_size(const struct change *c)
 	return c->type == CHANGE_DIRECTORY ? 0 : shown(c)->size;
 }
 
-struct owner_text {
-	char text[24];
-};
-
-static struct owner_text owner_text(const struct airlock_owner *o)
-{
-	struct owner_text t;
-	(void)snprintf(t.text, sizeof t.text, "%" PRIu32 ":%" PRIu32, o->uid, o->gid);
-	return t;
-}
-
 /* Paths of the first root, the project, are short; those of other roots say where they are. */
 static void add_path(struct buf *out, const struct change_set *set, const struct change *c, const char *path)
 {
@@ -72,8 +61,8 @@ static void add_owner(struct buf *out, const struct change *c)
 		return;
 	buf_adds(out, "  (owner ");
 	if (c->before.type != CHANGE_NOTHING)
-		buf_printf(out, "%s -> ", owner_text(&c->owner_before).text);
-	buf_printf(out, "%s)", owner_text(&c->owner).text);
+		buf_printf(out, "%" PRIu32 ":%" PRIu32 " -> ", c->owner_before.uid, c->owner_before.gid);
+	buf_printf(out, "%" PRIu32 ":%" PRIu32 ")", c->owner.uid, c->owner.gid);
 }
 
 static void add_line(struct buf *out, const struct change_set *set, const struct change *c, bool is_mixed)

@@ -256,12 +256,13 @@ int transfer_owner(int from_fd, int to_fd)
 	return fchownat(to_fd, "", uid, from.st_gid, AT_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
-struct manner {
+struct transfer_manner {
 	bool sync;
 	bool shared; /* out: no byte was copied */
 };
 
-static int copy_file(struct transfer_place from, struct transfer_place to, const struct stat *st, struct manner *how)
+static int copy_file(struct transfer_place from, struct transfer_place to, const struct stat *st,
+		     struct transfer_manner *how)
 {
 	_cleanup_close_ int in = upper_open_file(from.dirfd, from.name);
 	if (in < 0)
@@ -335,7 +336,7 @@ static int copy_special(struct transfer_place to, const struct stat *st)
 	return rc < 0 ? rc : set_times(to, st);
 }
 
-static int copy_entry(struct transfer_place from, struct transfer_place to, int mode, struct manner *how)
+static int copy_entry(struct transfer_place from, struct transfer_place to, int mode, struct transfer_manner *how)
 {
 	struct stat st;
 	if (fstatat(from.dirfd, from.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -356,12 +357,12 @@ static int copy_entry(struct transfer_place from, struct transfer_place to, int 
 
 int transfer_copy(struct transfer_place from, struct transfer_place to, int mode)
 {
-	return copy_entry(from, to, mode, &(struct manner){.sync = true});
+	return copy_entry(from, to, mode, &(struct transfer_manner){.sync = true});
 }
 
 int transfer_copy_quickly(struct transfer_place from, struct transfer_place to, int mode, bool *ret_shared)
 {
-	struct manner how = {0};
+	struct transfer_manner how = {0};
 	int rc = copy_entry(from, to, mode, &how);
 	*ret_shared = how.shared;
 	return rc;

@@ -113,7 +113,7 @@ static long join_session(int tty)
 	return rc < 0 ? rc : r_ioctl(tty, TIOCSPGRP, &group);
 }
 
-static void take_terminal(const struct command *c)
+static void take_terminal(const struct child_command *c)
 {
 	long rc = c->joins_session ? join_session(c->tty) : raw_call3(__NR_ioctl, c->tty, TIOCSCTTY, 0);
 	for (int fd = 0; fd < 3 && rc >= 0; fd++)
@@ -124,7 +124,7 @@ static void take_terminal(const struct command *c)
 
 /* Opened in here and not by the supervisor: through a descriptor of the host's /dev/null, root could change that
  * file's mode. */
-static void take_null_input(const struct command *c)
+static void take_null_input(const struct child_command *c)
 {
 	long null = r_open("/dev/null", O_RDONLY | O_CLOEXEC);
 	long rc = null < 0 ? null : r_dup3((int)null, 0, 0);
@@ -132,7 +132,7 @@ static void take_null_input(const struct command *c)
 		fail_start(c->error_fd, CHILD_STAGE_INPUT, rc);
 }
 
-void command_become(const struct command *c)
+void command_become(const struct child_command *c)
 {
 	const struct child_job *job = c->job;
 	long rc = job->flags & CHILD_NEW_SESSION && !c->joins_session ? raw_call0(__NR_setsid) : 0;

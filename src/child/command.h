@@ -2,9 +2,9 @@
 /* From the first process to the command: everything between clone and exec. Freestanding. */
 #pragma once
 
-#include "child/job.h"
+#include "child/child_job.h"
 
-struct command {
+struct child_command {
 	const struct child_job *job;
 	char **argv, **envp; /* there is one free slot before argv[0] */
 	int tty;	     /* becomes its terminal; -1: none */
@@ -20,4 +20,4 @@ struct command_failure {
 /* Runs in a process that shares memory and stack with the first one, which waits, as with vfork(2): a separate
  * function, so that its frame is below that of the caller of clone and not part of it. Writes only to *argv and the
  * slot before it. */
-__attribute__((noreturn, noinline)) void command_become(const struct command *c);
+__attribute__((noreturn, noinline)) void command_become(const struct child_command *c);

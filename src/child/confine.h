@@ -2,7 +2,7 @@
 /* What a process does to itself before it executes the command, and cannot undo. Freestanding. */
 #pragma once
 
-#include "child/job.h"
+#include "child/child_job.h"
 
 /* With CHILD_RULESET: drops all capabilities and enforces the ruleset at CHILD_FD_ARGS. Returns 0 or -errno. */
 long confine_files(const struct child_job *job);

@@ -20,7 +20,7 @@
 
 #define IN_CHILD __attribute__((no_sanitize_address))
 
-struct request {
+struct cover_request {
 	int pid_fd, tree; /* tree: what goes over a file, -1: the sandbox's /dev/null */
 	const char *target;
 	bool is_dir;
@@ -38,7 +38,7 @@ IN_CHILD static long empty_directory(void)
 	return rc < 0 ? rc : raw_call3(__NR_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
-IN_CHILD static long cover(const struct request *r)
+IN_CHILD static long cover(const struct cover_request *r)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW | (r->is_dir ? O_DIRECTORY : 0),
 			       .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
@@ -63,13 +63,13 @@ IN_CHILD static long cover(const struct request *r)
 
 IN_CHILD static void step(void *data)
 {
-	struct request *r = data;
+	struct cover_request *r = data;
 	r->result = cover(r);
 }
 
 int cover_again(int pid_fd, const char *target, bool is_dir, const char *empty_file)
 {
-	struct request r = {.pid_fd = pid_fd, .target = target, .is_dir = is_dir};
+	struct cover_request r = {.pid_fd = pid_fd, .target = target, .is_dir = is_dir};
 	r.tree =
 		is_dir ? -1 : (int)raw_call3(__NR_open_tree, AT_FDCWD, empty_file, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	int rc = launch_step(step, &r);

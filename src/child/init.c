@@ -11,10 +11,10 @@
  *
  * The command is hostile and shares uid and /proc with this process, therefore: not dumpable (no ptrace, no /proc/1/fd,
  * environ, exe or mem), nothing in argv or environment, every descriptor but its own closed, all signals blocked.
- * Freestanding: no libc, no allocation, no locks. job.h has the protocol.
+ * Freestanding: no libc, no allocation, no locks. child_job.h has the protocol.
  */
 #include "child/command.h"
-#include "child/job.h"
+#include "child/child_job.h"
 #include "child/notify.h"
 #include "child/observe.h"
 #include "child/pass.h"
@@ -160,7 +160,7 @@ static void block_signals(struct state *st)
 }
 
 /* Waits for one message; type 0 is the end of the socket: the supervisor is dead. */
-static struct child_message hear(void)
+static struct child_message recv_message(void)
 {
 	struct child_message m = {0};
 	long n;
@@ -261,11 +261,11 @@ static void start_command(struct state *st)
 	long rc = raw_call2(__NR_pipe2, pipe_fds, O_CLOEXEC);
 	if (rc < 0)
 		give_up(CHILD_STAGE_SETUP, rc);
-	struct command command = {.job = st->job,
-				  .argv = strings_of(st->job, st->job->argv.at),
-				  .envp = strings_of(st->job, st->job->envp.at),
-				  .tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1,
-				  .error_fd = pipe_fds[1]};
+	struct child_command command = {.job = st->job,
+					.argv = strings_of(st->job, st->job->argv.at),
+					.envp = strings_of(st->job, st->job->envp.at),
+					.tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1,
+					.error_fd = pipe_fds[1]};
 	command.joins_session = lead_session(st->job, command.tty);
 	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE | CHILD_REFUSED) &&
 	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->notify_socket) < 0)
@@ -393,7 +393,7 @@ static void end_the_rest(const struct state *st)
 
 static void handle_control(struct state *st)
 {
-	struct child_message m = hear();
+	struct child_message m = recv_message();
 	if (m.type == 0) {
 		end_the_rest(st);
 		r_exit(1);
@@ -504,7 +504,7 @@ __attribute__((noreturn)) static void be_first_process(void)
 	/* The caller's session keyring holds its Kerberos and file-system keys; ours is new and empty. */
 	(void)raw_call2(__NR_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
 	tell(CHILD_HELLO, 0, 0);
-	if (hear().type != CHILD_GO)
+	if (recv_message().type != CHILD_GO)
 		r_exit(1);
 	set_limits(st.job);
 	if (st.job->watch_memory != CHILD_NONE)

@@ -10,7 +10,7 @@
  */
 #include "child/launch.h"
 
-#include "child/become.h"
+#include "child/child_exec.h"
 #include "sys/raw.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct shared {
 IN_CHILD static int child_main(void *data)
 {
 	struct shared *s = data;
-	s->result = become(s->l);
+	s->result = child_exec(s->l);
 	raw_call1(__NR_exit_group, 127);
 	return 127;
 }
@@ -54,7 +54,7 @@ IN_CHILD static int starter_main(void *data)
 			       0);
 		if (rc == 0) {
 			s->l.failed_call = NULL;
-			s->result = become(&s->l);
+			s->result = child_exec(&s->l);
 			raw_call1(__NR_exit_group, 127);
 		}
 	}

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "child/job.h"
+#include "child/child_job.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "child/notify.h"
 
-#include "child/job.h"
+#include "child/child_job.h"
 #include "child/missing.h"
 #include "child/observe.h"
 #include "child/raw_calls.h"

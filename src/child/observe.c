@@ -3,8 +3,8 @@
 
 #include "child/caller.h"
 #include "child/raw_calls.h"
-#include "child/record.h"
-#include "child/resolve.h"
+#include "child/seen_record.h"
+#include "child/call_path.h"
 
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -26,7 +26,7 @@ enum want {
 };
 
 /* Which arguments are the directory, the path and the flags; the path of an address is the address. */
-static const struct row {
+static const struct observed_call {
 	int nr;
 	unsigned char op, want, dir, path, flags;
 	unsigned nofollow; /* this bit of the flags, or with no flags 1: never */
@@ -62,7 +62,7 @@ static const struct row {
 #define N_ROWS (sizeof rows / sizeof *rows)
 
 /* Not in the filter's list: rename.h's list includes them, and only with an address. */
-static const struct row others[] = {
+static const struct observed_call others[] = {
 	{__NR_sendto, CHILD_SEEN_SEND, WANT_ADDRESS, CWD, 4, NO_ARGUMENT, 0},
 	{__NR_renameat, CHILD_SEEN_RENAME, WANT_CHANGE, 0, 1, NO_ARGUMENT, 1},
 	{__NR_renameat2, CHILD_SEEN_RENAME, WANT_CHANGE, 0, 1, NO_ARGUMENT, 1},
@@ -76,7 +76,7 @@ int observe_number(size_t i)
 	return i < N_ROWS ? rows[i].nr : -1;
 }
 
-static const struct row *row_of(int nr)
+static const struct observed_call *row_of(int nr)
 {
 	for (size_t i = 0; i < N_ROWS; i++)
 		if (rows[i].nr == nr)
@@ -89,7 +89,7 @@ static const struct row *row_of(int nr)
 
 /* ── Where it leads, and what may be refused there ── */
 
-static struct resolved place; /* see resolve.c: one call at a time */
+static struct resolved place; /* see call_path.c: one call at a time */
 static char path[PATH_MAX];
 
 static unsigned refuses(const struct observer *o, const char *where)
@@ -125,7 +125,7 @@ static long find_place(const struct seccomp_notif *n, int dir_fd, int follow)
 
 /* ── What to note ── */
 
-struct look {
+struct call_look {
 	struct observer *o;
 	const struct seccomp_notif *n;
 	int listener;
@@ -134,7 +134,7 @@ struct look {
 };
 
 /* The owner decides, sandbox or not: then lifting a rule would not help. For names, the directory decides. */
-static unsigned permission_flag(const struct look *l)
+static unsigned permission_flag(const struct call_look *l)
 {
 	int of_name = !place.type || l->op == CHILD_SEEN_DELETE || l->op == CHILD_SEEN_RENAME;
 	size_t end = place.len;
@@ -147,13 +147,13 @@ static unsigned permission_flag(const struct look *l)
 	return rc == -EACCES ? CHILD_SEEN_FOREIGN : 0;
 }
 
-static void note_path(struct look *l, unsigned flags, size_t len)
+static void note_path(struct call_look *l, unsigned flags, size_t len)
 {
 	l->noted = 1;
 	record_note(l->o, l->listener, l->n->id, (struct record){l->op, flags, place.path, len});
 }
 
-static void note_read(struct look *l)
+static void note_read(struct call_look *l)
 {
 	unsigned refused = refuses(l->o, place.path);
 	if (refused & CHILD_REFUSES_READ)
@@ -162,13 +162,13 @@ static void note_read(struct look *l)
 		note_path(l, CHILD_SEEN_LOOKED | CHILD_SEEN_MISSING, place.first_missing);
 }
 
-static void note_change(struct look *l)
+static void note_change(struct call_look *l)
 {
 	if (refuses(l->o, place.path) & CHILD_REFUSES_WRITE)
 		note_path(l, permission_flag(l) | (place.type ? 0 : CHILD_SEEN_MISSING), place.len);
 }
 
-static void look_at(struct look *l, enum want want)
+static void look_at(struct call_look *l, enum want want)
 {
 	int only_name_missing = !place.type && place.first_missing == place.len;
 	if (want == WANT_MAKE && only_name_missing)
@@ -180,7 +180,7 @@ static void look_at(struct look *l, enum want want)
 }
 
 /* Writing to a FIFO or a device changes no file system, and a directory is not written to. */
-static void look_at_open(struct look *l, uint64_t flags)
+static void look_at_open(struct call_look *l, uint64_t flags)
 {
 	int writes = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
 	int temporary = (flags & O_TMPFILE) == O_TMPFILE;
@@ -198,7 +198,7 @@ static void look_at_open(struct look *l, uint64_t flags)
 		look_at(l, WANT_CHANGE);
 }
 
-static int open_flags(const struct row *row, const struct seccomp_notif *n, uint64_t *ret)
+static int open_flags(const struct observed_call *row, const struct seccomp_notif *n, uint64_t *ret)
 {
 	struct open_how how = {0};
 	*ret = row->flags == NO_ARGUMENT ? FLAGS_OF_CREAT : n->data.args[row->flags];
@@ -230,17 +230,17 @@ static int is_plainly_readable(const struct observer *o)
 	return !(refuses(o, path) & (CHILD_REFUSES_READ | CHILD_REFUSES_MISSING));
 }
 
-static int only_reads(const struct row *row, uint64_t flags)
+static int only_reads(const struct observed_call *row, uint64_t flags)
 {
 	return row->want == WANT_READ || (row->want == WANT_OPEN && !(flags & (O_ACCMODE | O_TRUNC | O_CREAT)));
 }
 
-static int dir_of(const struct row *row, const struct seccomp_notif *n)
+static int dir_of(const struct observed_call *row, const struct seccomp_notif *n)
 {
 	return row->dir == CWD ? AT_FDCWD : (int)n->data.args[row->dir];
 }
 
-static void look_at_path(struct look *l, const struct row *row)
+static void look_at_path(struct call_look *l, const struct observed_call *row)
 {
 	const struct seccomp_notif *n = l->n;
 	uint64_t flags = 0;
@@ -261,7 +261,7 @@ static void look_at_path(struct look *l, const struct row *row)
 }
 
 /* The other path of a rename. What it replaces or creates is changed either way. */
-static void look_at_new_name(struct look *l)
+static void look_at_new_name(struct call_look *l)
 {
 	const struct seccomp_notif *n = l->n;
 	int at = n->data.nr == __NR_renameat || n->data.nr == __NR_renameat2;
@@ -327,7 +327,7 @@ static int is_taken(const char *name, size_t len)
 	return found;
 }
 
-static void look_at_socket_path(struct look *l, const struct row *row, const char *name, size_t len)
+static void look_at_socket_path(struct call_look *l, const struct observed_call *row, const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		path[i] = name[i];
@@ -336,13 +336,13 @@ static void look_at_socket_path(struct look *l, const struct row *row, const cha
 		look_at(l, row->op == CHILD_SEEN_BIND ? WANT_MAKE : WANT_READ);
 }
 
-static void note_address(const struct look *l, const char *address, size_t len)
+static void note_address(const struct call_look *l, const char *address, size_t len)
 {
 	if (l->o->job->flags & CHILD_OFFLINE)
 		record_note(l->o, l->listener, l->n->id, (struct record){l->op, CHILD_SEEN_ADDRESS, address, len});
 }
 
-static void look_at_address(struct look *l, const struct row *row)
+static void look_at_address(struct call_look *l, const struct observed_call *row)
 {
 	char a[ADDRESS_BYTES + 1] = {0};
 	const struct seccomp_notif *n = l->n;
@@ -365,8 +365,8 @@ static void look_at_address(struct look *l, const struct row *row)
 
 void observe_call(struct observer *o, int listener, const struct seccomp_notif *n)
 {
-	const struct row *row = row_of(n->data.nr);
-	struct look l = {o, n, listener, row ? row->op : 0, 0};
+	const struct observed_call *row = row_of(n->data.nr);
+	struct call_look l = {o, n, listener, row ? row->op : 0, 0};
 	if (!row || !o->seen || (o->job->flags & CHILD_NESTED && !caller_shares_mounts((int)n->pid)))
 		return;
 	if (row->want == WANT_ADDRESS)

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "child/job.h"
+#include "child/child_job.h"
 #include "child/seen.h"
 
 #include <stddef.h>

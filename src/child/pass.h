@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Messages of child/job.h, and the descriptors that come with them, over a SOCK_SEQPACKET socket: both ends use these.
+/* Messages of child/child_job.h, and the descriptors that come with them, over a SOCK_SEQPACKET socket: both ends use these.
  * Freestanding: the first process, and the supervisor's library.
  *
  *   struct pass_received in;
@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "child/job.h"
+#include "child/child_job.h"
 
 /* The most descriptors that one message carries. */
 #define PASS_MAX_FDS CHILD_TAKEN_FDS

@@ -2,7 +2,7 @@
 /* The first process's program as a sealed memory file, and its job. */
 #pragma once
 
-#include "child/job.h"
+#include "child/child_job.h"
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #include "child/caller.h"
 #include "child/pass.h"
 #include "child/raw_calls.h"
-#include "child/record.h"
+#include "child/seen_record.h"
 
 #include <linux/audit.h>
 #include <linux/errno.h>
@@ -29,7 +29,7 @@ enum who {
 	WITHOUT_USER, /* only root may, unless the flags also ask for a user namespace */
 };
 
-static const struct row {
+static const struct refused_call {
 	int nr;
 	unsigned char op, nested, who; /* nested: a profile may allow it */
 	unsigned mask;		       /* refused only with one of these bits in the first argument; 0: always */
@@ -63,7 +63,7 @@ static const struct row {
 #define N_ROWS (sizeof rows / sizeof *rows)
 _Static_assert(N_ROWS * 6 + 8 <= REFUSED_RULES_MAX, "REFUSED_RULES_MAX is too small");
 
-static const struct row *row_of(int nr)
+static const struct refused_call *row_of(int nr)
 {
 	for (size_t i = 0; i < N_ROWS; i++)
 		if (rows[i].nr == nr)
@@ -85,7 +85,7 @@ static size_t add_load(struct sock_filter *code, size_t offset)
 }
 
 /* The number must be loaded, and is afterwards. */
-static size_t add_row(struct sock_filter *code, const struct row *r, unsigned verdict)
+static size_t add_row(struct sock_filter *code, const struct refused_call *r, unsigned verdict)
 {
 	size_t n = 0;
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)r->nr, 0, r->mask ? 4 : 1);
@@ -131,14 +131,14 @@ static int has_file(struct observer *o)
 	return 1;
 }
 
-static int is_for_root(const struct row *r, uint64_t flags)
+static int is_for_root(const struct refused_call *r, uint64_t flags)
 {
 	return r->who == ROOT || (r->who == WITHOUT_USER && !(flags & CLONE_NEWUSER));
 }
 
 void refused_note(struct observer *o, int listener, const struct seccomp_notif *request)
 {
-	const struct row *r = row_of(request->data.nr);
+	const struct refused_call *r = row_of(request->data.nr);
 	char comm[COMM_BYTES];
 	if (!r || !has_file(o))
 		return;

@@ -51,7 +51,7 @@ static long rename_at(int old_dir, const char *old, int new_dir, const char *new
 
 /* ── Moving a directory entry by entry ── */
 
-struct entry {
+struct renamed_entry {
 	uint64_t ino;
 	int64_t off;
 	uint16_t reclen;
@@ -102,7 +102,7 @@ static long move_listed(int old_dir, int new_dir, int depth)
 		return -EIO;
 	while ((n = raw_call3(__NR_getdents64, old_dir, list, sizeof list)) > 0) {
 		for (long at = 0; at < n;) {
-			const struct entry *e = (const void *)(list + at);
+			const struct renamed_entry *e = (const void *)(list + at);
 			at += e->reclen;
 			if (is_dots(e->name))
 				continue;

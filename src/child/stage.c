@@ -10,7 +10,7 @@
  */
 #include "child/stage.h"
 
-#include "child/job.h"
+#include "child/child_job.h"
 #include "child/mounts.h"
 #include "child/raw_calls.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The stage before the backend; see job.h. Freestanding. */
+/* The stage before the backend; see child_job.h. Freestanding. */
 __attribute__((noreturn)) void stage_main(void);

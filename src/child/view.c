@@ -18,7 +18,7 @@
 #include "child/view.h"
 
 #include "child/mounts.h"
-#include "child/prestart.h"
+#include "child/child_prestart.h"
 #include "child/raw_calls.h"
 
 #include <asm/ioctls.h>
@@ -464,7 +464,7 @@ static const struct child_mount *map_plan(int fd, struct child_plan **ret)
 }
 
 /* A mount made above may be gone again: whoever removes the file on the host that it is mounted over takes it away. From
- * here on its absence would be noticed (prestart.c), so one look is enough. */
+ * here on its absence would be noticed (child_prestart.c), so one look is enough. */
 static void check_mounted(const struct child_mount *m)
 {
 	struct statx st;

@@ -19,7 +19,7 @@
 #define PAGE_BYTES 4096
 #define MAX_TRACKED 4096 /* processes examined in one round; more than any profile's limit */
 
-struct entry {
+struct watched_process {
 	int pid, parent;
 	int thread; /* the number to examine it by: pid, or a live thread */
 	int64_t threads;
@@ -71,12 +71,12 @@ static int take_live_thread(int thread, void *data)
 	return 1;
 }
 
-static int read_entry(int pid, struct entry *ret)
+static int read_entry(int pid, struct watched_process *ret)
 {
 	struct stat_line s;
 	if (read_stat(pid, &s) < 0)
 		return -1;
-	*ret = (struct entry){pid, s.parent, pid, s.threads};
+	*ret = (struct watched_process){pid, s.parent, pid, s.threads};
 	if (!is_over(&s))
 		return 0;
 	char path[WATCH_PATH];
@@ -88,7 +88,7 @@ static int read_entry(int pid, struct entry *ret)
 }
 
 struct list {
-	struct entry *v;
+	struct watched_process *v;
 	size_t n, max;
 };
 
@@ -100,14 +100,14 @@ static int list_one(int pid, void *data)
 	return l->n == l->max;
 }
 
-static size_t list_processes(struct entry *out, size_t max)
+static size_t list_processes(struct watched_process *out, size_t max)
 {
 	struct list l = {out, 0, max};
 	(void)watch_each_number("/proc", list_one, &l);
 	return l.n;
 }
 
-static int descends_from(const struct entry *list, size_t n, const struct entry *e, int ancestor)
+static int descends_from(const struct watched_process *list, size_t n, const struct watched_process *e, int ancestor)
 {
 	int parent = e->parent;
 	for (size_t hops = 0; hops < n + 1; hops++) {
@@ -173,7 +173,7 @@ static int add_thread(int thread, void *data)
 }
 
 /* Threads may have their own descriptors (CLONE_FILES), so each is examined. */
-static void add_descriptors(const struct entry *e, struct watch_shared *shared)
+static void add_descriptors(const struct watched_process *e, struct watch_shared *shared)
 {
 	char path[WATCH_PATH];
 	watch_path(path, e->pid, "task");
@@ -183,7 +183,7 @@ static void add_descriptors(const struct entry *e, struct watch_shared *shared)
 		(void)watch_each_number(path, add_thread, shared);
 }
 
-static int64_t exact_total(const struct entry *list, size_t n, struct watch_history *h)
+static int64_t exact_total(const struct watched_process *list, size_t n, struct watch_history *h)
 {
 	struct watch_shared shared;
 	shared.objects = shared.mapped = 0;
@@ -219,7 +219,7 @@ static int follow_machine(struct watch_history *h)
 
 struct watch_totals watch_measure(int ancestor, int64_t limit, struct watch_history *h)
 {
-	struct entry list[MAX_TRACKED];
+	struct watched_process list[MAX_TRACKED];
 	struct watch_totals t = {0, 0};
 	size_t n = list_processes(list, MAX_TRACKED);
 	for (size_t i = 0; i < n; i++) {
@@ -243,7 +243,7 @@ struct watch_totals watch_measure(int ancestor, int64_t limit, struct watch_hist
 
 void watch_signal_descendants(int ancestor, int sig)
 {
-	struct entry list[MAX_TRACKED];
+	struct watched_process list[MAX_TRACKED];
 	size_t n = list_processes(list, MAX_TRACKED);
 	for (size_t i = 0; i < n; i++)
 		if (descends_from(list, n, &list[i], ancestor))
@@ -257,7 +257,7 @@ struct children {
 static int signal_child(int pid, void *data)
 {
 	const struct children *c = data;
-	struct entry e;
+	struct watched_process e;
 	if (pid > 1 && read_entry(pid, &e) == 0 && e.parent == c->parent)
 		(void)r_kill(pid, c->sig);
 	return 0;

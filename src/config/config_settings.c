@@ -3,30 +3,33 @@
 
 #include <string.h>
 
-struct row;
-typedef int (*apply_fn)(struct merge *m, const struct row *row, const struct config_setting *s,
+struct setting_row;
+typedef int (*apply_fn)(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 			struct airlock_error *err);
 
-static int set_value(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err);
-static int set_profile(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_value(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		     struct airlock_error *err);
+static int set_profile(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err);
-static int set_backend(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_backend(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err);
-static int set_enabled(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_enabled(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err);
-static int set_explain(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_explain(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err);
-static int set_changes(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_changes(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err);
-static int add_path(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err);
-static int set_network(struct merge *m, const struct row *row, const struct config_setting *s,
+static int add_path(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		    struct airlock_error *err);
+static int set_network(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err);
-static int set_clear_env(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_clear_env(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 			 struct airlock_error *err);
-static int add_env(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err);
+static int add_env(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		   struct airlock_error *err);
 
 /* Maps an option to the schema. */
-static const struct row {
+static const struct setting_row {
 	const char *option;
 	apply_fn apply;
 	unsigned scope;
@@ -68,7 +71,7 @@ static int bad_value(const struct config_setting *s, const char *form, struct ai
 			  buf_str(&value));
 }
 
-static const struct schema_key *key_of(const struct row *row)
+static const struct schema_key *key_of(const struct setting_row *row)
 {
 	return schema_find(row->scope, row->key, strlen(row->key));
 }
@@ -78,7 +81,8 @@ static int read_bool(const struct config_setting *s, bool *ret, struct airlock_e
 	return text_parse_bool(s->value, ret) < 0 ? bad_value(s, "true or false", err) : 0;
 }
 
-static int set_value(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err)
+static int set_value(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		     struct airlock_error *err)
 {
 	const struct schema_key *key = key_of(row);
 	_cleanup_buf_ struct buf form = BUF_INIT;
@@ -96,7 +100,7 @@ static int set_value(struct merge *m, const struct row *row, const struct config
 	return rc;
 }
 
-static int set_profile(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_profile(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
@@ -119,7 +123,7 @@ static int set_sandboxed(struct merge *m, bool enabled, struct airlock_origin or
 }
 
 /* Naming a backend asks for a sandbox, whatever a file says. */
-static int set_backend(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_backend(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err)
 {
 	int rc = set_value(m, row, s, err);
@@ -128,7 +132,7 @@ static int set_backend(struct merge *m, const struct row *row, const struct conf
 	return m->c->enabled ? 0 : set_sandboxed(m, true, by(s), err);
 }
 
-static int set_enabled(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_enabled(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err)
 {
 	bool on;
@@ -136,7 +140,7 @@ static int set_enabled(struct merge *m, const struct row *row, const struct conf
 	return rc < 0 ? rc : set_sandboxed(m, strcmp(row->option, "sandbox") == 0 ? on : !on, by(s), err);
 }
 
-static int set_explain(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_explain(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err)
 {
 	bool on;
@@ -144,7 +148,7 @@ static int set_explain(struct merge *m, const struct row *row, const struct conf
 	return rc < 0 ? rc : merge_set(m, key_of(row), &(struct schema_value){.number = on}, by(s), err);
 }
 
-static int set_changes(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_changes(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err)
 {
 	int rc = set_value(m, row, s, err);
@@ -153,7 +157,8 @@ static int set_changes(struct merge *m, const struct row *row, const struct conf
 	return rc;
 }
 
-static int add_path(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err)
+static int add_path(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		    struct airlock_error *err)
 {
 	const struct schema_key *key = key_of(row);
 	_cleanup_buf_ struct buf shown = BUF_INIT;
@@ -164,7 +169,7 @@ static int add_path(struct merge *m, const struct row *row, const struct config_
 	return rc < 0 ? base_oom(err) : values_add_list(m, key, buf_str(&shown), by(s), err);
 }
 
-static int set_network(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_network(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err)
 {
 	return read_bool(s, &m->c->policy.network_wanted, err);
@@ -187,7 +192,7 @@ static int forget_patterns(struct merge *m, const char *name, struct airlock_ori
 }
 
 /* Empties the environment except what --env names. This cannot be undone, so only the last value counts. */
-static int set_clear_env(struct merge *m, const struct row *row, const struct config_setting *s,
+static int set_clear_env(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 			 struct airlock_error *err)
 {
 	const struct schema_key *inherit = schema_find(SCHEMA_ENV, "inherit", strlen("inherit"));
@@ -204,7 +209,8 @@ static int set_clear_env(struct merge *m, const struct row *row, const struct co
 }
 
 /* A later value of a name replaces an earlier one. */
-static int add_env(struct merge *m, const struct row *row, const struct config_setting *s, struct airlock_error *err)
+static int add_env(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		   struct airlock_error *err)
 {
 	struct strs *set = &m->c->policy.env_set;
 	size_t len = strcspn(s->value, "=");

@@ -73,26 +73,26 @@ static int unknown_profile(const struct merge *m, const struct config_file *f, c
 
 /* ── extends ── */
 
-struct parent {
+struct parent_profile {
 	const char *name;
 	const struct config_file *file; /* and value: where it was set; NULL: it is the default */
 	const struct toml_value *value;
 };
 
-static struct parent parent_of(const struct merge *m, const char *name)
+static struct parent_profile parent_of(const struct merge *m, const char *name)
 {
-	struct parent p = {.name = DEFAULT_PARENT};
+	struct parent_profile p = {.name = DEFAULT_PARENT};
 	for (size_t i = 0; i < m->n_files; i++) {
 		const struct config_file *f = &m->files[i];
 		const struct toml_value *profile = defines(m, f) ? config_file_profile(f, name) : NULL;
 		const struct toml_value *v = profile ? toml_get(profile, "extends") : NULL;
 		if (v)
-			p = (struct parent){.name = v->u.string.s, .file = f, .value = v};
+			p = (struct parent_profile){.name = v->u.string.s, .file = f, .value = v};
 	}
 	return p;
 }
 
-static int cycle(const struct parent *p, const char *name, struct airlock_error *err)
+static int cycle(const struct parent_profile *p, const char *name, struct airlock_error *err)
 {
 	if (strcmp(p->name, name) == 0)
 		return config_file_fault(p->file, p->value->line, p->value->column, err,
@@ -106,7 +106,7 @@ static int chain_of(const struct merge *m, const char *name, struct strs *ret, s
 {
 	strs_add(ret, name);
 	while (!policy_is_builtin(name)) {
-		struct parent p = parent_of(m, name);
+		struct parent_profile p = parent_of(m, name);
 		if (strs_has(ret, p.name))
 			return cycle(&p, name, err);
 		if (!merge_has_profile(m, p.name))
@@ -379,7 +379,7 @@ static int merge_all_kept(struct merge *m, bool is_first, struct airlock_error *
 
 static int show_extends(struct merge *m, const char *name, struct airlock_error *err)
 {
-	struct parent p = parent_of(m, name);
+	struct parent_profile p = parent_of(m, name);
 	_cleanup_buf_ struct buf key = BUF_INIT, value = BUF_INIT;
 	buf_printf(&key, "profiles.%s.extends", name);
 	schema_add_string(&value, p.name);

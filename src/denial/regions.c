@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "denial/denial.h"
 
-#include "denial/mounts.h"
+#include "denial/mount_rules.h"
 
 #include <stdlib.h>
 #include <string.h>

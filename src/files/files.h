@@ -4,7 +4,7 @@
 
 #include "files/place.h"
 #include "files/resolve.h"
-#include "files/result.h"
+#include "files/files_result.h"
 
 int files_ls(const struct files_place *p, const char *path, struct airlock_files **ret, struct airlock_error *err);
 int files_read(const struct files_place *p, const char *path, int64_t offset, int64_t limit, struct airlock_files **ret,

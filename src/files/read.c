@@ -62,7 +62,7 @@ int files_open_error(const char *shown, int rc, struct airlock_error *err)
 }
 
 /* Streams lines: keeps the requested ones, counts all. */
-struct reader {
+struct line_reader {
 	int64_t offset, limit; /* limit < 0: all */
 	int64_t line;	       /* the line the next byte is in, 0 the first */
 	bool in_line;	       /* that line has bytes already */
@@ -72,12 +72,12 @@ struct reader {
 	size_t kept_end; /* out's length after the last whole line */
 };
 
-static bool is_wanted(const struct reader *r)
+static bool is_wanted(const struct line_reader *r)
 {
 	return !r->full && r->line >= r->offset && (r->limit < 0 || r->line - r->offset < r->limit);
 }
 
-static void keep(struct reader *r, const char *data, size_t len)
+static void keep(struct line_reader *r, const char *data, size_t len)
 {
 	size_t room = CONTENT_MAX - r->out->len;
 	if (len > room) {
@@ -94,7 +94,7 @@ static void keep(struct reader *r, const char *data, size_t len)
 	buf_add(r->out, data, len);
 }
 
-static void take_line_end(struct reader *r, bool wanted)
+static void take_line_end(struct line_reader *r, bool wanted)
 {
 	if (wanted && !r->full) {
 		r->lines_kept++;
@@ -104,7 +104,7 @@ static void take_line_end(struct reader *r, bool wanted)
 	r->in_line = false;
 }
 
-static void take(struct reader *r, const char *data, size_t n)
+static void take(struct line_reader *r, const char *data, size_t n)
 {
 	while (n > 0) {
 		const char *newline = memchr(data, '\n', n);
@@ -120,7 +120,7 @@ static void take(struct reader *r, const char *data, size_t n)
 	}
 }
 
-static int stream(int fd, const char *shown, struct reader *r, struct airlock_error *err)
+static int stream(int fd, const char *shown, struct line_reader *r, struct airlock_error *err)
 {
 	_cleanup_free_ char *chunk = malloc(CHUNK);
 	if (!chunk)
@@ -155,7 +155,7 @@ static void trim_to_character(struct buf *b)
 	}
 }
 
-static void fill_content(struct airlock_files *f, const struct reader *r)
+static void fill_content(struct airlock_files *f, const struct line_reader *r)
 {
 	if (r->cut)
 		trim_to_character(&f->bytes);
@@ -193,7 +193,7 @@ int files_read(const struct files_place *p, const char *path, int64_t offset, in
 		base_hint(err, "read a part of it with a command, such as head or sed");
 		return rc;
 	}
-	struct reader r = {.offset = offset < 0 ? 0 : offset, .limit = limit, .out = &f->bytes};
+	struct line_reader r = {.offset = offset < 0 ? 0 : offset, .limit = limit, .out = &f->bytes};
 	rc = stream(fd, path, &r, err);
 	if (rc < 0)
 		return rc;
@@ -210,7 +210,7 @@ int files_slurp(const struct files_at *at, const char *shown, struct buf *ret, s
 	if (at->st.st_size > CONTENT_MAX)
 		return base_error(err, AIRLOCK_ERR_LIMIT, "edit", shown, "%s is larger than %d MiB", shown,
 				  CONTENT_MAX >> 20);
-	struct reader r = {.limit = -1, .out = ret};
+	struct line_reader r = {.limit = -1, .out = ret};
 	int rc = stream(fd, shown, &r, err);
 	if (rc == 0 && r.full)
 		return base_error(err, AIRLOCK_ERR_LIMIT, "edit", shown, "%s is larger than %d MiB", shown,

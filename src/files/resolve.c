@@ -16,17 +16,17 @@
 #define MAX_RACES 1000 /* how often one component may change its type while we look */
 
 /* A directory on the way, on each side. Outside every mount both are -EBADF and mount is NULL. */
-struct level {
+struct walked_dir {
 	const struct files_mount *mount;
 	int upper_fd, lower_fd;
 	size_t inside_len;
 };
 
-struct walk {
+struct path_walk {
 	const struct files_place *place;
 	const char *shown; /* the path as it was given */
 	struct airlock_error *err;
-	struct level levels[MAX_LEVELS];
+	struct walked_dir levels[MAX_LEVELS];
 	size_t n;
 	struct buf inside; /* path of the level on top, "" for the root */
 	char *todo;	   /* what is still to be walked */
@@ -137,22 +137,22 @@ static int ask_kernel(const struct files_place *p, const char *path, int flags, 
 
 /* ── The walk ── */
 
-static struct level *top(struct walk *w)
+static struct walked_dir *top(struct path_walk *w)
 {
 	return &w->levels[w->n - 1];
 }
 
-static const char *inside_of(const struct walk *w)
+static const char *inside_of(const struct path_walk *w)
 {
 	return w->inside.len ? w->inside.data : "/";
 }
 
-static bool is_mount_top(const struct level *l)
+static bool is_mount_top(const struct walked_dir *l)
 {
 	return l->mount && l->lower_fd == l->mount->lower_fd;
 }
 
-static void close_level(struct level *l)
+static void close_level(struct walked_dir *l)
 {
 	if (is_mount_top(l))
 		return; /* the place's own descriptors */
@@ -160,7 +160,7 @@ static void close_level(struct level *l)
 	base_closep(&l->lower_fd);
 }
 
-static void pop(struct walk *w)
+static void pop(struct path_walk *w)
 {
 	close_level(top(w));
 	w->n--;
@@ -171,7 +171,7 @@ static void pop(struct walk *w)
 		w->inside.data[w->inside.len] = '\0';
 }
 
-static void walk_done(struct walk *w)
+static void walk_done(struct path_walk *w)
 {
 	while (w->n > 0)
 		pop(w);
@@ -180,9 +180,9 @@ static void walk_done(struct walk *w)
 }
 
 /* Takes the descriptors. */
-static int push(struct walk *w, const struct files_mount *m, int upper_fd, int lower_fd)
+static int push(struct path_walk *w, const struct files_mount *m, int upper_fd, int lower_fd)
 {
-	struct level l = {m, upper_fd, lower_fd, w->inside.len};
+	struct walked_dir l = {m, upper_fd, lower_fd, w->inside.len};
 	if (w->n == MAX_LEVELS || w->inside.failed) {
 		close_level(&l);
 		return w->inside.failed ? base_oom(w->err)
@@ -193,12 +193,12 @@ static int push(struct walk *w, const struct files_mount *m, int upper_fd, int l
 	return 0;
 }
 
-static int push_mount(struct walk *w, const struct files_mount *m)
+static int push_mount(struct path_walk *w, const struct files_mount *m)
 {
 	return m ? push(w, m, m->upper_fd, m->lower_fd) : push(w, NULL, -EBADF, -EBADF);
 }
 
-static int start_at_root(struct walk *w)
+static int start_at_root(struct path_walk *w)
 {
 	while (w->n > 0)
 		pop(w);
@@ -207,7 +207,7 @@ static int start_at_root(struct walk *w)
 }
 
 /* Puts text in front of the rest of todo. */
-static int prepend(struct walk *w, const char *text, size_t rest_at)
+static int prepend(struct path_walk *w, const char *text, size_t rest_at)
 {
 	struct buf todo = BUF_INIT;
 	buf_adds(&todo, text);
@@ -220,7 +220,7 @@ static int prepend(struct walk *w, const char *text, size_t rest_at)
 	return w->todo ? 0 : base_oom(w->err);
 }
 
-static int go_up(struct walk *w, bool given)
+static int go_up(struct path_walk *w, bool given)
 {
 	if (w->n > 1) {
 		pop(w);
@@ -233,10 +233,10 @@ static int go_up(struct walk *w, bool given)
 }
 
 /* A link on the way, or at the end: its text replaces its name. */
-static int follow(struct walk *w, const char *name, bool in_upper, size_t rest_at)
+static int follow(struct path_walk *w, const char *name, bool in_upper, size_t rest_at)
 {
 	char text[PATH_MAX];
-	const struct level *l = top(w);
+	const struct walked_dir *l = top(w);
 	ssize_t n = readlinkat(in_upper ? l->upper_fd : l->lower_fd, name, text, sizeof text);
 	if (n < 0 && errno == EINVAL && w->races++ < MAX_RACES)
 		return 1; /* not a link any more: look again */
@@ -256,10 +256,10 @@ static int follow(struct walk *w, const char *name, bool in_upper, size_t rest_a
 }
 
 /* -EAGAIN: it is something else now. */
-static int open_level(struct walk *w, const char *name, bool in_upper, int *ret_upper, int *ret_lower)
+static int open_level(struct path_walk *w, const char *name, bool in_upper, int *ret_upper, int *ret_lower)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	struct level *l = top(w);
+	struct walked_dir *l = top(w);
 	struct upper_dir marks = {0};
 	_cleanup_close_ int upper = in_upper ? openat(l->upper_fd, name, flags) : -EBADF;
 	if (in_upper && upper < 0)
@@ -276,7 +276,7 @@ static int open_level(struct walk *w, const char *name, bool in_upper, int *ret_
 }
 
 /* 1: look again. */
-static int enter(struct walk *w, const char *name, bool in_upper)
+static int enter(struct path_walk *w, const char *name, bool in_upper)
 {
 	int upper = -EBADF, lower = -EBADF;
 	const struct files_mount *m = top(w)->mount;
@@ -299,9 +299,9 @@ static size_t next_component(const char *todo, size_t *ret_start, size_t *ret_re
 }
 
 /* Hands the top level over as the directory of the result. */
-static int finish(struct walk *w, const char *name, const char *rest, struct files_at *ret)
+static int finish(struct path_walk *w, const char *name, const char *rest, struct files_at *ret)
 {
-	struct level *l = top(w);
+	struct walked_dir *l = top(w);
 	bool own = !is_mount_top(l);
 	ret->mount = l->mount;
 	ret->detour = w->detour;
@@ -316,7 +316,7 @@ static int finish(struct walk *w, const char *name, const char *rest, struct fil
 }
 
 /* The walk ended at a directory that is already open: it is its own ".". */
-static int finish_here(struct walk *w, struct files_at *ret)
+static int finish_here(struct path_walk *w, struct files_at *ret)
 {
 	if (!top(w)->mount)
 		return blocked(w->shown, "only files in the project or workspace can be used", w->err);
@@ -330,7 +330,7 @@ static int finish_here(struct walk *w, struct files_at *ret)
 }
 
 /* Below a path without a mount. */
-static int enter_void(struct walk *w, const char *name)
+static int enter_void(struct path_walk *w, const char *name)
 {
 	buf_printf(&w->inside, "/%s", name);
 	if (w->inside.failed)
@@ -342,7 +342,7 @@ static int enter_void(struct walk *w, const char *name)
 }
 
 /* Only the way to a mount is there, which a command would see as empty directories. */
-static bool is_way_to_mount(const struct walk *w, const char *name)
+static bool is_way_to_mount(const struct path_walk *w, const char *name)
 {
 	if (w->place->n_mounts < 2)
 		return false;
@@ -351,7 +351,7 @@ static bool is_way_to_mount(const struct walk *w, const char *name)
 }
 
 /* 1: there is a mount at name, and we entered it; 0: there is none. */
-static int consult_place(struct walk *w, const char *name)
+static int consult_place(struct path_walk *w, const char *name)
 {
 	if (w->place->n_mounts < 2 && w->place->n_rules == 0)
 		return 0;
@@ -370,9 +370,9 @@ static int consult_place(struct walk *w, const char *name)
 }
 
 /* One component. 1: the walk is over, *ret is filled. */
-static int step_into(struct walk *w, const char *name, size_t rest_at, int flags, struct files_at *ret)
+static int step_into(struct path_walk *w, const char *name, size_t rest_at, int flags, struct files_at *ret)
 {
-	const struct level *l = top(w);
+	const struct walked_dir *l = top(w);
 	struct files_look look = {w->place, l->mount, inside_of(w), l->upper_fd, l->lower_fd};
 	bool in_upper, last = w->todo[rest_at] == '\0';
 	struct stat st;
@@ -403,7 +403,7 @@ static int step_into(struct walk *w, const char *name, size_t rest_at, int flags
 	}
 }
 
-static int step(struct walk *w, int flags, struct files_at *ret)
+static int step(struct path_walk *w, int flags, struct files_at *ret)
 {
 	size_t start, rest_at;
 	size_t len = next_component(w->todo, &start, &rest_at);
@@ -423,7 +423,7 @@ static int step(struct walk *w, int flags, struct files_at *ret)
 	return rc == 2 ? 0 : rc; /* a link has put its text there already */
 }
 
-static int walk(struct walk *w, const char *path, int flags, struct files_at *ret)
+static int walk(struct path_walk *w, const char *path, int flags, struct files_at *ret)
 {
 	bool relative = *path != '/' && !w->place->workspace;
 	w->todo = strdup(path);
@@ -444,7 +444,7 @@ int files_resolve(const struct files_place *p, const char *path, int flags, stru
 	if (rc == 1)
 		return 0;
 	files_at_done(ret);
-	struct walk *w = rc == 0 ? calloc(1, sizeof *w) : NULL;
+	struct path_walk *w = rc == 0 ? calloc(1, sizeof *w) : NULL;
 	if (!w)
 		return base_oom(err);
 	w->place = p;

@@ -88,12 +88,12 @@ int git_inflate(struct git_objects *o, const struct git_stream *from, size_t siz
 
 /* ── Deltas ── */
 
-struct input {
+struct bit_input {
 	const unsigned char *p, *end;
 };
 
 /* Seven bits a byte, lowest first. */
-static bool take_size(struct input *in, uint64_t *ret)
+static bool take_size(struct bit_input *in, uint64_t *ret)
 {
 	*ret = 0;
 	for (unsigned shift = 0; in->p < in->end && shift < 63; shift += 7) {
@@ -106,7 +106,7 @@ static bool take_size(struct input *in, uint64_t *ret)
 }
 
 /* Those of the n bytes that the bits of which select. */
-static bool take_some(struct input *in, unsigned which, unsigned n, uint64_t *ret)
+static bool take_some(struct bit_input *in, unsigned which, unsigned n, uint64_t *ret)
 {
 	*ret = 0;
 	for (unsigned i = 0; i < n; i++) {
@@ -119,7 +119,7 @@ static bool take_some(struct input *in, unsigned which, unsigned n, uint64_t *re
 	return true;
 }
 
-static bool copy_part(struct input *in, unsigned char op, const struct buf *base, uint64_t room, struct buf *out)
+static bool copy_part(struct bit_input *in, unsigned char op, const struct buf *base, uint64_t room, struct buf *out)
 {
 	uint64_t at, n;
 	if (!take_some(in, op, 4, &at) || !take_some(in, op >> 4 & 7, 3, &n))
@@ -133,7 +133,8 @@ static bool copy_part(struct input *in, unsigned char op, const struct buf *base
 
 int git_delta_apply(const struct buf *base, const struct buf *delta, struct buf *out)
 {
-	struct input in = {(const unsigned char *)buf_str(delta), (const unsigned char *)buf_str(delta) + delta->len};
+	struct bit_input in = {(const unsigned char *)buf_str(delta),
+			       (const unsigned char *)buf_str(delta) + delta->len};
 	uint64_t from, to;
 	buf_reset(out);
 	if (!take_size(&in, &from) || !take_size(&in, &to) || from != base->len)

@@ -72,7 +72,7 @@ size_t git_packs_with(struct git_objects *o, const struct git_oid *oid);
  * chain. graph.c. */
 int git_graph_check(struct git_objects *o, int fd);
 
-/* ── What is in them: parse.c ── */
+/* ── What is in them: git_parse.c ── */
 
 #define GIT_MAX_PARENTS 64
 

@@ -24,7 +24,7 @@ struct known {
 	char type;
 };
 
-struct scan {
+struct record_scan {
 	struct store *store;
 	int64_t project, now;
 	struct known *known; /* by path, as the store gives them */
@@ -43,7 +43,7 @@ struct scan {
 
 static int remember(const struct store_file *f, void *data, struct airlock_error *err)
 {
-	struct scan *s = data;
+	struct record_scan *s = data;
 	if (!ARRAY_ROOM(s->known, s->n_known, s->cap, 1024))
 		return base_oom(err);
 	struct known k = {.path = strdup(f->path),
@@ -65,7 +65,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct known *)a)->path, ((const struct known *)b)->path);
 }
 
-static struct known *find_known(struct scan *s, char *path)
+static struct known *find_known(struct record_scan *s, char *path)
 {
 	struct known key = {.path = path};
 	return s->n_known > 0 ? bsearch(&key, s->known, s->n_known, sizeof key, by_path) : NULL;
@@ -79,14 +79,14 @@ static bool is_same(const struct known *k, const struct store_file *f)
 
 /* A transaction begins with the first row that is to be written, so that nobody changes the record of what was looked at
  * and still waits; it ends when none waits and there were many. */
-static int begin_row(struct scan *s)
+static int begin_row(struct record_scan *s)
 {
 	int rc = s->rows == 0 ? store_begin(s->store, s->err) : 0;
 	s->rows += rc == 0;
 	return rc;
 }
 
-static int end_rows(struct scan *s)
+static int end_rows(struct record_scan *s)
 {
 	if (s->rows < ROWS_PER_TRANSACTION)
 		return 0;
@@ -94,7 +94,7 @@ static int end_rows(struct scan *s)
 	return store_commit(s->store, s->err);
 }
 
-static void forget_waiting(struct scan *s)
+static void forget_waiting(struct record_scan *s)
 {
 	for (size_t i = 0; i < s->n_waiting; i++) {
 		base_freep(&s->waiting[i].path);
@@ -103,14 +103,14 @@ static void forget_waiting(struct scan *s)
 	s->n_waiting = 0;
 }
 
-static int put_waiting(struct scan *s)
+static int put_waiting(struct record_scan *s)
 {
 	int rc = store_file_put_many(s->store, s->project, s->waiting, s->n_waiting, s->err);
 	forget_waiting(s);
 	return rc < 0 ? rc : end_rows(s);
 }
 
-static int put(struct scan *s, int dir_fd, const char *name, struct store_file *f)
+static int put(struct record_scan *s, int dir_fd, const char *name, struct store_file *f)
 {
 	int rc = begin_row(s);
 	if (rc < 0)
@@ -126,7 +126,7 @@ static int put(struct scan *s, int dir_fd, const char *name, struct store_file *
 	return s->n_waiting == AL_ARRAY_LEN(s->waiting) ? put_waiting(s) : 0;
 }
 
-static int see(struct scan *s, int dir_fd, const char *name, const char *path, bool is_ignored)
+static int see(struct record_scan *s, int dir_fd, const char *name, const char *path, bool is_ignored)
 {
 	struct stat st;
 	struct store_file f = {.is_ignored = is_ignored};
@@ -152,7 +152,7 @@ static bool is_git_dir(const struct fs_walk *w)
 	return strcmp(w->name, ".git") == 0;
 }
 
-static int see_entry(struct scan *s, struct fs_walk *w, bool is_dir)
+static int see_entry(struct record_scan *s, struct fs_walk *w, bool is_dir)
 {
 	const char *path = fs_walk_path(w);
 	if (!path)
@@ -172,7 +172,7 @@ static int see_entry(struct scan *s, struct fs_walk *w, bool is_dir)
 	return 0;
 }
 
-static int walk_root(struct scan *s, const char *root)
+static int walk_root(struct record_scan *s, const char *root)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
 	int fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -197,7 +197,7 @@ static int walk_root(struct scan *s, const char *root)
 
 /* ── What is not there any more ── */
 
-static int settle_missing(struct scan *s)
+static int settle_missing(struct record_scan *s)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < s->n_known; i++) {
@@ -215,7 +215,7 @@ static int settle_missing(struct scan *s)
 	return rc;
 }
 
-static void forget_known(struct scan *s)
+static void forget_known(struct record_scan *s)
 {
 	for (size_t i = 0; i < s->n_known; i++) {
 		free(s->known[i].path);
@@ -224,7 +224,7 @@ static void forget_known(struct scan *s)
 	free(s->known);
 }
 
-static int scan_all(struct scan *s, const struct project *project)
+static int scan_all(struct record_scan *s, const struct project *project)
 {
 	int rc = store_file_each(s->store, s->project, remember, s, s->err);
 	store_bulk(s->store, true);
@@ -245,7 +245,7 @@ static int scan_all(struct scan *s, const struct project *project)
 int records_scan(struct store *store, const struct project *project, int64_t *ret_files,
 		 void (*progress)(size_t seen, void *data), void *data, struct airlock_error *err)
 {
-	struct scan s = {.store = store, .now = store_now(), .progress = progress, .data = data, .err = err};
+	struct record_scan s = {.store = store, .now = store_now(), .progress = progress, .data = data, .err = err};
 	int rc = store_project_add(store, project->dir, &s.project, err);
 	rc = rc < 0 ? rc : scan_all(&s, project);
 	forget_waiting(&s);

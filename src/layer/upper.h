@@ -46,7 +46,7 @@ int upper_strip_xattrs(int fd);
 
 /* ── Ids ── */
 
-/* Gives an entry, and the users in its ACLs, the ids that root's command used (base/ids.h). 1: its owner was changed,
+/* Gives an entry, and the users in its ACLs, the ids that root's command used (base/other_ids.h). 1: its owner was changed,
  * and st is updated; 0: nothing to do. */
 int upper_settle_ids(int dirfd, const char *name, struct stat *st);
 

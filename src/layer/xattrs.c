@@ -24,19 +24,19 @@ static bool is_unknown_call(long rc)
 	return rc < 0 && (errno == ENOSYS || errno == EPERM);
 }
 
-struct place {
+struct xattr_place {
 	char path[sizeof "/proc/self/fd/-2147483648/" + NAME_MAX];
 };
 
-static struct place place_of(int fd, const char *name)
+static struct xattr_place place_of(int fd, const char *name)
 {
-	struct place p;
+	struct xattr_place p;
 	(void)snprintf(p.path, sizeof p.path, "/proc/self/fd/%d%s%s", fd, name ? "/" : "", name ? name : "");
 	return p;
 }
 
 /* The path of a name in a directory, or from where we are, as the calls that take a directory mean it. */
-static const char *path_in(int fd, const char *name, struct place *room)
+static const char *path_in(int fd, const char *name, struct xattr_place *room)
 {
 	if (fd == AT_FDCWD)
 		return name;
@@ -51,7 +51,7 @@ static ssize_t list_own(int fd, char *to, size_t room)
 	ssize_t n = flistxattr(fd, to, room);
 	if (n >= 0 || errno != EBADF)
 		return n;
-	struct place p = place_of(fd, NULL);
+	struct xattr_place p = place_of(fd, NULL);
 	return listxattr(p.path, to, room);
 }
 
@@ -60,7 +60,7 @@ static ssize_t get_own(int fd, const char *attribute, char *to, size_t room)
 	ssize_t n = fgetxattr(fd, attribute, to, room);
 	if (n >= 0 || errno != EBADF)
 		return n;
-	struct place p = place_of(fd, NULL);
+	struct xattr_place p = place_of(fd, NULL);
 	return getxattr(p.path, attribute, to, room);
 }
 
@@ -69,7 +69,7 @@ static int remove_own(int fd, const char *attribute)
 	int rc = fremovexattr(fd, attribute);
 	if (rc >= 0 || errno != EBADF)
 		return rc;
-	struct place p = place_of(fd, NULL);
+	struct xattr_place p = place_of(fd, NULL);
 	return removexattr(p.path, attribute);
 }
 
@@ -80,7 +80,7 @@ static ssize_t list_in(int fd, const char *name, char *to, size_t room)
 	long n = syscall(NR_LISTXATTRAT, fd, name, AT_SYMLINK_NOFOLLOW, to, room);
 	if (!is_unknown_call(n))
 		return n;
-	struct place p;
+	struct xattr_place p;
 	return llistxattr(path_in(fd, name, &p), to, room);
 }
 
@@ -90,7 +90,7 @@ static ssize_t get_in(int fd, const char *name, const char *attribute, char *to,
 	long n = syscall(NR_GETXATTRAT, fd, name, AT_SYMLINK_NOFOLLOW, attribute, &args, sizeof args);
 	if (!is_unknown_call(n))
 		return n;
-	struct place p;
+	struct xattr_place p;
 	return lgetxattr(path_in(fd, name, &p), attribute, to, room);
 }
 
@@ -99,7 +99,7 @@ static long remove_in(int fd, const char *name, const char *attribute)
 	long rc = syscall(NR_REMOVEXATTRAT, fd, name, AT_SYMLINK_NOFOLLOW, attribute);
 	if (!is_unknown_call(rc))
 		return rc;
-	struct place p;
+	struct xattr_place p;
 	return lremovexattr(path_in(fd, name, &p), attribute);
 }
 
@@ -169,6 +169,6 @@ int xattrs_remove(int fd, const char *name, const char *attribute)
 
 int xattrs_set(int fd, const char *attribute, const void *value, size_t len)
 {
-	struct place p = place_of(fd, NULL);
+	struct xattr_place p = place_of(fd, NULL);
 	return setxattr(p.path, attribute, value, len, 0) < 0 ? -errno : 0;
 }

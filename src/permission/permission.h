@@ -15,7 +15,7 @@
 #include "airlock/airlock.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "permission/command.h"
+#include "permission/command_shape.h"
 
 #define PERMISSION_MAX_REASONS 5
 #define PERMISSION_MAX_CHOICES 6

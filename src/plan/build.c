@@ -6,7 +6,7 @@
 #include "plan/environment.h"
 #include "plan/nodes.h"
 #include "plan/screens.h"
-#include "plan/workspace.h"
+#include "plan/plan_workspace.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ static enum plan_mount_kind kind_of(enum policy_access access)
 
 /* Hundreds of built-in secrets do not exist. They cannot appear later because their directory is rebuilt, so one of
  * them stands for all: the first, which also explains the rebuilt directory. */
-static bool is_guarded(struct nodes *t, const struct place *place, struct airlock_origin because)
+static bool is_guarded(struct nodes *t, const struct resolved_path *place, struct airlock_origin because)
 {
 	if (because.kind != AIRLOCK_ORIGIN_BUILTIN)
 		return false;
@@ -53,9 +53,9 @@ static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_
 		     struct airlock_origin because, struct strs *notes)
 {
 	const struct plan_world *w = in->world;
-	_cleanup_(place_done) struct place place = {0};
+	_cleanup_(resolved_path_done) struct resolved_path place = {0};
 	/* A failed table stores nothing; whoever relied on an index would read beyond the end. */
-	if (!place_find(t, w, path, &place) || t->failed)
+	if (!resolved_path_find(t, w, path, &place) || t->failed)
 		return;
 	bool missing = place.type == PLAN_MISSING;
 	if (missing && access == POLICY_WRITE) {
@@ -86,8 +86,8 @@ static void put_playground(struct nodes *t, const struct plan_inputs *in)
 	if (!in->playground_source)
 		return;
 	_cleanup_free_ char *wanted = path_join(in->home, "playground");
-	_cleanup_(place_done) struct place place = {0};
-	if (wanted && place_find(t, in->world, wanted, &place))
+	_cleanup_(resolved_path_done) struct resolved_path place = {0};
+	if (wanted && resolved_path_find(t, in->world, wanted, &place))
 		nodes_put(t, place.real, PLAN_WRITE, in->playground_source, RULE_ORIGIN(PLAYGROUND), 0);
 	else
 		t->failed = true;
@@ -95,8 +95,8 @@ static void put_playground(struct nodes *t, const struct plan_inputs *in)
 
 static void put_cache(struct nodes *t, const struct plan_world *w, const struct plan_cache *c)
 {
-	_cleanup_(place_done) struct place place = {0};
-	if (!place_find(t, w, c->path, &place) || t->failed)
+	_cleanup_(resolved_path_done) struct resolved_path place = {0};
+	if (!resolved_path_find(t, w, c->path, &place) || t->failed)
 		return;
 	bool missing = place.type == PLAN_MISSING && !place.is_link;
 	if (!missing && place.type != PLAN_DIRECTORY)
@@ -148,7 +148,7 @@ static void put_resolver_links(struct nodes *t, const struct plan_inputs *in)
 	const struct plan_world *w = in->world;
 	_cleanup_free_ char *at = strdup(RESOLVER);
 	for (int i = 0; at && i < MAX_LINKS; i++) {
-		_cleanup_free_ char *place = place_name(t, w, at);
+		_cleanup_free_ char *place = resolved_path_name(t, w, at);
 		if (!place || w->type(place, w->data) != PLAN_LINK)
 			return;
 		_cleanup_free_ char *text = w->link(place, w->data), *link_dir = path_dirname(place);

@@ -64,7 +64,7 @@ void nodes_drop_redundant(struct nodes *t);
 bool nodes_is_own(const struct nodes *t, const struct node *n);
 
 /* A path with its symlinks resolved. */
-struct place {
+struct resolved_path {
 	const char
 		*real; /* for a path that does not exist: its deepest existing ancestor resolved, the rest unchanged */
 	char *owned;   /* real, if it differs from the path that was asked about */
@@ -73,11 +73,11 @@ struct place {
 	size_t dir;	     /* index of the known directory it lies in; of "/" none */
 };
 
-/* places.c. False if out of memory, which the table then knows too. The result borrows path. */
-bool place_find(struct nodes *t, const struct plan_world *w, const char *path, struct place *ret);
-void place_done(struct place *p);
+/* resolved_path.c. False if out of memory, which the table then knows too. The result borrows path. */
+bool resolved_path_find(struct nodes *t, const struct plan_world *w, const char *path, struct resolved_path *ret);
+void resolved_path_done(struct resolved_path *p);
 /* The path with the symlinks on the way resolved, except the last component; owned by the caller. */
-char *place_name(struct nodes *t, const struct plan_world *w, const char *path);
+char *resolved_path_name(struct nodes *t, const struct plan_world *w, const char *path);
 
 /* Rules, roots, playground and fixed mounts: one node a path, parents first, redundant ones removed. */
 void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes);

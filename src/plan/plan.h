@@ -134,7 +134,7 @@ enum {
 
 /* The sandbox's ids besides the caller's own. */
 struct plan_ids {
-	bool others;			  /* root: all ids of base/ids.h */
+	bool others;			  /* root: all ids of base/other_ids.h */
 	uint32_t groups[PLAN_GROUPS_MAX]; /* an ordinary user: groups of roots, by newgidmap(1) */
 	size_t n_groups;
 };

@@ -168,8 +168,8 @@ static void tell_left_out(struct nodes *t, const struct plan_world *w, struct pl
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan)
 {
 	struct strs *notes = &plan->notes;
-	_cleanup_(place_done) struct place real_home = {0};
-	if (!place_find(t, world, home, &real_home))
+	_cleanup_(resolved_path_done) struct resolved_path real_home = {0};
+	if (!resolved_path_find(t, world, home, &real_home))
 		return;
 	for (size_t i = 0; i < t->n && !t->failed;) {
 		bool changed = false;

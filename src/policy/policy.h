@@ -95,7 +95,7 @@ int policy_apply_builtin(struct policy *p, const char *name, const char *home, s
 /* The names below the home directory that moderate hides, relative to it; NULL-terminated, static. */
 const char *const *policy_secret_names(void);
 
-/* The caches in the home (caches.c): names relative to it, outer directories before inner ones; NULL-terminated,
+/* The caches in the home (known_caches.c): names relative to it, outer directories before inner ones; NULL-terminated,
  * static. */
 const char *const *policy_cache_names(void);
 

@@ -5,8 +5,8 @@
 #include "base/path.h"
 #include "fs/fs.h"
 #include "project/git.h"
-#include "project/links.h"
-#include "project/memory.h"
+#include "project/link_search.h"
+#include "project/link_memory.h"
 #include "project/roots.h"
 
 #include <string.h>

@@ -159,7 +159,7 @@ static bool is_shown_again(const struct policy *policy, const char *hidden, cons
 	return rule && rule->access != POLICY_HIDE && path_is_beneath(rule->path, hidden);
 }
 
-struct search {
+struct alias_search {
 	const struct mounts *mounts;
 	const struct policy *policy;
 	const struct plan_world *world;
@@ -167,7 +167,7 @@ struct search {
 	struct strs *paths, *originals;
 };
 
-static void add_name(const struct search *s, const char *name, const char *original)
+static void add_name(const struct alias_search *s, const char *name, const char *original)
 {
 	if (strcmp(name, s->real) == 0 || strcmp(name, s->path) == 0 || strs_has(s->paths, name) ||
 	    is_shown(s->policy, name) || !is_same_thing(name, original))
@@ -177,7 +177,7 @@ static void add_name(const struct search *s, const char *name, const char *origi
 }
 
 /* What `other` shows of the hidden thing, which is `within` its file system. */
-static void look_in(const struct search *s, const char *within, const struct mount *other)
+static void look_in(const struct alias_search *s, const char *within, const struct mount *other)
 {
 	const char *rest = path_rest(within, other->root), *part = path_rest(other->root, within);
 	_cleanup_free_ char *name = rest ? join(other->point, rest) : NULL;
@@ -190,7 +190,7 @@ static void look_in(const struct search *s, const char *within, const struct mou
 		s->paths->failed = true;
 }
 
-static int add_aliases(struct search *s, struct airlock_error *err)
+static int add_aliases(struct alias_search *s, struct airlock_error *err)
 {
 	if (s->world->type(s->path, s->world->data) == PLAN_MISSING) /* as most are */
 		return 0;
@@ -218,7 +218,7 @@ int aliases_find_in(const char *mountinfo, const struct policy *policy, const st
 	_cleanup_(mounts_done) struct mounts m = {0};
 	int any = read_mounts(mountinfo, &m), rc = 0;
 	for (size_t i = 0; rc == 0 && any > 0 && i < paths->n; i++) {
-		struct search s = {&m, policy, world, paths->v[i], NULL, ret_paths, ret_originals};
+		struct alias_search s = {&m, policy, world, paths->v[i], NULL, ret_paths, ret_originals};
 		rc = add_aliases(&s, err);
 	}
 	if (rc < 0)

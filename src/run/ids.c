@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/ids.h"
 
-#include "base/ids.h"
+#include "base/other_ids.h"
 #include "run/layers.h"
-#include "sys/ids.h"
+#include "sys/id_maps.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "run/capture.h"
 #include "run/job.h"
 
-/* Root's sandbox has the ids of base/ids.h where the backend can map them, this process may, and what the command gives away is
+/* Root's sandbox has the ids of base/other_ids.h where the backend can map them, this process may, and what the command gives away is
  * captured: only there ids are translated back. */
 void ids_decide_others(struct airlock_job *job);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "airlock/airlock.h"
-#include "backend/prestart.h"
+#include "backend/backend_prestart.h"
 
 struct airlock_prestart {
 	struct backend_prestart *sandbox; /* NULL: none */

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/fields.h"
+#include "base/line_fields.h"
 #include "store/store.h"
 
 #define INBOX_RUN "run"

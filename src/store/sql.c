@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Translates SQLite's codes into a message and a hint. */
-static const struct meaning {
+static const struct sql_meaning {
 	int sqlite;
 	int code;
 	const char *what;
@@ -32,7 +32,7 @@ int sql_error(struct store *s, const char *op, struct airlock_error *err)
 	int sqlite = sqlite3_errcode(s->db) & 0xff;
 	const char *text = sqlite3_errmsg(s->db);
 	for (size_t i = 0; i < AL_ARRAY_LEN(meanings); i++) {
-		const struct meaning *m = &meanings[i];
+		const struct sql_meaning *m = &meanings[i];
 		if (m->sqlite != sqlite)
 			continue;
 		base_error(err, m->code, op, s->file, "the database %s cannot be used: %s (%s)", s->file, m->what,

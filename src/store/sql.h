@@ -53,7 +53,7 @@ int sql_exec(struct store *s, const char *text, struct airlock_error *err);
 /* SQLite's current error, in our words. */
 int sql_error(struct store *s, const char *op, struct airlock_error *err);
 
-/* schema.c */
+/* migrations.c */
 int store_schema_upgrade(struct store *s, struct airlock_error *err); /* in a transaction */
 int store_schema_version(struct store *s, int *ret, struct airlock_error *err);
 int store_schema_latest(void);

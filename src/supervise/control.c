@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The supervisor's side of the protocol in child/job.h. */
-#include "supervise/internal.h"
+/* The supervisor's side of the protocol in child/child_job.h. */
+#include "supervise/supervise_state.h"
 
 #include "child/pass.h"
 #include "child/program.h"

@@ -3,7 +3,7 @@
  * removes it, the kernel removes the mount in every namespace, and the command could read the new file. We cannot
  * prevent that, only notice it: the table of mounts wakes whoever polls it. Then we hide the new file again. If that
  * is impossible, because the file is gone and may come back, we end the command. */
-#include "supervise/internal.h"
+#include "supervise/supervise_state.h"
 
 #include "base/path.h"
 #include "child/cover.h"

@@ -4,7 +4,7 @@
  * With a pid namespace, killing the first process kills everything. Without one, the first process must kill its tree
  * itself, so it is asked first and killed later. Every way out ends in one place, which reads limits and statuses only
  * after all processes are dead. */
-#include "supervise/internal.h"
+#include "supervise/supervise_state.h"
 
 #include <signal.h>
 #include <string.h>

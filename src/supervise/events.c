@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "supervise/internal.h"
+#include "supervise/supervise_state.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "child/job.h"
+#include "child/child_job.h"
 
 #include <sys/types.h>
 

@@ -2,7 +2,7 @@
 /* One stream of the command: read from our pipe, kept for the result, written to disk, relayed to the caller. */
 #pragma once
 
-#include "supervise/capture.h"
+#include "supervise/output_capture.h"
 #include "supervise/relay.h"
 
 struct stream {

@@ -3,13 +3,13 @@
  * result.
  *
  * One epoll watches everything: the control socket of the first process, both streams, the caller's input, pidfds and
- * a timer. The loop runs through three states (internal.h): setting up until the first process sends HELLO, running
+ * a timer. The loop runs through three states (supervise_state.h): setting up until the first process sends HELLO, running
  * until the command has ended, and ending until every process is waited for and both streams are read to their end.
  * control.c handles messages, events.c the watches, ending.c kills and reports. */
-#include "supervise/internal.h"
+#include "supervise/supervise_state.h"
 
-#include "backend/prestart.h"
-#include "base/ids.h"
+#include "backend/backend_prestart.h"
+#include "base/other_ids.h"
 #include "child/program.h"
 #include "filter/filter.h"
 

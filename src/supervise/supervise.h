@@ -13,7 +13,7 @@
 
 #include "backend/backend.h"
 #include "denial/denial.h"
-#include "supervise/capture.h"
+#include "supervise/output_capture.h"
 
 struct supervise_spec {
 	const struct backend *backend;

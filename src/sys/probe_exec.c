@@ -82,14 +82,14 @@ static int supervise_program(const void *arg, struct probe_report *r)
 }
 
 /* One stream of the program. */
-struct stream {
+struct output_stream {
 	int fd;
 	char *text;
 	size_t len, size;
 };
 
 /* Reads what is available, keeps what fits, and closes at the end of the stream. */
-static void drain(struct stream *s)
+static void drain(struct output_stream *s)
 {
 	char chunk[1024];
 	while (s->fd >= 0) {
@@ -106,7 +106,7 @@ static void drain(struct stream *s)
 }
 
 /* Reads both streams until the report arrives, the middle process dies, or the time is up. */
-static void relay(const struct probe_child *c, struct stream streams[2], long deadline)
+static void relay(const struct probe_child *c, struct output_stream streams[2], long deadline)
 {
 	for (;;) {
 		struct pollfd p[] = {{.fd = c->report_fd, .events = POLLIN},
@@ -130,7 +130,7 @@ static void conclude(const struct probe_report *r, struct sys_exec *ret)
 	ret->exit_code = r->step ? -1 : WIFSIGNALED(r->value) ? 128 + WTERMSIG(r->value) : WEXITSTATUS(r->value);
 }
 
-static void watch(struct probe_child *c, struct stream streams[2], int timeout_ms, struct sys_exec *ret)
+static void watch(struct probe_child *c, struct output_stream streams[2], int timeout_ms, struct sys_exec *ret)
 {
 	struct probe_report r;
 	long deadline = probe_now_ms() + timeout_ms;
@@ -162,7 +162,8 @@ void sys_probe_exec(const char *path, const char *const *argv, int timeout_ms, s
 		rc = probe_start(supervise_program, &arg, &c);
 	base_closep(&out[1]);
 	base_closep(&err[1]);
-	struct stream streams[2] = {{out[0], ret->out, 0, sizeof ret->out}, {err[0], ret->err, 0, sizeof ret->err}};
+	struct output_stream streams[2] = {{out[0], ret->out, 0, sizeof ret->out},
+					   {err[0], ret->err, 0, sizeof ret->err}};
 	if (rc == 0) {
 		(void)fcntl(out[0], F_SETFL, O_NONBLOCK);
 		(void)fcntl(err[0], F_SETFL, O_NONBLOCK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The server the conformance suite talks to: airlock's protocol, and the tools, prompts and resources the suite wants to
  * find. Never installed. What is always the same is in the tables below, as JSON. */
-#include "mcp/internal.h"
+#include "mcp/server_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

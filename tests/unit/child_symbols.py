@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 # What the caller's side of launch.c needs; everything after clone is system calls. The compiler may add the others.
-LAUNCH = {"clone", "waitpid", "__errno_location", "become"}
+LAUNCH = {"clone", "waitpid", "__errno_location", "child_exec"}
 COVER = {"launch_step", "close"}
 # Objects of the library that are linked into the first process too, or run between clone and exec.
-FREESTANDING = ("become.c.o", "pass.c.o")
+FREESTANDING = ("child_exec.c.o", "pass.c.o")
 COMPILER = re.compile(r"__stack_chk_fail|memset|memcpy|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|lsan)_.*|__gcov_.*")
 count = 0
 

@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "base/text.h"
-#include "supervise/capture.h"
+#include "supervise/output_capture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

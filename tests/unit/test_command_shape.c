@@ -2,7 +2,7 @@
 /* Which command lines are simple: one row each. Whatever is not plainly one command is not. */
 #include "tests.h"
 
-#include "permission/command.h"
+#include "permission/command_shape.h"
 
 #include <string.h>
 

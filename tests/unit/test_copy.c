@@ -52,7 +52,7 @@ static const struct node after[] = {
 };
 
 /* Everything is made anew: whatever is the same must be found to be. */
-static int become(const char *project, const struct node *was, const struct node *is)
+static int child_exec(const char *project, const struct node *was, const struct node *is)
 {
 	for (const struct node *n = was; n->type; n++)
 		if (n->type == 'd')
@@ -109,7 +109,7 @@ static const char *there_and_back(const char *dir)
 	struct captured c;
 	struct world *w = &c.w;
 	EXPECT_OK(w, begin(&c, dir, &no_limits));
-	EXPECT(become(w->project, before, after) == 0);
+	EXPECT(child_exec(w->project, before, after) == 0);
 	EXPECT_OK(w, change_scan(w->set, &w->notes, &w->err));
 	EXPECT(change_set_find(w->set, 0, "same") == NULL);
 	EXPECT(change_set_find(w->set, 0, "new/y")->kind == CHANGE_RENAMED);

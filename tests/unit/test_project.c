@@ -2,8 +2,8 @@
 /* Which directory is the project, and which symlinks make roots. */
 #include "project_place.h"
 
-#include "project/links.h"
-#include "project/memory.h"
+#include "project/link_search.h"
+#include "project/link_memory.h"
 #include "project/roots.h"
 
 #include <sched.h>

@@ -3,7 +3,7 @@
 #include "project_place.h"
 
 #include "base/hash.h"
-#include "project/memory.h"
+#include "project/link_memory.h"
 
 static void make_many_files(void)
 {

@@ -28,7 +28,7 @@ struct opened {
 struct adopting {
 	struct change_set *set;
 	int run_fd, before_fd;
-	struct place {
+	struct adopted_place {
 		int live, copy, upper;
 	} * roots;
 	struct opened *opened; /* parents first */
@@ -335,7 +335,7 @@ static void sort_dirs(struct change_set *set)
  * from what was done in it, and when that was nothing, it was set. */
 static int restore_root(struct adopting *a, size_t root)
 {
-	const struct place *p = &a->roots[root];
+	const struct adopted_place *p = &a->roots[root];
 	struct stat now, was;
 	bool busy = false;
 	if (fstat(p->live, &now) < 0 || fstat(p->copy, &was) < 0)
@@ -394,7 +394,7 @@ static int open_roots(struct adopting *a)
 {
 	for (size_t i = 0; i < a->set->n_roots; i++) {
 		const struct change_root *r = &a->set->roots[i];
-		a->roots[i] = (struct place){open_top(r->path), open_top(r->copy), open_top(r->upper)};
+		a->roots[i] = (struct adopted_place){open_top(r->path), open_top(r->copy), open_top(r->upper)};
 		if (a->roots[i].live < 0 || a->roots[i].copy < 0 || a->roots[i].upper < 0)
 			return base_errno(a->err, AIRLOCK_ERR_IO, errno, "open", r->path);
 	}
@@ -448,7 +448,7 @@ int copy_adopt(struct change_set *set, const char *run_dir, struct airlock_error
 	if (!a.roots)
 		return base_oom(err);
 	for (size_t i = 0; i < set->n_roots; i++)
-		a.roots[i] = (struct place){-EBADF, -EBADF, -EBADF};
+		a.roots[i] = (struct adopted_place){-EBADF, -EBADF, -EBADF};
 	int rc = adopt(&a, run_dir);
 	for (size_t i = 0; i < set->n_roots; i++) {
 		base_closep(&a.roots[i].live);

@@ -13,7 +13,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-struct reader {
+struct journal_reader {
 	struct journal *j;
 	struct apply_tx *tx;
 	int64_t started;
@@ -64,7 +64,7 @@ static int take_flags(struct fields *f, const char *letters, bool *flags)
 	return rc;
 }
 
-static int take_root(struct reader *r, struct fields *f)
+static int take_root(struct journal_reader *r, struct fields *f)
 {
 	_cleanup_free_ char *path = NULL, *upper = NULL;
 	struct apply_root root = {0};
@@ -82,7 +82,7 @@ static int take_root(struct reader *r, struct fields *f)
 	return apply_tx_add_root(r->tx, &root);
 }
 
-static int take_dir(struct reader *r, struct fields *f)
+static int take_dir(struct journal_reader *r, struct fields *f)
 {
 	struct apply_dir d = {0};
 	bool flags[3] = {0};
@@ -107,7 +107,7 @@ static int take_dir(struct reader *r, struct fields *f)
 	return apply_tx_add_dir(r->tx, &d) ? 0 : -ENOMEM;
 }
 
-static int take_op(struct reader *r, struct fields *f)
+static int take_op(struct journal_reader *r, struct fields *f)
 {
 	struct apply_op op = {0};
 	bool flags[7] = {0};
@@ -142,7 +142,7 @@ static int take_op(struct reader *r, struct fields *f)
 	return apply_tx_add_op(r->tx, &op) ? 0 : -ENOMEM;
 }
 
-static int take_verb(struct reader *r, struct fields *f)
+static int take_verb(struct journal_reader *r, struct fields *f)
 {
 	unsigned verb = 0;
 	int rc = fields_take_name(f, verbs, "apply or undo", &verb);
@@ -150,7 +150,7 @@ static int take_verb(struct reader *r, struct fields *f)
 	return rc;
 }
 
-static int take_line(struct reader *r, struct fields *f)
+static int take_line(struct journal_reader *r, struct fields *f)
 {
 	unsigned word = 0;
 	int rc = fields_take_name(f, words, "a word", &word);
@@ -177,7 +177,7 @@ static int take_line(struct reader *r, struct fields *f)
 }
 
 /* All lines from `from` up to the one that closes the part. */
-static int take_part(struct reader *r, size_t from, size_t end)
+static int take_part(struct journal_reader *r, size_t from, size_t end)
 {
 	const struct buf *text = &r->j->text;
 	for (size_t at = from; at < end;) {
@@ -213,7 +213,7 @@ static int load(struct journal *j)
 int journal_read(struct journal *j, struct apply_tx *tx, enum journal_part *ret, int64_t *ret_started,
 		 struct airlock_error *err)
 {
-	struct reader r = {.j = j, .tx = tx};
+	struct journal_reader r = {.j = j, .tx = tx};
 	int rc = load(j);
 	if (rc < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, rc, "read", j->name);

@@ -16,7 +16,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-struct plan {
+struct op_plan {
 	struct apply_tx *tx;
 	struct change_set *set;
 	const bool *selected;
@@ -50,7 +50,7 @@ static uint32_t applied_mode(const struct change *c)
 	return c->after.type == CHANGE_FILE ? c->after.mode & (01777 | kept) : c->after.mode;
 }
 
-static int look_layer(struct plan *p, const struct change *c, struct change_stat *ret)
+static int look_layer(struct op_plan *p, const struct change *c, struct change_stat *ret)
 {
 	const char *name;
 	int dir = apply_layer_parent(p->tx, c->root, c->path, &name);
@@ -65,7 +65,7 @@ static int look_layer(struct plan *p, const struct change *c, struct change_stat
 }
 
 /* In its slot, or where the apply has left it. */
-static int look_image(struct plan *p, const struct change *c, bool from, uint64_t slot, struct change_stat *ret)
+static int look_image(struct op_plan *p, const struct change *c, bool from, uint64_t slot, struct change_stat *ret)
 {
 	const char *name;
 	struct change_stat there = {0};
@@ -79,7 +79,7 @@ static int look_image(struct plan *p, const struct change *c, bool from, uint64_
 	return rc == -ENOENT || rc == -ENOTDIR ? 0 : rc;
 }
 
-static int look_before(struct plan *p, const struct change *c, bool from, uint64_t slot, struct change_stat *ret)
+static int look_before(struct op_plan *p, const struct change *c, bool from, uint64_t slot, struct change_stat *ret)
 {
 	bool must_be = c->before.type != CHANGE_NOTHING && (from || c->kind != CHANGE_RENAMED);
 	int rc = slot ? look_image(p, c, from, slot, ret) : 0;
@@ -113,7 +113,7 @@ static bool is_staged_in_layer(const struct apply_op *op, const struct change *c
 	return op->step == APPLY_INSTALL || (op->step == APPLY_EXCHANGE && !c->from);
 }
 
-static int add_op(struct plan *p, size_t index, bool from, uint64_t slot)
+static int add_op(struct op_plan *p, size_t index, bool from, uint64_t slot)
 {
 	const struct change *c = &p->set->v[index];
 	bool undo = p->tx->undo;
@@ -144,7 +144,7 @@ static int add_op(struct plan *p, size_t index, bool from, uint64_t slot)
 	return apply_tx_add_op(p->tx, &op) ? 0 : base_oom(p->err);
 }
 
-static bool is_selected(const struct plan *p, size_t i)
+static bool is_selected(const struct op_plan *p, size_t i)
 {
 	const struct change *c = &p->set->v[i];
 	if (c->verdict == CHANGE_SKIP || (p->selected && !p->selected[i]))
@@ -155,7 +155,7 @@ static bool is_selected(const struct plan *p, size_t i)
 	return waits && (p->selected || c->verdict == CHANGE_APPLY);
 }
 
-static int add_change(struct plan *p, size_t i)
+static int add_change(struct op_plan *p, size_t i)
 {
 	const struct change *c = &p->set->v[i];
 	uint64_t slot = p->tx->undo ? c->slot : p->next_slot;
@@ -164,7 +164,7 @@ static int add_change(struct plan *p, size_t i)
 	return rc == 0 && c->from ? add_op(p, i, true, slot) : rc;
 }
 
-static int add_all(struct plan *p)
+static int add_all(struct op_plan *p)
 {
 	p->next_slot = 1;
 	for (size_t i = 0; i < p->set->n; i++)
@@ -197,7 +197,7 @@ static int compare_pointers(const void *x, const void *y)
 	return compare_place(*(const struct apply_op *const *)x, *(const struct apply_op *const *)y);
 }
 
-static int sort_ops(struct plan *p)
+static int sort_ops(struct op_plan *p)
 {
 	struct apply_tx *tx = p->tx;
 	p->by_path = calloc(tx->n_ops + 1, sizeof(struct apply_op *));
@@ -212,7 +212,7 @@ static int sort_ops(struct plan *p)
 	return 0;
 }
 
-static struct apply_op *find(const struct plan *p, size_t root, const char *path)
+static struct apply_op *find(const struct op_plan *p, size_t root, const char *path)
 {
 	struct apply_op key = {.root = root, .path = (char *)path}, *at = &key;
 	struct apply_op **hit = bsearch(&at, p->by_path, p->tx->n_ops, sizeof *p->by_path, compare_pointers);
@@ -221,7 +221,7 @@ static struct apply_op *find(const struct plan *p, size_t root, const char *path
 
 /* ── What speaks against it ── */
 
-static int mark_conflict(struct plan *p, const struct apply_op *op, enum airlock_reason_code why)
+static int mark_conflict(struct op_plan *p, const struct apply_op *op, enum airlock_reason_code why)
 {
 	struct change *c = &p->set->v[op->change];
 	p->conflicts++;
@@ -232,7 +232,7 @@ static int mark_conflict(struct plan *p, const struct apply_op *op, enum airlock
 }
 
 /* A change that waits, because of another that waits. It keeps its state. */
-static int drop(struct plan *p, struct apply_op *op, enum airlock_reason_code why)
+static int drop(struct op_plan *p, struct apply_op *op, enum airlock_reason_code why)
 {
 	op->dropped = true;
 	p->dropped++;
@@ -249,7 +249,7 @@ static bool is_known(struct change_set *set, size_t root, const char *path)
 }
 
 /* One entry of a directory that is to go. */
-static int check_entry(struct plan *p, struct apply_op *dir, const char *child)
+static int check_entry(struct op_plan *p, struct apply_op *dir, const char *child)
 {
 	const struct apply_op *op = find(p, dir->root, child);
 	if (op && op->step == APPLY_REMOVE && !op->dropped)
@@ -263,7 +263,7 @@ static int check_entry(struct plan *p, struct apply_op *dir, const char *child)
 	return mark_conflict(p, dir, p->tx->undo ? AIRLOCK_REASON_FOREIGN_ENTRY : AIRLOCK_REASON_UNKNOWN_ENTRY);
 }
 
-static int check_entries(struct plan *p, struct apply_op *dir, struct fs_walk *w)
+static int check_entries(struct op_plan *p, struct apply_op *dir, struct fs_walk *w)
 {
 	size_t before = p->conflicts;
 	for (int event;;) {
@@ -280,7 +280,7 @@ static int check_entries(struct plan *p, struct apply_op *dir, struct fs_walk *w
 }
 
 /* A directory goes only with everything in it. */
-static int check_emptied(struct plan *p, struct apply_op *op)
+static int check_emptied(struct op_plan *p, struct apply_op *op)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
 	if (op->old.type != CHANGE_DIRECTORY || (op->step != APPLY_REMOVE && op->step != APPLY_EXCHANGE))
@@ -292,7 +292,7 @@ static int check_emptied(struct plan *p, struct apply_op *op)
 	return check_entries(p, op, &w);
 }
 
-static int look_parent(struct plan *p, struct apply_op *op, const char *parent)
+static int look_parent(struct op_plan *p, struct apply_op *op, const char *parent)
 {
 	struct change_stat st;
 	const struct apply_op *above = find(p, op->root, parent);
@@ -311,7 +311,7 @@ static int look_parent(struct plan *p, struct apply_op *op, const char *parent)
 }
 
 /* What goes somewhere needs a directory to go to: a live one, or one that comes before it. */
-static int check_parent(struct plan *p, struct apply_op *op)
+static int check_parent(struct op_plan *p, struct apply_op *op)
 {
 	const char *slash = strrchr(op->path, '/');
 	if (op->step != APPLY_INSTALL || !slash)
@@ -321,7 +321,7 @@ static int check_parent(struct plan *p, struct apply_op *op)
 }
 
 /* Under a directory that stays for now, nothing goes either; and a rename happens on both ends or not at all. */
-static bool follows_dropped(const struct plan *p, const struct apply_op *op)
+static bool follows_dropped(const struct op_plan *p, const struct apply_op *op)
 {
 	const struct change *c = &p->set->v[op->change];
 	const struct apply_op *other = c->from ? find(p, c->root, op->from ? c->path : c->from) : NULL;
@@ -338,7 +338,7 @@ static bool follows_dropped(const struct plan *p, const struct apply_op *op)
 	return false;
 }
 
-static int check_op(struct plan *p, struct apply_op *op)
+static int check_op(struct op_plan *p, struct apply_op *op)
 {
 	if (op->dropped)
 		return 0;
@@ -349,7 +349,7 @@ static int check_op(struct plan *p, struct apply_op *op)
 }
 
 /* Until nothing more falls out: mostly once. */
-static int check_all(struct plan *p)
+static int check_all(struct op_plan *p)
 {
 	for (size_t dropped;;) {
 		dropped = p->dropped;
@@ -363,7 +363,7 @@ static int check_all(struct plan *p)
 	}
 }
 
-static void remove_dropped(struct plan *p)
+static void remove_dropped(struct op_plan *p)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < p->tx->n_ops; i++) {
@@ -379,7 +379,7 @@ static void remove_dropped(struct plan *p)
 		apply_note(p->tx->notes, "%zu changes wait for others that are held", p->dropped);
 }
 
-static int report_conflicts(struct plan *p)
+static int report_conflicts(struct op_plan *p)
 {
 	const struct change *c = p->first_conflict;
 	return change_reason_refuse(p->err, "apply", c->path, &c->reasons[0]);
@@ -399,7 +399,7 @@ static uint64_t names_taken(const struct apply_tx *tx, const struct apply_op *op
 
 /* Another of the original's names may be anywhere: it keeps the old content (I1). Where the command changed all of them there
  * is none left. */
-static void note_split_links(struct plan *p)
+static void note_split_links(struct op_plan *p)
 {
 	for (size_t i = 0; i < p->tx->n_ops && !p->tx->undo; i++) {
 		const struct apply_op *op = &p->tx->ops[i];
@@ -410,7 +410,7 @@ static void note_split_links(struct plan *p)
 	}
 }
 
-static int plan_all(struct plan *p)
+static int plan_all(struct op_plan *p)
 {
 	int rc = add_all(p);
 	rc = rc < 0 ? rc : sort_ops(p);
@@ -426,7 +426,7 @@ static int plan_all(struct plan *p)
 
 int ops_plan(struct apply_tx *tx, struct change_set *set, const bool *selected, struct airlock_error *err)
 {
-	struct plan p = {.tx = tx, .set = set, .selected = selected, .err = err};
+	struct op_plan p = {.tx = tx, .set = set, .selected = selected, .err = err};
 	apply_forget_nearby(tx);
 	int rc = plan_all(&p);
 	free(p.by_path);

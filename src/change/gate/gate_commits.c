@@ -27,7 +27,7 @@ static const struct airlock_reason repository = {AIRLOCK_REASON_RUNS,
 
 /* ── One file of a commit ── */
 
-struct look {
+struct commit_look {
 	struct gate_repo *repo;
 	const struct gate_rules *rules;
 	const struct git_oid *commit;	     /* NULL: the index */
@@ -58,7 +58,7 @@ static int read_blob_after(void *context, struct buf *ret)
 	return read_blob(b->repo, b->after, ret);
 }
 
-static const struct airlock_reason *tell(struct look *l, const char *path, const struct airlock_reason *reason)
+static const struct airlock_reason *tell(struct commit_look *l, const char *path, const struct airlock_reason *reason)
 {
 	char hex[2 * GIT_SHA256 + 1];
 	struct airlock_reason r = {AIRLOCK_REASON_STAGED, reason->what, reason->program, path, NULL, reason->code};
@@ -73,7 +73,7 @@ static const struct airlock_reason *tell(struct look *l, const char *path, const
 
 /* The work tree has the same file there after the run, and that passed: something moved, say. What is staged and waits in the
  * work tree is held with it anyway. */
-static bool passed_in_tree(struct look *l, const char *full, const struct git_entry *e)
+static bool passed_in_tree(struct commit_look *l, const char *full, const struct git_entry *e)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	struct gate *g = l->repo->g;
@@ -87,7 +87,7 @@ static bool passed_in_tree(struct look *l, const char *full, const struct git_en
 }
 
 /* path: below the top of the work tree. */
-static void judge_file(struct look *l, const char *path, const struct git_entry *e, const struct git_oid *before)
+static void judge_file(struct commit_look *l, const char *path, const struct git_entry *e, const struct git_oid *before)
 {
 	struct gate *g = l->repo->g;
 	_cleanup_free_ char *full = *l->repo->top ? path_join(l->repo->top, path) : strdup(path);
@@ -113,13 +113,13 @@ static void judge_file(struct look *l, const char *path, const struct git_entry 
 /* ── Trees ── */
 
 /* The entries of a parent's tree, by name. */
-struct listing {
+struct commit_listing {
 	struct buf text; /* the names are in it */
 	struct git_entry *v;
 	size_t n, cap;
 };
 
-static void listing_done(struct listing *l)
+static void listing_done(struct commit_listing *l)
 {
 	buf_done(&l->text);
 	free(l->v);
@@ -132,7 +132,7 @@ static int compare_entries(const void *a, const void *b)
 	return order ? order : x->name_len < y->name_len ? -1 : x->name_len > y->name_len;
 }
 
-static int list_tree(struct gate_repo *repo, const struct git_oid *tree, struct listing *ret)
+static int list_tree(struct gate_repo *repo, const struct git_oid *tree, struct commit_listing *ret)
 {
 	size_t at = 0;
 	int rc = git_object_read(&repo->objects, tree, GIT_TREE, NULL, &ret->text);
@@ -152,12 +152,12 @@ static int list_tree(struct gate_repo *repo, const struct git_oid *tree, struct 
 }
 
 /* A tree, and those of the commit's parents at the same path. */
-struct level {
+struct tree_level {
 	struct git_oid tree;
 	struct oids parents;
 };
 
-static int compare_level(struct look *l, const struct level *level, struct buf *path, int depth);
+static int compare_level(struct commit_look *l, const struct tree_level *level, struct buf *path, int depth);
 
 /* ── A directory of a commit that git would take for a repository ── */
 
@@ -197,7 +197,7 @@ static bool is_repository(const struct content *c)
 	return c->has_head && ((c->has_objects && c->has_refs) || c->has_commondir);
 }
 
-static bool was_repository(const struct look *l, const struct listing *parents, size_t n)
+static bool was_repository(const struct commit_look *l, const struct commit_listing *parents, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct content c = content_of(&parents[i].text, l->repo->objects.hash);
@@ -208,7 +208,7 @@ static bool was_repository(const struct look *l, const struct listing *parents, 
 }
 
 /* A configuration that lies in the live tree at this place, or what is in the commit. */
-static bool has_commands(struct look *l, const struct content *c, const char *dir)
+static bool has_commands(struct commit_look *l, const struct content *c, const char *dir)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	struct gate_repo *repo = l->repo;
@@ -225,8 +225,8 @@ static bool has_commands(struct look *l, const struct content *c, const char *di
 	       gate_config_reason(repo->g, repo->top_root, full, &text) != NULL;
 }
 
-static void judge_directory(struct look *l, const struct buf *tree, const struct listing *parents, size_t n,
-			    const char *dir)
+static void judge_directory(struct commit_look *l, const struct buf *tree, const struct commit_listing *parents,
+			    size_t n, const char *dir)
 {
 	struct content c = content_of(tree, l->repo->objects.hash);
 	if (!is_repository(&c))
@@ -237,8 +237,8 @@ static void judge_directory(struct look *l, const struct buf *tree, const struct
 }
 
 /* Looks the name up in the parents' trees. True if one of them has the same object there. */
-static bool find_in_parents(const struct listing *parents, size_t n, const struct git_entry *e, struct level *below,
-			    struct git_oid *ret_blob, bool *ret_has_blob)
+static bool find_in_parents(const struct commit_listing *parents, size_t n, const struct git_entry *e,
+			    struct tree_level *below, struct git_oid *ret_blob, bool *ret_has_blob)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct git_entry *p =
@@ -257,10 +257,10 @@ static bool find_in_parents(const struct listing *parents, size_t n, const struc
 	return false;
 }
 
-static int look_at_entry(struct look *l, const struct git_entry *e, const struct listing *parents, size_t n,
-			 struct buf *path, int depth)
+static int look_at_entry(struct commit_look *l, const struct git_entry *e, const struct commit_listing *parents,
+			 size_t n, struct buf *path, int depth)
 {
-	struct level below = {.tree = e->oid};
+	struct tree_level below = {.tree = e->oid};
 	struct git_oid blob;
 	bool has_blob = false;
 	int rc = 0;
@@ -286,7 +286,7 @@ static int look_at_entry(struct look *l, const struct git_entry *e, const struct
 }
 
 /* A parent's tree that is not there (a partial clone) is as if it were empty: then everything is new. */
-static int list_parents(struct look *l, const struct level *level, struct listing *parents)
+static int list_parents(struct commit_look *l, const struct tree_level *level, struct commit_listing *parents)
 {
 	for (size_t i = 0; i < level->parents.n; i++) {
 		int rc = list_tree(l->repo, &level->parents.v[i], &parents[i]);
@@ -297,12 +297,12 @@ static int list_parents(struct look *l, const struct level *level, struct listin
 	return 0;
 }
 
-static int compare_level(struct look *l, const struct level *level, struct buf *path, int depth)
+static int compare_level(struct commit_look *l, const struct tree_level *level, struct buf *path, int depth)
 {
 	_cleanup_buf_ struct buf tree = BUF_INIT;
 	struct git_entry e;
 	size_t at = 0, n = level->parents.n;
-	struct listing *parents = calloc(n ? n : 1, sizeof *parents);
+	struct commit_listing *parents = calloc(n ? n : 1, sizeof *parents);
 	int rc = !parents ? -ENOMEM : depth > MAX_DEPTH ? -EDQUOT : list_parents(l, level, parents);
 	rc = rc < 0 ? rc : git_object_read(&l->repo->objects, &level->tree, GIT_TREE, NULL, &tree);
 	if (rc == 0)
@@ -317,10 +317,10 @@ static int compare_level(struct look *l, const struct level *level, struct buf *
 
 /* ── Commits ── */
 
-static int look_at_commit(struct look *l, const struct walk *w, const struct walk_commit *c)
+static int look_at_commit(struct commit_look *l, const struct commit_walk *w, const struct walk_commit *c)
 {
 	_cleanup_buf_ struct buf path = BUF_INIT;
-	struct level level = {.tree = c->tree};
+	struct tree_level level = {.tree = c->tree};
 	int rc = 0;
 	l->commit = &c->oid;
 	for (size_t i = 0; rc == 0 && !l->repo->is_new && i < c->n_parents; i++) {
@@ -333,7 +333,7 @@ static int look_at_commit(struct look *l, const struct walk *w, const struct wal
 	return rc;
 }
 
-static int look_at_tip(struct look *l, struct git_oid oid)
+static int look_at_tip(struct commit_look *l, struct git_oid oid)
 {
 	struct git_commit commit;
 	int rc = gate_repo_read_commit(l->repo, &oid, &commit);
@@ -342,7 +342,7 @@ static int look_at_tip(struct look *l, struct git_oid oid)
 }
 
 /* The parents of a new commit must have been read, old or not. */
-static int read_parents(struct walk *w)
+static int read_parents(struct commit_walk *w)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < w->n; i++)
@@ -351,9 +351,9 @@ static int read_parents(struct walk *w)
 	return rc;
 }
 
-static int look_at_all(struct look *l, const struct oids *tips)
+static int look_at_all(struct commit_look *l, const struct oids *tips)
 {
-	struct walk w;
+	struct commit_walk w;
 	int rc = 0;
 	if (l->repo->is_new) {
 		for (size_t i = 0; rc == 0 && !l->reason && i < tips->n; i++)
@@ -431,7 +431,7 @@ static bool is_part_of_repository(const char *path)
 	return strchr(path, '/') && (strcasecmp(name, "HEAD") == 0 || strcasecmp(name, "commondir") == 0);
 }
 
-static bool is_in_tree(struct look *l, const char *path, const struct git_entry *e)
+static bool is_in_tree(struct commit_look *l, const char *path, const struct git_entry *e)
 {
 	_cleanup_free_ char *full = *l->repo->top ? path_join(l->repo->top, path) : strdup(path);
 	return full && passed_in_tree(l, full, e);
@@ -441,11 +441,11 @@ static bool is_in_tree(struct look *l, const char *path, const struct git_entry 
 static int look_at_staged(void *context, const char *path, uint32_t mode, const struct git_oid *oid,
 			  const struct git_oid *before)
 {
-	struct look *l = context;
+	struct commit_look *l = context;
 	int rc = 0;
 	if (mode == GIT_MODE_TREE) {
 		_cleanup_buf_ struct buf dir = BUF_INIT;
-		struct level level = {.tree = *oid};
+		struct tree_level level = {.tree = *oid};
 		buf_add(&dir, path, strlen(path) - (*path && path[strlen(path) - 1] == '/'));
 		rc = dir.failed ? -ENOMEM : before ? oids_add(&level.parents, before) : 0;
 		rc = rc < 0 ? rc : compare_level(l, &level, &dir, 0);
@@ -463,7 +463,7 @@ static int look_at_staged(void *context, const char *path, uint32_t mode, const 
 
 static int judge_index(struct gate *g, const struct gate_rules *rules, struct change *c, struct gate_repo *repo)
 {
-	struct look l = {.repo = repo, .rules = rules};
+	struct commit_look l = {.repo = repo, .rules = rules};
 	int rc = gate_index_each_new(g, c, repo->objects.hash, look_at_staged, &l);
 	if (rc == -ENOMEM)
 		return rc;
@@ -482,7 +482,7 @@ static bool is_index(const char *rest)
 static int judge_named(struct gate *g, const struct gate_rules *rules, struct change *c, struct gate_repo *repo,
 		       const struct named *what)
 {
-	struct look l = {.repo = repo, .rules = rules};
+	struct commit_look l = {.repo = repo, .rules = rules};
 	struct oids tips = {0};
 	int rc = repo->is_reftable ? -EOPNOTSUPP : find_tips(repo, what, &tips);
 	if (rc == 0 && tips.n > 0)

@@ -16,7 +16,7 @@ struct walk_commit {
 	bool is_read, is_done;
 };
 
-struct walk {
+struct commit_walk {
 	struct gate_repo *repo;
 	struct walk_commit *v;
 	size_t n, cap;
@@ -31,7 +31,7 @@ struct walk {
 
 /* Fills in the walk from tips: afterwards v has every new commit, with is_old false, and some old ones. 0 or -errno: -EDQUOT
  * when there are too many. The caller frees it with walk_done in any case. */
-int walk_new_commits(struct walk *w, struct gate_repo *repo, const struct oids *tips);
+int walk_new_commits(struct commit_walk *w, struct gate_repo *repo, const struct oids *tips);
 /* Reads one that the walk has met and not needed. -EDQUOT or -ENOMEM; one that is not there is_missing. */
-int walk_read(struct walk *w, size_t place);
-void walk_done(struct walk *w);
+int walk_read(struct commit_walk *w, size_t place);
+void walk_done(struct commit_walk *w);

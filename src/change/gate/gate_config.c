@@ -4,14 +4,14 @@
 #include <string.h>
 
 /* Like git's: the end of the text is a newline that comes again and again, and "\r\n" is one. */
-struct reader {
+struct config_reader {
 	const char *at, *end;
 	bool eof;
 	struct buf name, value;
 	size_t stem; /* length of "section." or "section.subsection." in name */
 };
 
-static int next(struct reader *r)
+static int next(struct config_reader *r)
 {
 	if (r->at == r->end) {
 		r->eof = true;
@@ -50,7 +50,7 @@ static void cut(struct buf *b, size_t len)
 }
 
 /* [section "subsection"]: what follows the blank. */
-static int read_subsection(struct reader *r, int c)
+static int read_subsection(struct config_reader *r, int c)
 {
 	do {
 		if (c == '\n')
@@ -70,7 +70,7 @@ static int read_subsection(struct reader *r, int c)
 	return next(r) == ']' ? 0 : -EINVAL;
 }
 
-static int read_section(struct reader *r)
+static int read_section(struct config_reader *r)
 {
 	cut(&r->name, 0);
 	for (;;) {
@@ -88,7 +88,7 @@ static int read_section(struct reader *r)
 }
 
 /* The character behind a backslash; 0 for a continued line, -EINVAL for what git refuses. */
-static int read_escape(struct reader *r)
+static int read_escape(struct config_reader *r)
 {
 	int c = next(r);
 	switch (c) {
@@ -108,7 +108,7 @@ static int read_escape(struct reader *r)
 	}
 }
 
-static int read_value(struct reader *r)
+static int read_value(struct config_reader *r)
 {
 	bool quoted = false, comment = false;
 	size_t keep = 0; /* without the blanks at the end */
@@ -148,7 +148,7 @@ static int read_value(struct reader *r)
 	}
 }
 
-static int read_entry(struct reader *r, int c, gitconfig_entry entry, void *context)
+static int read_entry(struct config_reader *r, int c, gitconfig_entry entry, void *context)
 {
 	const char *value = NULL;
 	cut(&r->name, r->stem);
@@ -167,7 +167,7 @@ static int read_entry(struct reader *r, int c, gitconfig_entry entry, void *cont
 	return entry(context, r->name.data, value);
 }
 
-static int read_all(struct reader *r, gitconfig_entry entry, void *context)
+static int read_all(struct config_reader *r, gitconfig_entry entry, void *context)
 {
 	bool comment = false;
 	for (;;) {
@@ -190,7 +190,7 @@ static int read_all(struct reader *r, gitconfig_entry entry, void *context)
 
 int gitconfig_read(const char *text, size_t len, gitconfig_entry entry, void *context)
 {
-	struct reader r = {.at = text, .end = text + len, .name = BUF_INIT, .value = BUF_INIT};
+	struct config_reader r = {.at = text, .end = text + len, .name = BUF_INIT, .value = BUF_INIT};
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		r.at += 3;
 	int rc = read_all(&r, entry, context);

@@ -25,7 +25,7 @@ static const struct sensitive_rule linked = {
 	.how = SENSITIVE_ALWAYS,
 	.reason = {AIRLOCK_REASON_STEERS, "a link in the home directory leads here"}};
 
-struct links {
+struct home_links {
 	struct gate *g;
 	const char *home;
 	int looked_at;
@@ -61,7 +61,7 @@ static void lead_to(struct gate *g, const char *name, const char *target)
 }
 
 /* Both what the link says and where it ends: it may go through another one, and its end need not exist yet. */
-static void follow_link(struct links *l, const char *dir, const char *name)
+static void follow_link(struct home_links *l, const char *dir, const char *name)
 {
 	char target[PATH_MAX];
 	_cleanup_free_ char *relative = *dir ? path_join(dir, name) : strdup(name);
@@ -92,7 +92,7 @@ static bool is_type(DIR *dir, const struct dirent *e, unsigned char type, mode_t
 }
 
 /* dir: relative to the home, "" is the home. depth: how many levels of directories below it are looked at, too. */
-static void look_in(struct links *l, const char *dir, int depth)
+static void look_in(struct home_links *l, const char *dir, int depth)
 {
 	_cleanup_free_ char *path = *dir ? path_join(l->home, dir) : strdup(l->home);
 	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
@@ -116,7 +116,7 @@ static void look_in(struct links *l, const char *dir, int depth)
 
 void gate_follow_home(struct gate *g, const char *home)
 {
-	struct links l = {.g = g, .home = home};
+	struct home_links l = {.g = g, .home = home};
 	if (!home)
 		return;
 	look_in(&l, "", 0);

@@ -17,7 +17,7 @@
 #define NAME_LENGTH_MASK 0xfffu
 #define EXTENDED 0x4000u
 
-struct stream {
+struct index_stream {
 	int fd;
 	uint64_t at, size; /* of the file */
 	size_t used, filled;
@@ -26,13 +26,13 @@ struct stream {
 	unsigned char chunk[65536];
 };
 
-static void add_to_mark(struct stream *s, const unsigned char *p, size_t n)
+static void add_to_mark(struct index_stream *s, const unsigned char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		s->mark = (s->mark ^ p[i]) * UINT64_C(0x100000001b3);
 }
 
-static bool fill(struct stream *s)
+static bool fill(struct index_stream *s)
 {
 	ssize_t n;
 	do
@@ -43,7 +43,7 @@ static bool fill(struct stream *s)
 	return n > 0;
 }
 
-static bool take(struct stream *s, void *to, size_t n)
+static bool take(struct index_stream *s, void *to, size_t n)
 {
 	for (size_t done = 0; done < n;) {
 		if (s->used == s->filled && !fill(s))
@@ -59,7 +59,7 @@ static bool take(struct stream *s, void *to, size_t n)
 	return true;
 }
 
-static bool skip(struct stream *s, uint64_t n)
+static bool skip(struct index_stream *s, uint64_t n)
 {
 	char ignored[512];
 	for (; n > 0; n -= AL_MIN(n, sizeof ignored))
@@ -68,7 +68,7 @@ static bool skip(struct stream *s, uint64_t n)
 	return true;
 }
 
-static bool take_number(struct stream *s, size_t bytes, uint32_t *ret)
+static bool take_number(struct index_stream *s, size_t bytes, uint32_t *ret)
 {
 	unsigned char b[4];
 	if (!take(s, b, bytes))
@@ -82,7 +82,7 @@ static bool take_number(struct stream *s, size_t bytes, uint32_t *ret)
 /* ── Names ── */
 
 /* n more bytes; a NUL among them would hide the rest from whoever prints it. */
-static bool take_bytes(struct stream *s, struct buf *name, size_t n)
+static bool take_bytes(struct index_stream *s, struct buf *name, size_t n)
 {
 	char part[NAME_LENGTH_MASK];
 	if (n > sizeof part || !take(s, part, n) || memchr(part, '\0', n))
@@ -92,7 +92,7 @@ static bool take_bytes(struct stream *s, struct buf *name, size_t n)
 }
 
 /* Up to a NUL, which is taken, too. */
-static bool take_string(struct stream *s, struct buf *name)
+static bool take_string(struct index_stream *s, struct buf *name)
 {
 	char c;
 	while (take(s, &c, 1) && name->len < MAX_NAME) {
@@ -104,7 +104,7 @@ static bool take_string(struct stream *s, struct buf *name)
 }
 
 /* How much of the name before it is cut off, in the numbers of pack files. */
-static bool take_cut(struct stream *s, size_t *ret)
+static bool take_cut(struct index_stream *s, size_t *ret)
 {
 	unsigned char c;
 	if (!take(s, &c, 1))
@@ -120,7 +120,7 @@ static bool take_cut(struct stream *s, size_t *ret)
 }
 
 /* Version 4: the name before it without its end, and a new end. */
-static bool take_compressed(struct stream *s, struct buf *name, uint32_t length)
+static bool take_compressed(struct index_stream *s, struct buf *name, uint32_t length)
 {
 	size_t cut;
 	char nul;
@@ -133,7 +133,7 @@ static bool take_compressed(struct stream *s, struct buf *name, uint32_t length)
 }
 
 /* Versions 2 and 3: filled up with at least one NUL to eight bytes. */
-static bool take_padded(struct stream *s, struct buf *name, uint32_t length, size_t header)
+static bool take_padded(struct index_stream *s, struct buf *name, uint32_t length, size_t header)
 {
 	buf_reset(name);
 	if (length < NAME_LENGTH_MASK)
@@ -175,19 +175,19 @@ static bool is_bad_name(const struct buf *name)
 
 enum verdict { NOT_AN_INDEX, GOOD_INDEX, BAD_INDEX };
 
-struct entry {
+struct index_entry {
 	uint32_t mode;
 	struct git_oid oid;
 	struct buf name;
 };
 
-static void entry_done(struct entry *e)
+static void entry_done(struct index_entry *e)
 {
 	buf_done(&e->name);
 }
 
 /* The mark covers mode, object, flags and name. The rest is what git remembers of the file in the work tree. */
-static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct entry *e)
+static bool take_entry(struct index_stream *s, uint32_t version, size_t hash, struct index_entry *e)
 {
 	uint32_t flags, more;
 	size_t header = 40 + hash + 2; /* times, numbers, mode and size; the object; flags */
@@ -214,7 +214,7 @@ static bool take_entry(struct stream *s, uint32_t version, size_t hash, struct e
 	       !e->name.failed;
 }
 
-static bool take_head(struct stream *s, uint32_t *ret_version, uint32_t *ret_entries)
+static bool take_head(struct index_stream *s, uint32_t *ret_version, uint32_t *ret_entries)
 {
 	char magic[4];
 	return take(s, magic, 4) && memcmp(magic, "DIRC", 4) == 0 && take_number(s, 4, ret_version) &&
@@ -222,7 +222,7 @@ static bool take_head(struct stream *s, uint32_t *ret_version, uint32_t *ret_ent
 }
 
 /* Extensions, each with its length, and the checksum: if they fit, the entries were read rightly. */
-static bool ends_well(struct stream *s, size_t hash)
+static bool ends_well(struct index_stream *s, size_t hash)
 {
 	uint32_t length;
 	while (s->size - s->at > hash)
@@ -232,9 +232,9 @@ static bool ends_well(struct stream *s, size_t hash)
 }
 
 /* data: gets the names of files that are not programs; NULL when nobody asks. */
-static enum verdict read_index(struct stream *s, size_t hash, struct strs *data)
+static enum verdict read_index(struct index_stream *s, size_t hash, struct strs *data)
 {
-	_cleanup_(entry_done) struct entry e = {.name = BUF_INIT};
+	_cleanup_(entry_done) struct index_entry e = {.name = BUF_INIT};
 	uint32_t version, entries;
 	bool bad = false;
 	if (!take_head(s, &version, &entries))
@@ -252,7 +252,7 @@ static enum verdict read_index(struct stream *s, size_t hash, struct strs *data)
 	return bad ? BAD_INDEX : GOOD_INDEX;
 }
 
-static void begin(struct stream *s, int fd, uint64_t size)
+static void begin(struct index_stream *s, int fd, uint64_t size)
 {
 	s->fd = fd;
 	s->size = size;
@@ -265,7 +265,7 @@ static enum verdict read_marked(int fd, uint64_t size, size_t hash, struct strs 
 {
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return NOT_AN_INDEX;
-	struct stream *s = malloc(sizeof *s);
+	struct index_stream *s = malloc(sizeof *s);
 	if (!s)
 		return NOT_AN_INDEX;
 	begin(s, fd, size);
@@ -344,14 +344,14 @@ const struct airlock_reason *gate_judge_index(struct gate *g, const struct chang
 
 /* ── What is staged ── */
 
-struct reader {
+struct index_reader {
 	int fd;
-	struct stream *s;
+	struct index_stream *s;
 	uint32_t version, left;
-	struct entry e;
+	struct index_entry e;
 };
 
-static void reader_done(struct reader *r)
+static void reader_done(struct index_reader *r)
 {
 	base_closep(&r->fd);
 	free(r->s);
@@ -359,10 +359,10 @@ static void reader_done(struct reader *r)
 }
 
 /* Takes fd; one below zero, and an empty file, is an index without entries. */
-static int reader_open(struct reader *r, int fd)
+static int reader_open(struct index_reader *r, int fd)
 {
 	struct stat st;
-	*r = (struct reader){.fd = fd, .e = {.name = BUF_INIT}};
+	*r = (struct index_reader){.fd = fd, .e = {.name = BUF_INIT}};
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
 	r->s = malloc(sizeof *r->s);
@@ -375,7 +375,7 @@ static int reader_open(struct reader *r, int fd)
 }
 
 /* 1, 0 at the end, -EBADMSG. */
-static int reader_next(struct reader *r, size_t hash)
+static int reader_next(struct index_reader *r, size_t hash)
 {
 	if (r->left == 0)
 		return 0;
@@ -385,7 +385,8 @@ static int reader_next(struct reader *r, size_t hash)
 
 /* Both lists are sorted by name, so that one walk finds what is in the second only. In one that is not sorted everything is
  * new, which only holds too much. */
-static int each_new(struct reader *before, struct reader *after, size_t hash, gate_staged *tell, void *context)
+static int each_new(struct index_reader *before, struct index_reader *after, size_t hash, gate_staged *tell,
+		    void *context)
 {
 	int had = reader_next(before, hash), rc;
 	while ((rc = reader_next(after, hash)) == 1) {
@@ -404,7 +405,7 @@ static int each_new(struct reader *before, struct reader *after, size_t hash, ga
 
 int gate_index_each_new(struct gate *g, const struct change *c, size_t hash, gate_staged *tell, void *context)
 {
-	struct reader before, after;
+	struct index_reader before, after;
 	int rc = reader_open(&before, c->before.type == CHANGE_FILE ? open_live(g, c) : -ENOENT);
 	if (rc == -EBADMSG) { /* git had none that it could read: everything is new */
 		before.left = 0;

@@ -37,7 +37,7 @@ static bool keep(void *context, const char *line)
 
 /* A sensitive line that is not among the known ones. macros: what the kind of file needs to tell, .gitattributes its
  * macros, others a list of words. */
-struct search {
+struct line_search {
 	bool (*is_sensitive)(const struct strs *macros, const char *line);
 	struct strs known, macros;
 };
@@ -49,14 +49,14 @@ static int compare_lines(const void *a, const void *b)
 
 static bool is_new(void *context, const char *line)
 {
-	struct search *s = context;
+	struct line_search *s = context;
 	if (!s->is_sensitive(&s->macros, line))
 		return false;
 	return s->known.n == 0 || !bsearch(&line, s->known.v, s->known.n, sizeof(char *), compare_lines);
 }
 
-static const struct airlock_reason *judge_lines(struct search *s, const struct buf *before, const struct buf *after,
-						const struct sensitive_rule *rule)
+static const struct airlock_reason *judge_lines(struct line_search *s, const struct buf *before,
+						const struct buf *after, const struct sensitive_rule *rule)
 {
 	(void)any_line(before, keep, &s->known);
 	strs_sort(&s->known);
@@ -136,7 +136,7 @@ const struct airlock_reason *gate_judge_attributes(struct gate *g, const struct 
 						   const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
-	struct search s = {.is_sensitive = has_driver, .known = STRS_INIT, .macros = STRS_INIT};
+	struct line_search s = {.is_sensitive = has_driver, .known = STRS_INIT, .macros = STRS_INIT};
 	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	if (reason)
 		return reason;
@@ -158,7 +158,7 @@ static const struct airlock_reason *judge_by(bool (*is_sensitive)(const struct s
 					     const struct change *c, const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
-	struct search s = {.is_sensitive = is_sensitive, .known = STRS_INIT, .macros = STRS_INIT};
+	struct line_search s = {.is_sensitive = is_sensitive, .known = STRS_INIT, .macros = STRS_INIT};
 	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	return reason ? reason : judge_lines(&s, &before, &after, rule);
 }
@@ -191,7 +191,7 @@ static bool has_word(const struct strs *words, const char *line)
 const struct airlock_reason *gate_judge_words(struct gate *g, const struct change *c, const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
-	struct search s = {.is_sensitive = has_word, .known = STRS_INIT, .macros = STRS_INIT};
+	struct line_search s = {.is_sensitive = has_word, .known = STRS_INIT, .macros = STRS_INIT};
 	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	if (reason)
 		return reason;
@@ -289,7 +289,7 @@ const struct airlock_reason *gate_judge_search_path(struct gate *g, const struct
 						    const struct sensitive_rule *rule)
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
-	struct search s = {.is_sensitive = leads_out_or_runs, .known = STRS_INIT, .macros = STRS_INIT};
+	struct line_search s = {.is_sensitive = leads_out_or_runs, .known = STRS_INIT, .macros = STRS_INIT};
 	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	if (reason)
 		return reason;

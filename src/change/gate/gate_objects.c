@@ -19,14 +19,14 @@ static const struct airlock_reason false_graph = {AIRLOCK_REASON_MISLEADS,
 
 /* ── What has an object ── */
 
-struct check {
+struct object_check {
 	struct gate_repo *repo;
 	const char *only; /* "pack-….idx": the pack that is looked at; NULL: all that the run changed */
 	struct git_files before_files, after_files;
 	struct git_objects before, after; /* after: only what the run wrote */
 };
 
-static bool is_written(struct check *c, const char *path)
+static bool is_written(struct object_check *c, const char *path)
 {
 	struct gate_repo *repo = c->repo;
 	_cleanup_free_ char *full = *repo->dir ? path_join(repo->dir, path) : strdup(path);
@@ -44,14 +44,14 @@ static bool ends_in(const char *name, const char *end)
 /* A loose object counts only when the run wrote it; of a pack, one of the two files may be an old one. */
 static int open_written(void *context, const char *path)
 {
-	struct check *c = context;
+	struct object_check *c = context;
 	bool is_loose = strncmp(path, "objects/pack/", 13) != 0;
 	return is_loose && !is_written(c, path) ? -ENOENT : gate_repo_open_after(c->repo, path);
 }
 
 static int list_written(void *context, const char *dir, struct strs *ret)
 {
-	struct check *c = context;
+	struct object_check *c = context;
 	const struct change_set *set = c->repo->g->set;
 	_cleanup_free_ char *full = *c->repo->dir ? path_join(c->repo->dir, dir) : strdup(dir);
 	if (!full)
@@ -67,9 +67,9 @@ static int list_written(void *context, const char *dir, struct strs *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
-static void check_open(struct check *c, struct gate_repo *repo, const char *only)
+static void check_open(struct object_check *c, struct gate_repo *repo, const char *only)
 {
-	*c = (struct check){.repo = repo, .only = only};
+	*c = (struct object_check){.repo = repo, .only = only};
 	c->before_files = (struct git_files){repo, gate_repo_open_before, gate_repo_list_before};
 	c->after_files = (struct git_files){c, open_written, list_written};
 	git_objects_init(&c->before, &c->before_files, repo->objects.hash);
@@ -78,7 +78,7 @@ static void check_open(struct check *c, struct gate_repo *repo, const char *only
 	c->after.objects_left = MAX_OBJECTS;
 }
 
-static void check_done(struct check *c)
+static void check_done(struct object_check *c)
 {
 	git_objects_done(&c->before);
 	git_objects_done(&c->after);
@@ -87,8 +87,8 @@ static void check_done(struct check *c)
 /* ── Packs ── */
 
 struct one {
-	struct check pack;
-	struct check *all;
+	struct object_check pack;
+	struct object_check *all;
 };
 
 /* Somebody else has it, too. */
@@ -103,7 +103,7 @@ static bool is_known(void *context, const struct git_oid *oid)
 	return is_written(one->all, path);
 }
 
-static int check_pack(struct check *all, const char *name)
+static int check_pack(struct object_check *all, const char *name)
 {
 	struct one one = {.all = all};
 	check_open(&one.pack, all->repo, name);
@@ -113,7 +113,7 @@ static int check_pack(struct check *all, const char *name)
 }
 
 /* A new index is enough to look; a pack by itself counts when its index is an old one. */
-static int judge_pack(struct check *all, const char *name)
+static int judge_pack(struct object_check *all, const char *name)
 {
 	_cleanup_buf_ struct buf idx = BUF_INIT, path = BUF_INIT;
 	if (ends_in(name, ".idx"))
@@ -142,7 +142,7 @@ static bool parse_loose(const char *rest, size_t hash, struct git_oid *ret)
 	return git_oid_parse(hex, hash, ret);
 }
 
-static int judge_loose(struct check *all, const struct git_oid *oid)
+static int judge_loose(struct object_check *all, const struct git_oid *oid)
 {
 	bool is_elsewhere = git_packs_with(&all->after, oid) > 0 || git_object_is_there(&all->before, oid);
 	return is_elsewhere ? git_object_check_loose(&all->after, oid) : 0;
@@ -178,7 +178,7 @@ static const struct airlock_reason *reason_of(int rc, bool is_graph)
 	return is_graph ? &false_graph : &forged;
 }
 
-static int judge_file(struct change *c, struct check *all, const char *rest)
+static int judge_file(struct change *c, struct object_check *all, const char *rest)
 {
 	struct gate_repo *repo = all->repo;
 	struct git_oid oid;
@@ -196,7 +196,7 @@ static int judge_file(struct change *c, struct check *all, const char *rest)
 }
 
 /* all: of the repository that was met last; changes come sorted. What is no regular file is held: git would follow a symlink. */
-static int judge_change(struct gate *g, struct change *c, struct check *all)
+static int judge_change(struct gate *g, struct change *c, struct object_check *all)
 {
 	_cleanup_free_ char *dir = NULL;
 	const char *rest = NULL;
@@ -216,7 +216,7 @@ static int judge_change(struct gate *g, struct change *c, struct check *all)
 
 int gate_judge_objects(struct gate *g)
 {
-	struct check all = {0};
+	struct object_check all = {0};
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < g->set->n; i++) {
 		struct change *c = &g->set->v[i];

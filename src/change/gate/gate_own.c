@@ -13,19 +13,19 @@
 
 /* ── The commits ── */
 
-struct candidate {
+struct own_candidate {
 	struct git_oid oid;
 	struct git_commit *commit;
 };
 
-struct candidates {
+struct own_candidates {
 	struct gate_repo *repo;
-	struct candidate *v; /* waiting */
+	struct own_candidate *v; /* waiting */
 	size_t n, cap;
 	struct oids seen; /* in order of arrival; few */
 };
 
-static bool was_seen(const struct candidates *l, const struct git_oid *oid)
+static bool was_seen(const struct own_candidates *l, const struct git_oid *oid)
 {
 	for (size_t i = 0; i < l->seen.n; i++)
 		if (git_oid_compare(&l->seen.v[i], oid) == 0)
@@ -34,7 +34,7 @@ static bool was_seen(const struct candidates *l, const struct git_oid *oid)
 }
 
 /* An object that cannot be read does not count as the person's own. */
-static int add_candidate(struct candidates *l, struct git_oid oid)
+static int add_candidate(struct own_candidates *l, struct git_oid oid)
 {
 	if (was_seen(l, &oid))
 		return 0;
@@ -46,29 +46,29 @@ static int add_candidate(struct candidates *l, struct git_oid oid)
 	if (gate_repo_read_commit(l->repo, &oid, commit) < 0)
 		free(commit);
 	else
-		l->v[l->n++] = (struct candidate){oid, commit};
+		l->v[l->n++] = (struct own_candidate){oid, commit};
 	return 0;
 }
 
-static struct candidate take_newest(struct candidates *l)
+static struct own_candidate take_newest(struct own_candidates *l)
 {
 	size_t newest = 0;
 	for (size_t i = 1; i < l->n; i++)
 		if (l->v[i].commit->time > l->v[newest].commit->time)
 			newest = i;
-	struct candidate c = l->v[newest];
+	struct own_candidate c = l->v[newest];
 	l->v[newest] = l->v[--l->n];
 	return c;
 }
 
-static int collect(struct candidates *l)
+static int collect(struct own_candidates *l)
 {
 	struct gate_repo *repo = l->repo;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < repo->tips.n; i++)
 		rc = add_candidate(l, repo->tips.v[i]);
 	while (rc == 0 && l->n > 0 && repo->own.n < OWN_COMMITS) {
-		struct candidate c = take_newest(l);
+		struct own_candidate c = take_newest(l);
 		rc = oids_add(&repo->own, &c.commit->tree);
 		for (size_t i = 0; rc == 0 && i < c.commit->n_parents; i++)
 			rc = add_candidate(l, c.commit->parents[i]);
@@ -81,7 +81,7 @@ static int collect(struct candidates *l)
 
 static void find_own_trees(struct gate_repo *repo)
 {
-	struct candidates l = {.repo = repo};
+	struct own_candidates l = {.repo = repo};
 	if (repo->own_known)
 		return;
 	repo->own_known = true;

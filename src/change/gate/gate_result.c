@@ -29,7 +29,7 @@ struct meeting {
 	const struct airlock_reason *reason;
 };
 
-struct result {
+struct result_view {
 	struct gate *g;
 	const char *home;
 	int64_t started_ns;
@@ -45,7 +45,7 @@ static bool is_in_set(struct gate *g, size_t root, const char *path)
 
 /* ── What comes back under a setting that is new ── */
 
-static const struct airlock_reason *judge_under_new(struct result *r, const struct change *c)
+static const struct airlock_reason *judge_under_new(struct result_view *r, const struct change *c)
 {
 	struct gate *g = r->g;
 	const struct airlock_reason *reason = NULL;
@@ -58,19 +58,19 @@ static const struct airlock_reason *judge_under_new(struct result *r, const stru
 /* ── A setting that comes back over what is new ── */
 
 /* True if the entry was put there, or changed, since the run began, and does not go with the undo. */
-static bool is_new_entry(struct result *r, size_t root, const char *path, const struct stat *st)
+static bool is_new_entry(struct result_view *r, size_t root, const char *path, const struct stat *st)
 {
 	return !S_ISDIR(st->st_mode) && change_stat_of(st).ctime_ns > r->started_ns && !is_in_set(r->g, root, path);
 }
 
-static void meet(struct result *r, const char *path, const struct airlock_reason *reason)
+static void meet(struct result_view *r, const char *path, const struct airlock_reason *reason)
 {
 	r->found = (struct meeting){strdup(path), reason};
 	r->g->failed |= !r->found.path;
 }
 
 /* Everything below the live directory that a leads to. */
-static void look_through(struct result *r, const struct gate_alias *a)
+static void look_through(struct result_view *r, const struct gate_alias *a)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
 	struct gate *g = r->g;
@@ -94,7 +94,7 @@ static void look_through(struct result *r, const struct gate_alias *a)
 	}
 }
 
-static void look_where_it_leads(struct result *r, const struct gate_alias *a)
+static void look_where_it_leads(struct result_view *r, const struct gate_alias *a)
 {
 	struct stat st;
 	if (r->g->roots[a->root].live < 0)
@@ -125,7 +125,7 @@ static bool is_configuration(struct gate *g, const struct change *c, const char 
 	return false;
 }
 
-static void follow_file(struct result *r, const struct change *c)
+static void follow_file(struct result_view *r, const struct change *c)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	struct gate *g = r->g;
@@ -147,7 +147,7 @@ static void follow_file(struct result *r, const struct change *c)
 }
 
 /* A link that comes back leads on from a name that programs obey, or from a place that a setting leads to. */
-static void follow_link(struct result *r, const struct change *c, const char *folded)
+static void follow_link(struct result_view *r, const struct change *c, const char *folded)
 {
 	_cleanup_buf_ struct buf target = BUF_INIT;
 	struct gate *g = r->g;
@@ -174,7 +174,7 @@ static void follow_link(struct result *r, const struct change *c, const char *fo
 
 /* ── All of it ── */
 
-static void check_change(struct result *r, const struct change *c)
+static void check_change(struct result_view *r, const struct change *c)
 {
 	_cleanup_buf_ struct buf folded = BUF_INIT;
 	struct gate *g = r->g;
@@ -204,7 +204,7 @@ static int check(struct gate *g, const struct gate_rules *rules, int64_t started
 		 struct airlock_error *err)
 {
 	_cleanup_free_ char *home = rules->home ? realpath(rules->home, NULL) : NULL;
-	struct result r = {.g = g, .home = home, .started_ns = started_ns};
+	struct result_view r = {.g = g, .home = home, .started_ns = started_ns};
 	gate_find_aliases(g);
 	gate_follow_settings(g, home ? home : rules->home, rules->environ);
 	gate_follow_home(g, home);

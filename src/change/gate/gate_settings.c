@@ -47,7 +47,7 @@ static void read_known(const struct buf *text, struct strs *known)
 }
 
 /* A look at each setting of the text after the run. */
-struct look {
+struct setting_look {
 	struct gate *g;
 	size_t root;
 	const char *dir; /* of the file, for places that are relative to it */
@@ -80,14 +80,14 @@ static bool is_bad_url(const char *url)
 	return url[0] == '-' || is_helper_url(url);
 }
 
-static bool leads_outside(const struct look *l, const char *place)
+static bool leads_outside(const struct setting_look *l, const char *place)
 {
 	_cleanup_free_ char *path = NULL;
 	size_t root;
 	return !gate_resolve(l->g, l->root, l->dir, place, &root, &path) || gate_has_symlink(l->g, root, path);
 }
 
-static bool is_bad_value(const struct look *l, enum sensitive_value how, const char *value)
+static bool is_bad_value(const struct setting_look *l, enum sensitive_value how, const char *value)
 {
 	switch (how) {
 	case SENSITIVE_UNLESS_BOOLEAN:
@@ -128,7 +128,7 @@ static bool is_harmless(const char *name)
 }
 
 /* The subsection of "remote.<name>.url" is a remote that was there before. */
-static bool has_remote(const struct look *l, const char *remote)
+static bool has_remote(const struct setting_look *l, const char *remote)
 {
 	_cleanup_buf_ struct buf start = BUF_INIT;
 	buf_printf(&start, "remote.%s.url=", remote);
@@ -138,7 +138,7 @@ static bool has_remote(const struct look *l, const char *remote)
 	return false;
 }
 
-static bool is_set_before(const struct look *l, const char *name)
+static bool is_set_before(const struct setting_look *l, const char *name)
 {
 	size_t n = strlen(name);
 	for (size_t i = 0; i < l->known->n; i++)
@@ -148,7 +148,7 @@ static bool is_set_before(const struct look *l, const char *name)
 }
 
 /* Those that depend on what else is there. */
-static bool is_harmless_here(const struct look *l, const char *name, const char *value)
+static bool is_harmless_here(const struct setting_look *l, const char *name, const char *value)
 {
 	if (name_is(name, "branch.remote") || name_is(name, "branch.pushremote"))
 		return value && (l->is_clone || strcmp(value, ".") == 0 || has_remote(l, value));
@@ -163,7 +163,8 @@ static bool is_harmless_here(const struct look *l, const char *name, const char 
 }
 
 /* One with a value that is known to be dangerous, or known to be none. */
-static const struct sensitive_key *find_key(const struct look *l, const char *name, const char *value, bool *ret_is_bad)
+static const struct sensitive_key *find_key(const struct setting_look *l, const char *name, const char *value,
+					    bool *ret_is_bad)
 {
 	const struct sensitive_key *found = NULL;
 	const char *key = strrchr(name, '.');
@@ -182,7 +183,7 @@ static const struct sensitive_key *find_key(const struct look *l, const char *na
 
 static int look_at_setting(void *context, const char *name, const char *value)
 {
-	struct look *l = context;
+	struct setting_look *l = context;
 	bool is_bad;
 	if (is_known(l->known, name, value))
 		return 0;
@@ -202,7 +203,8 @@ static int look_at_setting(void *context, const char *name, const char *value)
 	return 0;
 }
 
-static const struct airlock_reason *look_through(struct look *l, const struct buf *text, gitconfig_entry look_at)
+static const struct airlock_reason *look_through(struct setting_look *l, const struct buf *text,
+						 gitconfig_entry look_at)
 {
 	int rc = gitconfig_read(buf_str(text), text->len, look_at, l);
 	return rc < 0 ? change_reason_of(AIRLOCK_REASON_INVALID_SETTINGS) : l->reason;
@@ -211,7 +213,7 @@ static const struct airlock_reason *look_through(struct look *l, const struct bu
 const struct airlock_reason *gate_config_reason(struct gate *g, size_t root, const char *dir, const struct buf *text)
 {
 	static const struct strs nothing = STRS_INIT;
-	struct look l = {.g = g, .root = root, .dir = dir, .known = &nothing};
+	struct setting_look l = {.g = g, .root = root, .dir = dir, .known = &nothing};
 	return look_through(&l, text, look_at_setting);
 }
 
@@ -235,12 +237,12 @@ static const struct airlock_reason *judge_settings(struct gate *g, const struct 
 	if (reason)
 		return reason;
 	read_known(&before, &known);
-	struct look l = {.g = g,
-			 .root = c->root,
-			 .dir = dir,
-			 .known = &known,
-			 .is_clone = is_clone(g, c, dir),
-			 .is_tracked = look_at != look_at_setting};
+	struct setting_look l = {.g = g,
+				 .root = c->root,
+				 .dir = dir,
+				 .known = &known,
+				 .is_clone = is_clone(g, c, dir),
+				 .is_tracked = look_at != look_at_setting};
 	return look_through(&l, &after, look_at);
 }
 
@@ -276,7 +278,7 @@ static bool is_bad_submodule(const char *name, const char *value)
 
 static int look_at_module(void *context, const char *name, const char *value)
 {
-	struct look *l = context;
+	struct setting_look *l = context;
 	if (look_at_setting(l, name, value))
 		return 1;
 	if (!section_is(name, "submodule") || !is_bad_submodule(name, value) || is_known(l->known, name, value))

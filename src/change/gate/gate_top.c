@@ -35,7 +35,7 @@ static bool is_top(struct gate *g, size_t root, const char *dir, bool after)
 }
 
 /* Looking through the live directory for a name that only counts at the top. */
-struct search {
+struct top_search {
 	struct gate *g;
 	size_t root;
 	const char *dir;
@@ -43,7 +43,7 @@ struct search {
 	const struct airlock_reason *reason; /* what was found; the first */
 };
 
-static void look_at(struct search *s, const char *path)
+static void look_at(struct top_search *s, const char *path)
 {
 	_cleanup_buf_ struct buf folded = BUF_INIT;
 	const struct change *c = change_set_find(s->g->set, s->root, path);
@@ -62,7 +62,7 @@ static void look_at(struct search *s, const char *path)
 }
 
 /* Whether some row goes through this directory, or ends in it. */
-static bool may_hold_names(const struct search *s, const char *below)
+static bool may_hold_names(const struct top_search *s, const char *below)
 {
 	_cleanup_buf_ struct buf folded = BUF_INIT;
 	gate_fold(below, &folded);
@@ -73,7 +73,7 @@ static bool may_hold_names(const struct search *s, const char *below)
 	return folded.failed;
 }
 
-static const struct airlock_reason *search(struct search *s)
+static const struct airlock_reason *search(struct top_search *s)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
 	int live = s->g->roots[s->root].live;
@@ -103,7 +103,7 @@ static const struct airlock_reason *judge_top(struct gate *g, size_t root, const
 	g->top.dir = strdup(dir);
 	g->top.root = root;
 	g->failed |= !g->top.dir;
-	struct search s = {.g = g, .root = root, .dir = dir};
+	struct top_search s = {.g = g, .root = root, .dir = dir};
 	bool becomes = !is_top(g, root, dir, false) && is_top(g, root, dir, true);
 	g->top.reason = becomes ? search(&s) : NULL;
 	return g->top.reason;

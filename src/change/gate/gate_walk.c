@@ -17,7 +17,7 @@
 
 #define NEAR 64 /* commits looked at before all references are read */
 
-void walk_done(struct walk *w)
+void walk_done(struct commit_walk *w)
 {
 	free(w->v);
 	free(w->parents);
@@ -27,7 +27,7 @@ void walk_done(struct walk *w)
 
 /* ── Commits by name ── */
 
-static size_t slot_of(const struct walk *w, const struct git_oid *oid)
+static size_t slot_of(const struct commit_walk *w, const struct git_oid *oid)
 {
 	uint64_t h;
 	memcpy(&h, oid->b, sizeof h);
@@ -37,7 +37,7 @@ static size_t slot_of(const struct walk *w, const struct git_oid *oid)
 	return i;
 }
 
-static int make_table(struct walk *w)
+static int make_table(struct commit_walk *w)
 {
 	w->table_size = WALK_MAX_COMMITS * 2 + 1;
 	w->table = calloc(w->table_size, sizeof *w->table);
@@ -45,7 +45,7 @@ static int make_table(struct walk *w)
 }
 
 /* The place of a commit, new to the walk or not. -EDQUOT, -ENOMEM. */
-static int find_or_add(struct walk *w, const struct git_oid *oid, size_t *ret)
+static int find_or_add(struct commit_walk *w, const struct git_oid *oid, size_t *ret)
 {
 	size_t slot = slot_of(w, oid);
 	if (w->table[slot]) {
@@ -64,19 +64,19 @@ static int find_or_add(struct walk *w, const struct git_oid *oid, size_t *ret)
 
 /* ── The queue ── */
 
-static bool comes_first(const struct walk *w, size_t a, size_t b)
+static bool comes_first(const struct commit_walk *w, size_t a, size_t b)
 {
 	return w->v[w->queue[a]].time > w->v[w->queue[b]].time;
 }
 
-static void swap(struct walk *w, size_t a, size_t b)
+static void swap(struct commit_walk *w, size_t a, size_t b)
 {
 	size_t kept = w->queue[a];
 	w->queue[a] = w->queue[b];
 	w->queue[b] = kept;
 }
 
-static int push(struct walk *w, size_t place)
+static int push(struct commit_walk *w, size_t place)
 {
 	if (!ARRAY_ROOM(w->queue, w->n_queue, w->queue_cap, 64))
 		return -ENOMEM;
@@ -87,7 +87,7 @@ static int push(struct walk *w, size_t place)
 	return 0;
 }
 
-static size_t pop(struct walk *w)
+static size_t pop(struct commit_walk *w)
 {
 	size_t place = w->queue[0];
 	w->queue[0] = w->queue[--w->n_queue];
@@ -106,7 +106,7 @@ static size_t pop(struct walk *w)
 
 /* ── Reading ── */
 
-static int add_parents(struct walk *w, size_t place, const struct git_commit *commit)
+static int add_parents(struct commit_walk *w, size_t place, const struct git_commit *commit)
 {
 	w->v[place].parents = w->n_parents;
 	for (size_t i = 0; i < commit->n_parents; i++) {
@@ -123,7 +123,7 @@ static int add_parents(struct walk *w, size_t place, const struct git_commit *co
 }
 
 /* Reads the commit. A parent of an old commit that is not there is beyond the end of a shallow clone. */
-static int read_place(struct walk *w, size_t place)
+static int read_place(struct commit_walk *w, size_t place)
 {
 	struct git_commit commit;
 	struct git_oid oid = w->v[place].oid;
@@ -145,14 +145,14 @@ static bool is_limit(int rc)
 	return rc == -EDQUOT || rc == -ENOMEM;
 }
 
-int walk_read(struct walk *w, size_t place)
+int walk_read(struct commit_walk *w, size_t place)
 {
 	int rc = read_place(w, place);
 	return is_limit(rc) ? rc : 0;
 }
 
 /* Old tips need not be commits, nor be there. Of a tag, what it leads to. */
-static int add_old(struct walk *w, struct git_oid oid)
+static int add_old(struct commit_walk *w, struct git_oid oid)
 {
 	struct git_commit commit;
 	size_t place;
@@ -177,7 +177,7 @@ static int add_old(struct walk *w, struct git_oid oid)
 /* ── Walking ── */
 
 /* A parent learns what its child is. */
-static int meet(struct walk *w, size_t place, bool is_old)
+static int meet(struct commit_walk *w, size_t place, bool is_old)
 {
 	struct walk_commit *c = &w->v[place];
 	bool waits = c->is_read && !c->is_done;
@@ -198,7 +198,7 @@ static int meet(struct walk *w, size_t place, bool is_old)
 	return push(w, place);
 }
 
-static int step(struct walk *w)
+static int step(struct commit_walk *w)
 {
 	size_t place = pop(w);
 	struct walk_commit *c = &w->v[place];
@@ -211,7 +211,7 @@ static int step(struct walk *w)
 	return rc;
 }
 
-static int add_tip(struct walk *w, struct git_oid oid)
+static int add_tip(struct commit_walk *w, struct git_oid oid)
 {
 	struct git_commit commit;
 	size_t place;
@@ -223,7 +223,7 @@ static int add_tip(struct walk *w, struct git_oid oid)
 }
 
 /* Everything that references named before. */
-static int add_all_old(struct walk *w)
+static int add_all_old(struct commit_walk *w)
 {
 	struct gate_repo *repo = w->repo;
 	int rc = gate_repo_read_old(repo);
@@ -237,9 +237,9 @@ static int add_all_old(struct walk *w)
 	return rc;
 }
 
-int walk_new_commits(struct walk *w, struct gate_repo *repo, const struct oids *tips)
+int walk_new_commits(struct commit_walk *w, struct gate_repo *repo, const struct oids *tips)
 {
-	*w = (struct walk){.repo = repo};
+	*w = (struct commit_walk){.repo = repo};
 	int rc = make_table(w);
 	for (size_t i = 0; rc == 0 && i < tips->n; i++)
 		rc = add_tip(w, tips->v[i]);

@@ -137,7 +137,7 @@ static void free_linked(void *node)
 /* ── Copying ── */
 
 /* A directory's own attributes come when it is filled. */
-struct level {
+struct copy_level {
 	struct stat st;
 	int pinned_fd; /* it had to be opened up for as long as the walk is in it; -EBADF: not */
 };
@@ -150,8 +150,8 @@ struct copying {
 	bool mirror;
 	size_t number; /* of the root */
 	struct copy_origins *origins;
-	void *linked;	     /* tsearch(3) of struct linked */
-	struct level *stack; /* the directories the walk is in */
+	void *linked;		  /* tsearch(3) of struct linked */
+	struct copy_level *stack; /* the directories the walk is in */
 	size_t depth, cap;
 	struct airlock_error *err;
 };
@@ -244,7 +244,7 @@ static int check_limits(struct copying *c)
 	return base_error(c->err, AIRLOCK_ERR_LIMIT, "copy", c->root, "%s is too large to be copied", c->root);
 }
 
-static int close_up(struct level *l)
+static int close_up(struct copy_level *l)
 {
 	int rc = l->pinned_fd >= 0 ? upper_chmod(l->pinned_fd, l->st.st_mode) : 0;
 	base_closep(&l->pinned_fd);
@@ -252,7 +252,7 @@ static int close_up(struct level *l)
 }
 
 /* A directory of ours that we may not look into. */
-static int open_up(struct copying *c, struct level *l)
+static int open_up(struct copying *c, struct copy_level *l)
 {
 	if ((l->st.st_mode & 0500) == 0500)
 		return -EACCES;
@@ -265,8 +265,8 @@ static int enter(struct copying *c, const struct stat *st)
 {
 	if (!ARRAY_ROOM(c->stack, c->depth, c->cap, 32))
 		return -ENOMEM;
-	struct level *l = &c->stack[c->depth];
-	*l = (struct level){.st = *st, .pinned_fd = -EBADF};
+	struct copy_level *l = &c->stack[c->depth];
+	*l = (struct copy_level){.st = *st, .pinned_fd = -EBADF};
 	int rc = fs_walk_enter(&c->w);
 	if (rc == -EACCES) {
 		rc = open_up(c, l);
@@ -321,7 +321,7 @@ static int on_entry(struct copying *c, bool is_dir)
 /* Filling it changed the copy's time; looking into it needed another mode. */
 static int on_leave(struct copying *c)
 {
-	struct level *l = &c->stack[--c->depth];
+	struct copy_level *l = &c->stack[--c->depth];
 	int rc = close_up(l);
 	const char *name, *path = fs_walk_path(&c->w);
 	if (!path)

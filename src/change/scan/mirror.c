@@ -33,22 +33,22 @@ bool mirror_is_original(const struct change_set *set, size_t root, const char *p
 
 /* ── Pruning ── */
 
-struct level {
+struct mirror_level {
 	struct stat st;
 	bool untouched;
-	struct level *above;
+	struct mirror_level *above;
 };
 
 struct pruning {
 	struct change_set *set;
 	size_t root;
 	struct fs_walk w;
-	struct level *top;
+	struct mirror_level *top;
 };
 
 static int enter(struct pruning *p)
 {
-	struct level *l = calloc(1, sizeof *l);
+	struct mirror_level *l = calloc(1, sizeof *l);
 	if (!l)
 		return -ENOMEM;
 	if (fstatat(fs_walk_dirfd(&p->w), p->w.name, &l->st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -73,7 +73,7 @@ static int enter(struct pruning *p)
 /* Removed when nothing is left in it and nothing happened to it; else it gets the mode and time back that the command left. */
 static int leave(struct pruning *p)
 {
-	struct level *l = p->top;
+	struct mirror_level *l = p->top;
 	struct timespec times[2] = {l->st.st_atim, l->st.st_mtim};
 	int dir = fs_walk_dirfd(&p->w), rc = 0;
 	const char *path = fs_walk_path(&p->w);
@@ -123,7 +123,7 @@ static int prune_root(struct change_set *set, size_t root)
 	rc = rc < 0 ? rc : fs_walk_start(&p.w, fd);
 	rc = rc < 0 ? rc : prune_tree(&p);
 	while (p.top) {
-		struct level *l = p.top;
+		struct mirror_level *l = p.top;
 		p.top = l->above;
 		free(l);
 	}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "backend/stage_job.h"
+
+#include "backend/spawn.h"
+#include "base/path.h"
+#include "child/program.h"
+
+#include <string.h>
+
+static bool is_entry_of(const char *path, const char *dir)
+{
+	const char *rest = path_rest(path, dir);
+	return rest && *rest && !strchr(rest, '/');
+}
+
+const struct plan_mount *stage_rebuilt_parent(const struct plan *plan, const struct plan_mount *m)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == PLAN_REBUILD && is_entry_of(m->target, plan->mounts[i].target))
+			return &plan->mounts[i];
+	return NULL;
+}
+
+/* The mount through which m's target is seen. */
+static const struct plan_mount *cover_of(const struct plan *plan, const struct plan_mount *m)
+{
+	const struct plan_mount *cover = NULL;
+	for (const struct plan_mount *c = plan->mounts; c < m; c++)
+		if (path_is_beneath(m->target, c->target))
+			cover = c;
+	return cover;
+}
+
+bool stage_covers(const struct plan *plan, const struct plan_mount *m)
+{
+	if (m->kind != PLAN_EMPTY_FILE && m->kind != PLAN_EMPTY_DIR)
+		return false;
+	const struct plan_mount *cover = cover_of(plan, m);
+	if (!cover || cover->kind != PLAN_READ || strcmp(cover->source, cover->target) != 0)
+		return false;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct plan_mount *o = &plan->mounts[i];
+		if (o == m || o->kind == PLAN_SEAL)
+			continue;
+		if (path_is_beneath(o->target, m->target) || (o->source && path_is_beneath(o->source, m->target)))
+			return false;
+	}
+	return true;
+}
+
+bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == PLAN_REBUILD || plan->mounts[i].screen ||
+		    stage_covers(plan, &plan->mounts[i]))
+			return true;
+	return fds->n_layers > 0 || geteuid() == 0; /* root's devices are guarded there */
+}
+
+/* True if anything is bound from below a directory. Then it must be reachable there, even if the directory itself is
+ * hidden. */
+static bool holds_sources(const struct plan *plan, const char *dir)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct plan_mount *m = &plan->mounts[i];
+		if (m->source && m->kind != PLAN_SYMLINK && path_is_beneath(m->source, dir))
+			return true;
+	}
+	return false;
+}
+
+/* An entry of the rebuilt directory, or something deeper that has only the rebuilt directory above it. */
+static bool has_place_in(const struct plan *plan, const struct plan_mount *rebuilt, const struct plan_mount *m)
+{
+	if (m->kind == PLAN_SEAL || m == rebuilt)
+		return false;
+	return is_entry_of(m->target, rebuilt->target) || cover_of(plan, m) == rebuilt;
+}
+
+/* How an entry of a rebuilt directory gets there: bound from its old place, or a bare mount point for bwrap. */
+static struct child_entry entry_for(const struct plan *plan, const char *dir, const struct plan_mount *m)
+{
+	struct child_entry e = {.name = {path_rest(m->target, dir)}, .kind = CHILD_ENTRY_DIR};
+	bool in_place = m->source && strcmp(m->source, m->target) == 0;
+	if (m->kind == PLAN_SYMLINK) {
+		e.kind = CHILD_ENTRY_SYMLINK;
+		e.text.text = m->source;
+	} else if (m->cache && m->source && !in_place) {
+		e.kind = CHILD_ENTRY_MOUNT;
+		e.text.text = m->source;
+	} else if (in_place || m->kind == PLAN_REBUILD || holds_sources(plan, m->target))
+		e.kind = CHILD_ENTRY_BIND;
+	else if (m->kind == PLAN_EMPTY_FILE)
+		e.kind = CHILD_ENTRY_FILE;
+	return e;
+}
+
+/* All entries of all rebuilt directories in one array; each rebuild borrows its part. */
+struct rebuilds {
+	struct child_rebuild *v;
+	struct child_entry *entries;
+	size_t n, n_entries;
+};
+
+static int collect(const struct plan *plan, struct rebuilds *ret)
+{
+	ret->v = calloc(plan->n_mounts + 1, sizeof *ret->v);
+	ret->entries = calloc(plan->n_mounts + 1, sizeof *ret->entries);
+	if (!ret->v || !ret->entries)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		if (plan->mounts[i].kind != PLAN_REBUILD)
+			continue;
+		struct child_rebuild *r = &ret->v[ret->n++];
+		*r = (struct child_rebuild){.dir = {plan->mounts[i].target},
+					    .entries = {&ret->entries[ret->n_entries]}};
+		for (size_t k = 0; k < plan->n_mounts; k++)
+			if (has_place_in(plan, &plan->mounts[i], &plan->mounts[k]))
+				ret->entries[ret->n_entries + r->n_entries++] =
+					entry_for(plan, r->dir.text, &plan->mounts[k]);
+		ret->n_entries += r->n_entries;
+	}
+	return 0;
+}
+
+static int collect_covers(const struct plan *plan, struct child_cover **ret, size_t *ret_n)
+{
+	*ret = calloc(plan->n_mounts + 1, sizeof **ret);
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (stage_covers(plan, &plan->mounts[i]))
+			(*ret)[(*ret_n)++] =
+				(struct child_cover){{plan->mounts[i].target}, plan->mounts[i].kind == PLAN_EMPTY_DIR};
+	return 0;
+}
+
+/* Screens are mounted in place, so the backend finds them where the live directories were. */
+struct screens {
+	const char **dirs, **kept, *aside;
+	size_t n_dirs, n_kept;
+};
+
+static bool has_path(const char **paths, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(paths[i], path) == 0)
+			return true;
+	return false;
+}
+
+static bool lies_in_layer(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == PLAN_LAYER && path_is_beneath(path, plan->mounts[i].source))
+			return true;
+	return false;
+}
+
+static bool lies_below_screen(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].screen && path_is_beneath(path, plan->mounts[i].screen))
+			return true;
+	return false;
+}
+
+/* True if the host's own must be reachable there although the stage mounts something over it. */
+static bool is_kept(const struct plan *plan, const struct plan_mount *m)
+{
+	if (m->kind == PLAN_WRITE && m->cache)
+		return false; /* the stage has opened it before, as an entry of a rebuilt directory */
+	if (m->kind == PLAN_WRITE)
+		return lies_below_screen(plan, m->source) && !lies_in_layer(plan, m->source);
+	return m->special && (lies_below_screen(plan, m->source) || lies_in_layer(plan, m->source));
+}
+
+bool stage_puts_aside(const struct plan *plan, const struct plan_mount *m)
+{
+	return m->kind == PLAN_WRITE && strcmp(m->source, m->target) != 0 && is_kept(plan, m);
+}
+
+static int collect_screens(const struct plan *plan, struct screens *ret)
+{
+	ret->dirs = calloc(plan->n_mounts + 1, sizeof *ret->dirs);
+	ret->kept = calloc(plan->n_mounts + 1, sizeof *ret->kept);
+	if (!ret->dirs || !ret->kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const char *screen = plan->mounts[i].screen;
+		if (screen && !has_path(ret->dirs, ret->n_dirs, screen))
+			ret->dirs[ret->n_dirs++] = screen;
+	}
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct plan_mount *m = &plan->mounts[i];
+		if (stage_puts_aside(plan, m))
+			ret->aside = m->source;
+		else if (is_kept(plan, m) && !has_path(ret->kept, ret->n_kept, m->source))
+			ret->kept[ret->n_kept++] = m->source;
+	}
+	return 0;
+}
+
+static int stage_job(const char *file, const char *const *argv, const struct plan *plan, const char *empty_file,
+		     const struct backend_fds *fds)
+{
+	struct rebuilds rebuilds = {0};
+	struct child_cover *covers = NULL;
+	size_t n_covers = 0;
+	struct screens screens = {0};
+	int rc = collect(plan, &rebuilds);
+	if (rc == 0)
+		rc = collect_covers(plan, &covers, &n_covers);
+	if (rc == 0)
+		rc = collect_screens(plan, &screens);
+	struct child_stage_job job = {.flags = geteuid() == 0	 ? 0
+					       : fds->user_ns_fd ? CHILD_STAGE_ENTER_USER
+								 : CHILD_STAGE_USER,
+				      .uid = geteuid(),
+				      .gid = getegid(),
+				      .file = {file},
+				      .argv = {argv},
+				      .layers = {fds->layers},
+				      .n_layers = (uint32_t)fds->n_layers,
+				      .covers = {covers},
+				      .n_covers = (uint32_t)n_covers,
+				      .screens = {screens.dirs},
+				      .n_screens = (uint32_t)screens.n_dirs,
+				      .kept = {screens.kept},
+				      .n_kept = (uint32_t)screens.n_kept,
+				      .aside = {screens.aside},
+				      .empty = {empty_file},
+				      .rebuilds = {rebuilds.v},
+				      .n_rebuilds = (uint32_t)rebuilds.n};
+	if (rc == 0)
+		rc = child_stage_fd(&job);
+	free(rebuilds.v);
+	free(rebuilds.entries);
+	free(covers);
+	free(screens.dirs);
+	free(screens.kept);
+	return rc;
+}
+
+int stage_spawn(const char *file, const char *const *argv, const struct plan *plan, const char *empty_file,
+		const struct backend_fds *fds, int args_fd, pid_t *ret_pid, struct airlock_error *err)
+{
+	static const char *const stage_argv[] = {"airlock", "stage", NULL};
+	_cleanup_close_ int stage_fd = stage_job(file, argv, plan, empty_file, fds);
+	if (stage_fd < 0)
+		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, stage_fd, "memfd_create", "stage");
+	return spawn_process("/proc/self/fd/5", stage_argv, fds, args_fd, stage_fd, plan->new_session, ret_pid, err);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "child/launch.h"
+
+/* In the child; returns only when it failed: -errno, with l->failed_call set. */
+int child_exec(struct launch *l);
+
+/* May the caller make mounts without a user namespace of its own? */
+int child_is_privileged(void);

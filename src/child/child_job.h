@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the supervisor and the sandbox's first process say to each other.
+ *
+ * The first process (src/child/init.c) finds three descriptors beside 0, 1, 2:
+ *   CHILD_FD_CONTROL  a SOCK_SEQPACKET socket to the supervisor
+ *   CHILD_FD_JOB      a sealed memory file: struct child_job and the strings behind it
+ *   CHILD_FD_SELF     its own program, closed at once
+ * Its argv and environment are empty, because /proc/1/cmdline and environ can be read from inside.
+ *
+ *   first process                      supervisor
+ *   HELLO ───────────────────────────► learns its pid from the socket's credentials, opens a pidfd,
+ *                                      puts it in its cgroup
+ *         ◄─────────────────────────── GO
+ *   TTY (with the pty's master) ─────►   only with CHILD_PTY
+ *   OBSERVER (with what it sees) ────►   only with CHILD_OBSERVE; with CHILD_REFUSED when there is something
+ *   FAILED ──────────────────────────►   only when it cannot be started: who waits is not woken for good news
+ *         ◄─────────────────────────── SIGNAL …
+ *   LIMIT ───────────────────────────►   a watched limit was passed
+ *   STOPPED ─────────────────────────►   only with CHILD_PTY: the command was stopped (Ctrl-Z)
+ *   EXITED ──────────────────────────►
+ *
+ *   EXPOSED ─────────────────────────►   before HELLO, only when a directory has no screen that should have one
+ *
+ * The end of the socket means that the supervisor is gone: the first process dies, and everything with it.
+ *
+ * A prestarted sandbox (backend/backend_prestart.h, native only) has no command yet, and hears of it before HELLO. With
+ * CHILD_PLAN_WAITS_FOR_COMMAND it has the plan, and its own mounts are watched:
+ *
+ *   READY (with its mount table) ────►   every mount but the late ones is made
+ *         ◄─────────────────────────── TAKE (with stdin, stdout, stderr, the job, the plan with its layers)
+ *
+ * With CHILD_PLAN_WAITS_FOR_PLAN it has what nearly every plan begins with. When something fails before TAKE it ends without
+ * a word, and nothing is lost: the supervisor starts another.
+ *
+ *         ◄─────────────────────────── TELL (with the plan, without its layers), where there is time before TAKE
+ *         ◄─────────────────────────── TAKE
+ *
+ * Where the process that was spawned is the first process itself, GO may come before HELLO is said.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct sock_filter;
+
+#define CHILD_FD_CONTROL 3
+#define CHILD_FD_JOB 4
+#define CHILD_FD_SELF 5
+#define CHILD_FD_ARGS 6	   /* the backend's arguments, or a Landlock ruleset (CHILD_RULESET) */
+#define CHILD_FD_STAGE 7   /* struct child_stage_job, only for the stage */
+#define CHILD_FD_PLAN 7	   /* struct child_plan, only for the native backend */
+#define CHILD_FD_USER_NS 8 /* a user namespace, only for a stage with CHILD_STAGE_ENTER_USER */
+#define CHILD_FD_MOUNTS 6  /* CHILD_PLAN_WAITS_FOR_COMMAND: the mount table of the caller */
+
+/* Texts and arrays of a job. The supervisor points to them; program.c writes them behind the job and leaves their offsets from
+ * its start, 0 for none, and that is what the child finds. So each thing has one struct on both sides. */
+union child_text {
+	const char *text;
+	uint64_t at;
+};
+union child_texts {
+	const char *const *v;
+	uint64_t at; /* of an array of 64-bit offsets */
+};
+
+#define CHILD_JOB_MAGIC 0x6b6c7261u
+#define CHILD_NONE (-1)
+#define CHILD_SMALL_TMPFS (INT64_C(1) << 20) /* what only hides something, or holds mount points */
+
+enum {
+	CHILD_PTY = 1 << 0,	    /* give the command a terminal made in its own devpts */
+	CHILD_NEW_SESSION = 1 << 1, /* setsid before exec */
+	CHILD_RULESET = 1 << 3,	    /* CHILD_FD_ARGS is a Landlock ruleset; and no capabilities */
+	CHILD_RENAMES = 1 << 2,	    /* roots are overlays: rename directories for the command (rename.h) */
+	CHILD_OBSERVE = 1 << 4,	    /* note what it tries where the plan may refuse it (observe.h) */
+	CHILD_OFFLINE = 1 << 5,	    /* … and which addresses and abstract names: all of them are out of reach */
+	CHILD_NESTED = 1 << 6,	    /* it may have mount namespaces of its own */
+	CHILD_NULL_INPUT =
+		1 << 7,		/* its standard input is /dev/null, opened inside, and not the descriptor passed in */
+	CHILD_REFUSED = 1 << 9, /* note which calls the filter refuses (refused.h) */
+	CHILD_SCOPED = 1 << 8,	/* the network is the host's: no abstract sockets but those of its own (Landlock) */
+};
+
+#define CHILD_MAX_TMPFS 32
+
+struct child_job {
+	uint32_t magic, size, flags;
+	uint32_t filter_len;
+	union child_text cwd;
+	union child_texts argv, envp; /* ended by NULL, or 0 */
+	uint64_t path;		      /* the command's PATH: found in envp when the job is written; 0: none */
+	union {
+		const struct sock_filter *v;
+		uint64_t at;
+	} filter;
+	int64_t max_data, max_processes, max_file_size; /* rlimits set inside; CHILD_NONE: leave */
+	int64_t watch_memory, watch_processes;		/* totals to watch by looking; CHILD_NONE: do not */
+	uint16_t rows, columns;				/* of the terminal; 0: leave */
+	uint32_t n_regions, n_tmpfs, reserved;
+	union {
+		const struct child_region *v;
+		uint64_t at;
+	} regions;
+	union child_texts tmpfs; /* the empty file systems the command may fill */
+};
+
+/* What may be refused below a path; of several the longest counts. For CHILD_OBSERVE: says what to tell, decides nothing. */
+enum {
+	CHILD_REFUSES_READ = 1 << 0,
+	CHILD_REFUSES_WRITE = 1 << 1,
+	CHILD_REFUSES_MISSING = 1 << 2, /* what is not there may be there on the host */
+};
+struct child_region {
+	union child_text path;
+	uint32_t refuses, reserved;
+};
+
+enum child_message_type {
+	CHILD_HELLO = 1,
+	CHILD_GO,
+	CHILD_TTY,
+	CHILD_OBSERVER, /* b = errno, or 0 and the memory file of seen.h */
+	CHILD_STARTED,	/* between the first process and the command's, with what is to be answered (notify.h) */
+	CHILD_FAILED,	/* a = enum child_stage, b = errno */
+	CHILD_SIGNAL,	/* a = signal, b = enum child_scope */
+	CHILD_LIMIT,	/* a = enum child_limit */
+	CHILD_STOPPED,	/* a = signal */
+	CHILD_EXITED,	/* a = wait status; b = 1: no other process is left; cpu_us, max_rss_kb */
+	CHILD_READY,
+	CHILD_TELL,
+	CHILD_TAKE,
+	CHILD_EXPOSED, /* a, subject as CHILD_FAILED, b = errno: no screen could be made, sockets of the host can be reached */
+};
+
+/* What comes with CHILD_TAKE, in this order. */
+enum child_taken {
+	CHILD_TAKEN_STDIN,
+	CHILD_TAKEN_STDOUT,
+	CHILD_TAKEN_STDERR,
+	CHILD_TAKEN_JOB,
+	CHILD_TAKEN_PLAN,
+	CHILD_TAKEN_FDS
+};
+
+enum child_stage {
+	CHILD_STAGE_SETUP = 1,
+	CHILD_STAGE_TTY,
+	CHILD_STAGE_CHDIR,
+	CHILD_STAGE_EXEC,
+	CHILD_STAGE_LAYER, /* the stage before the backend */
+	CHILD_STAGE_FILTER,
+	CHILD_STAGE_PLAN, /* the native backend's view */
+	CHILD_STAGE_INPUT,
+};
+enum child_scope { CHILD_SCOPE_COMMAND, CHILD_SCOPE_ALL };
+enum child_limit { CHILD_LIMIT_MEMORY = 1, CHILD_LIMIT_PROCESSES };
+
+struct child_message {
+	uint32_t type;
+	int32_t a, b;
+	uint32_t op;	  /* enum child_op, with CHILD_STAGE_LAYER and CHILD_STAGE_PLAN */
+	uint32_t subject; /* number of the layer or of the plan's mount it happened to */
+	uint32_t full;	  /* CHILD_EXITED of a command that failed: bit n for file system n of the job that was full */
+	int64_t cpu_us, max_rss_kb;
+};
+
+/* ── The stage ──
+ *
+ * The same program with the argument "stage" is the stage before the backend: it makes a user and a mount namespace (root: a
+ * mount namespace), mounts an overlay over each root, rebuilds directories and hides things in place, and executes the backend in
+ * them. The backend then finds the layered and rebuilt directories where the live ones were. Rebuilding is done here and
+ * not by the backend because bwrap takes ten times as long for each mount. It reports only failures: CHILD_FAILED with
+ * CHILD_STAGE_LAYER.
+ */
+
+#define CHILD_MAX_LAYERS 64
+#define CHILD_MAX_KEPT 256
+#define CHILD_ASIDE_AT "/dev/pts" /* where the stage has what the backend needs and nobody shall see */
+#define CHILD_ASIDE CHILD_ASIDE_AT "/aside"
+
+enum {
+	CHILD_STAGE_USER = 1 << 0,	 /* make a user namespace and map uid and gid to themselves */
+	CHILD_STAGE_ENTER_USER = 1 << 1, /* enter that of CHILD_FD_USER_NS instead */
+};
+
+/* A root whose writes are captured: an overlay is mounted over it. Absolute paths. work "": upper is a whole copy of the root
+ * and is mounted itself. */
+struct child_layer {
+	union child_text root, upper, work;
+};
+
+/* A directory of the host rebuilt in place: an empty file system over it, the entries bound back in. */
+enum child_entry_kind {
+	CHILD_ENTRY_BIND,    /* what was there before, with everything mounted below it; left out when it is gone */
+	CHILD_ENTRY_SYMLINK, /* text is what it says */
+	CHILD_ENTRY_DIR,     /* an empty directory, for the backend to mount on */
+	CHILD_ENTRY_FILE,    /* the same, an empty file */
+	CHILD_ENTRY_MOUNT,   /* the directory that text names, opened before anything is hidden */
+	CHILD_ENTRY_GONE,    /* the stage's own: left out */
+};
+
+struct child_entry {
+	union child_text name, text; /* text: of a symlink, or where a mount comes from */
+	uint32_t kind, fd;	     /* fd: the stage's own, of CHILD_ENTRY_MOUNT */
+};
+
+struct child_rebuild {
+	union child_text dir;
+	union {
+		const struct child_entry *v;
+		uint64_t at;
+	} entries;
+	uint64_t n_entries;
+};
+
+/* Something hidden in place: a directory by an empty one, a file by `empty`. */
+struct child_cover {
+	union child_text path;
+	uint64_t is_dir;
+};
+
+struct child_stage_job {
+	uint32_t magic, size, flags, uid, gid;
+	uint32_t n_layers, n_screens, n_kept, n_rebuilds, n_covers;
+	union {
+		const struct child_layer *v;
+		uint64_t at;
+	} layers;
+	/* Directories over which a screen is mounted in place; and what lies below one of these or in a layer, and must be the
+	 * host's own: it is put back over them. `aside` is bound to CHILD_ASIDE, if it is given. */
+	union child_texts screens, kept;
+	union child_text aside;
+	union {
+		const struct child_rebuild *v;
+		uint64_t at;
+	} rebuilds;
+	union {
+		const struct child_cover *v;
+		uint64_t at;
+	} covers;
+	union child_text empty; /* path of the empty file; none: no file is covered */
+	union child_text file;	/* the backend's program */
+	union child_texts argv;
+};
+
+/* ── The native backend ──
+ *
+ * The same program with the argument "view", started in namespaces of its own with every capability in them, carries out the
+ * plan (view.c), gives the capabilities up and becomes the first process. It reports failures as CHILD_STAGE_PLAN.
+ */
+
+enum {
+	CHILD_PLAN_USER_LAST =
+		1 << 0, /* the caller's privileges are needed for the mounts: the user namespace comes after */
+	CHILD_PLAN_LOOPBACK = 1 << 1,	       /* there is a network namespace: bring its loopback up */
+	CHILD_PLAN_NO_NESTED = 1 << 2,	       /* no user namespaces inside */
+	CHILD_PLAN_OLD_PROC = 1 << 3,	       /* a new proc cannot be mounted here: show the one there is */
+	CHILD_PLAN_WAITS_FOR_COMMAND = 1 << 4, /* before the late mounts (child_prestart.h) */
+	CHILD_PLAN_WAITS_FOR_PLAN = 1 << 5,    /* this is only how the real plan will begin */
+};
+
+/* As enum plan_mount_kind says; what hides or rebuilds a directory is a small tmpfs. */
+enum child_mount_kind {
+	CHILD_MOUNT_READ,
+	CHILD_MOUNT_WRITE,
+	CHILD_MOUNT_LAYER,
+	CHILD_MOUNT_TMPFS,
+	CHILD_MOUNT_DEV,
+	CHILD_MOUNT_PROC,
+	CHILD_MOUNT_SYMLINK,
+	CHILD_MOUNT_DIR,
+	CHILD_MOUNT_SEAL,
+};
+
+/* Which file it was when the plan was made; inode 0: not known. */
+struct child_identity {
+	uint64_t inode, born;
+	uint32_t major, minor;
+};
+
+/* When a mount is made. Without CHILD_PLAN_WAITS_… all are made at once. */
+enum child_when {
+	CHILD_FIRST,
+	CHILD_WITH_PLAN,   /* at CHILD_TELL, or at CHILD_TAKE where there was none */
+	CHILD_WITH_LAYERS, /* at CHILD_TAKE: a layer, or what lies in one */
+};
+
+enum child_optional {
+	CHILD_MAY_BE_GONE = 1, /* left out when it is not there any more */
+	CHILD_SHOWN_ABOVE,     /* a mount above shows it: left out when it is gone or has no screen */
+};
+
+struct child_mount {
+	union child_text target;
+	union child_text source;      /* host path, or the text of the link */
+	union child_text upper, work; /* LAYER */
+	union child_text screen;      /* READ: an overlay of this directory, at or above source, is shown */
+	int64_t size;		      /* TMPFS: bytes */
+	uint32_t kind;		      /* enum child_mount_kind */
+	uint32_t mode;		      /* TMPFS */
+	uint32_t optional;	      /* READ: enum child_optional */
+	uint32_t inside; /* READ, WRITE: the source lies in a layer and is found inside, where the layer is mounted */
+	uint32_t late;	 /* enum child_when */
+	uint32_t reserved;
+	/* With CHILD_PLAN_WAITS_FOR_COMMAND, of those that are not late: what is bound, and what it is mounted over. */
+	struct child_identity source_is, place_is;
+};
+
+struct child_plan {
+	uint32_t magic, size, flags;
+	uint32_t uid, gid;
+	uint32_t n_mounts;
+	/* With CHILD_PLAN_USER_LAST: ids 1 to n_ids - 1 inside are those behind first_id outside. 0: only uid and gid exist. */
+	uint32_t first_id, n_ids;
+	union {
+		const struct child_mount *v;
+		uint64_t at;
+	} mounts;
+};
+
+enum child_op {
+	CHILD_OP_READ_JOB = 1,
+	CHILD_OP_UNSHARE,
+	CHILD_OP_MAP,
+	CHILD_OP_PRIVATE,
+	CHILD_OP_OPEN_LOWER,
+	CHILD_OP_OPEN_UPPER,
+	CHILD_OP_OPEN_WORK,
+	CHILD_OP_FSOPEN,
+	CHILD_OP_OPTION,
+	CHILD_OP_CREATE,
+	CHILD_OP_MOUNT,
+	CHILD_OP_REBUILD,
+	CHILD_OP_COVER,
+	CHILD_OP_EXEC,
+	CHILD_OP_PLACE,
+	CHILD_OP_OPEN_SOURCE,
+	CHILD_OP_RESTRICT,
+	CHILD_OP_LINK,
+	CHILD_OP_DEVICE,
+	CHILD_OP_PROC,
+	CHILD_OP_LOOPBACK,
+	CHILD_OP_PIVOT,
+	CHILD_OP_PRIVILEGES,
+};
