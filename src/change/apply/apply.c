@@ -206,6 +206,7 @@ static int carry_out(struct transaction *t)
 	rc = journal_write(t->journal, t->err);
 	if (rc == 0)
 		unlock_hand_over(t->unlock);
+	assert(rc < 0 || t->journal->fd >= 0); /* I4: whoever starts next finds what is begun here */
 	rc = rc < 0 ? rc : apply_forward(t->tx, &t->failed_errno, t->err);
 	if (rc < 0) {
 		roll_back(t);

@@ -16,6 +16,7 @@
 #include "fs/beneath.h"
 #include "fs/fs.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -313,6 +314,7 @@ static int forward_without_directory(const struct apply_tx *tx, const struct app
 
 int step_forward(struct apply_tx *tx, struct apply_op *op)
 {
+	assert(op->path[0] && op->path[0] != '/'); /* I6: a path is walked beneath its root's descriptor */
 	struct ends e;
 	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
 	if (rc != 0)
