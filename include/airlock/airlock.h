@@ -9,23 +9,26 @@
  *   airlock_settings_set_environ(s, environ, &err);
  *   airlock_settings_set(s, "profile", "strict", "my program", &err);
  *   airlock_settings_set_command(s, "make test", &err);
- *   if (airlock_job_prepare(s, &job, &err) < 0 ||          config → policy → plan; nothing has run
- *       airlock_run_start(job, NULL, &run, &err) < 0)      asks, then starts
- *           …err.message, err.hint…
- *   while (airlock_run_dispatch(run, -1) > 0)              or poll airlock_run_fd() in your own loop
+ *   if (airlock_job_prepare(s, &job, &err) < 0 ||     // configuration, policy, plan; nothing has run
+ *       airlock_run_start(job, NULL, &run, &err) < 0) // asks, then starts
+ *           fprintf(stderr, "%s; %s\n", err.message, err.hint);
+ *   while (run && airlock_run_dispatch(run, -1) > 0)  // or poll airlock_run_fd() in your own loop
  *           ;
- *   puts(airlock_run_result_json(run));
- *   airlock_run_free(run); airlock_job_free(job); airlock_settings_free(s);
+ *   if (run)
+ *           puts(airlock_run_result_json(run));
+ *   airlock_run_free(run);
+ *   airlock_job_free(job);
+ *   airlock_settings_free(s);
  *
  * The library starts no threads, has no mutable globals, never prints, never exits and installs no signal handler.
  *
  * Threads: one object is used by one thread at a time; different objects by different threads at once. Settings that nobody
- *   changes any more may be used by several.
+ *  changes any more may be used by several.
  * Ownership: what is given is copied, unless it says borrowed. A `const char *` handed out lives as long as the object it came
- *   from, and where a call makes it anew until the next such call; a `char *` is the caller's and freed with airlock_free.
- *   Objects are freed in any order, once; freeing NULL does nothing.
+ *  from, and where a call makes it anew until the next such call; a `char *` is the caller's and freed with airlock_free.
+ *  Objects are freed in any order, once; freeing NULL does nothing.
  * Errors: functions that fail return a negative enum airlock_code and fill `err` (see error.h); all others return 0 or more.
- *   ret_ parameters must not be NULL; they are set on success, and on failure NULL or as they were: begin with NULL.
+ *  ret_ parameters must not be NULL; they are set on success, and on failure NULL or as they were: begin with NULL.
  * Descriptors of the library are closed on exec. Its children are of no concern to the caller, who may ignore SIGCHLD.
  */
 #ifndef AIRLOCK_H

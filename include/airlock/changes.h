@@ -4,7 +4,7 @@
  *   struct airlock_changes *changes = NULL;
  *
  *   if (airlock_changes_open(s, "last", &changes, &err) < 0)
- *           …err.code is AIRLOCK_ERR_NOT_FOUND when there is no such run
+ *           return err.code; // AIRLOCK_ERR_NOT_FOUND: there is no such run
  *   for (size_t i = 0; i < airlock_changes_count(changes); i++) {
  *           const struct airlock_change *c = airlock_changes_at(changes, i);
  *           printf("%s %s\n", airlock_change_kind_name(c->kind), c->path);

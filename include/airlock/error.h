@@ -2,7 +2,7 @@
 /* Errors of libairlock.
  *
  *   struct airlock_error err = {0};
- *   if (airlock_job_prepare(settings, &job, &err) < 0)
+ *   if (airlock_job_prepare(s, &job, &err) < 0)
  *           fprintf(stderr, "%s (%s)\n", err.message, airlock_code_slug(err.code));
  *
  * Every function that can fail returns a negative `enum airlock_code` and fills the caller's struct; nothing is allocated,

@@ -4,11 +4,12 @@
  *   struct airlock_place *place = NULL;
  *   struct airlock_files *r = NULL;
  *
- *   airlock_settings_set(s, "workspace", "/srv/thread-7", "my program", &err);    or "project", or neither: found from here
+ *   airlock_settings_set(s, "workspace", "/srv/thread-7", "my program", &err); // or "project", or neither: found from here
  *   if (airlock_place_open(s, NULL, &place, &err) < 0 || airlock_files_read(place, "/a.txt", 0, -1, &r, &err) < 0)
- *           …err.code is AIRLOCK_ERR_NOT_FOUND, AIRLOCK_ERR_BLOCKED (it leads out of the place), …
- *   puts(airlock_files_json(r));                 or airlock_files_content(r)->bytes
- *   airlock_files_free(r); airlock_place_free(place);
+ *           return err.code; // AIRLOCK_ERR_NOT_FOUND, AIRLOCK_ERR_BLOCKED (it leads out of the place), …
+ *   puts(airlock_files_json(r)); // or airlock_files_content(r)->bytes
+ *   airlock_files_free(r);
+ *   airlock_place_free(place);
  *
  * In a workspace "/x", "x" and "./x" are the same file: the one a command run with that workspace calls /x. In a project
  * paths are relative to the project, or absolute inside it or one of its other roots. No path leads out of the place, by

@@ -3,7 +3,8 @@
  *
  *   char *text = NULL;
  *   size_t count = 0;
- *   if (airlock_log(settings, 20, 1, &text, &count, &err) < 0) …
+ *   if (airlock_log(s, 20, 1, &text, &count, &err) < 0)
+ *           return err.code;
  *   airlock_free(text);
  *
  * Texts are the caller's: airlock_free. json: the object that the command prints with --json, ending with a newline;

@@ -2,13 +2,16 @@
 /* Projects: their links that lead out, and which directories are nobody's project.
  *
  *   struct airlock_links *links = NULL;
- *   if (airlock_project_links(settings, NULL, NULL, NULL, &links, &err) < 0) …
+ *   if (airlock_project_links(s, NULL, NULL, NULL, &links, &err) < 0)
+ *           return err.code;
  *   for (size_t i = 0; i < airlock_links_count(links); i++)
- *           if (airlock_links_at(links, i)->state == AIRLOCK_LINK_UNANSWERED) …
+ *           if (airlock_links_at(links, i)->state == AIRLOCK_LINK_UNANSWERED)
+ *                   puts(airlock_links_at(links, i)->target);
  *   airlock_links_free(links);
  *
  *   enum airlock_unclaimed why = AIRLOCK_CLAIMABLE;
- *   if (airlock_project_unclaimed(settings, "/home/me/.codex", &why, &err) < 0) …
+ *   if (airlock_project_unclaimed(s, dir, &why, &err) < 0)
+ *           return err.code;
  *   if (why != AIRLOCK_CLAIMABLE)
  *           printf("%s is %s\n", dir, airlock_unclaimed_words(why));
  */
