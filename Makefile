@@ -92,8 +92,10 @@ endurance: all ## do ten thousand runs in a row: nothing may grow or be left beh
 format: ## format the C files
 	tools/lint --fix
 
-lint: ## check the format of the C files, shellcheck, syntax of the Python files
+lint: $(BUILD)-clang/build.ninja ## check the format of the C files, shellcheck, Python syntax; then clang-tidy and cppcheck (minutes)
+	tools/deps build test lint
 	tools/lint
+	tools/analyze $(BUILD)-clang
 
 clean: ## remove every build directory
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-coverage $(BUILD)-fuzz $(BUILD)-faults $(BUILD)-deb
