@@ -4,21 +4,35 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <airlock/history.h>
 #include <airlock/project.h>
 
 #include "output.h"
 
+static void print_caches(const struct airlock_caches *l)
+{
+	for (size_t i = 0; i < airlock_caches_count(l); i++) {
+		const struct airlock_cache *c = airlock_caches_at(l, i);
+		(void)printf("%s\t", output_size(c->bytes).text);
+		output_text(stdout, c->path);
+		(void)putchar('\t');
+		output_text(stdout, c->project ? c->project : "(shared)");
+		(void)putchar('\n');
+	}
+	if (airlock_caches_count(l) == 0)
+		output_say("no project has anything in its caches");
+}
+
 int cmd_cache_list(const struct invocation *inv, struct airlock_error *err)
 {
-	char *text = NULL;
-	int rc = airlock_caches_list(inv->settings, inv->json, &text, err);
-	if (rc < 0)
-		return rc;
-	(void)fputs(text, stdout);
-	if (!*text)
-		output_say("no project has anything in its caches");
-	airlock_free(text);
-	return 0;
+	struct airlock_caches *l = NULL;
+	int rc = airlock_caches_open(inv->settings, &l, err);
+	if (rc >= 0 && inv->json)
+		rc = output_json(airlock_caches_json(l), err);
+	else if (rc >= 0)
+		print_caches(l);
+	airlock_caches_free(l);
+	return rc;
 }
 
 int cmd_cache_clear(const struct invocation *inv, struct airlock_error *err)

@@ -3,20 +3,55 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include <airlock/history.h>
 
 #include "output.h"
 
+#define COMMAND_WIDEST 60 /* columns; a longer one pushes what is behind it aside */
+
+/* The width of the widest command that leaves room for a directory beside it. */
+static size_t command_width(const struct airlock_permissions *l)
+{
+	size_t widest = 0;
+	for (size_t i = 0; i < airlock_permissions_count(l); i++) {
+		const char *command = airlock_permissions_at(l, i)->command;
+		char *inert = airlock_text_inert(command, strlen(command));
+		size_t width = inert ? airlock_text_columns(inert, strlen(inert)) : 0;
+		if (width <= COMMAND_WIDEST && width > widest)
+			widest = width;
+		airlock_free(inert);
+	}
+	return widest;
+}
+
+static void print_permission(const struct airlock_permission *p, size_t width)
+{
+	bool allows = p->answer == AIRLOCK_ALLOW_SESSION || p->answer == AIRLOCK_ALLOW_ALWAYS;
+	bool always = p->answer == AIRLOCK_ALLOW_ALWAYS || p->answer == AIRLOCK_DENY_ALWAYS;
+	char answer[32];
+	(void)snprintf(answer, sizeof answer, "%s %s", allows ? "allow" : "deny", always ? "always" : "session");
+	(void)printf("%3" PRId64 "  %s  %-13s  %-11s  ", p->id, output_time(p->created_ns).text, answer, p->kind);
+	output_cell(stdout, p->command, width);
+	(void)fputs("  in ", stdout);
+	output_text(stdout, p->working_dir);
+	(void)putchar('\n');
+}
+
 int cmd_permissions_list(const struct invocation *inv, struct airlock_error *err)
 {
-	char *text = NULL;
-	int rc = airlock_permissions_list(inv->settings, inv->json, &text, err);
-	if (rc < 0)
-		return rc;
-	(void)fputs(text, stdout);
-	if (!*text)
+	struct airlock_permissions *l = NULL;
+	int rc = airlock_permissions_open(inv->settings, &l, err);
+	if (rc >= 0 && inv->json)
+		rc = output_json(airlock_permissions_json(l), err);
+	else if (rc >= 0 && airlock_permissions_count(l) == 0)
 		output_say("no answer is remembered");
-	airlock_free(text);
-	return 0;
+	size_t width = rc >= 0 && !inv->json ? command_width(l) : 0;
+	for (size_t i = 0; rc >= 0 && !inv->json && i < airlock_permissions_count(l); i++)
+		print_permission(airlock_permissions_at(l, i), width);
+	airlock_permissions_free(l);
+	return rc;
 }
 
 int cmd_permissions_revoke(const struct invocation *inv, struct airlock_error *err)

@@ -18,23 +18,20 @@ static void show_progress(size_t seen, void *data)
 	waiting_count(seen);
 }
 
-static void print_inert(const char *before, const char *bytes)
-{
-	char *inert = airlock_text_inert(bytes, strlen(bytes));
-	(void)printf("%s%s", before, inert ? inert : "?");
-	airlock_free(inert);
-}
-
 static void print_link(const struct airlock_link *l)
 {
 	(void)printf("%-10s  ", airlock_link_state_name(l->state));
-	print_inert("", l->path);
-	print_inert(" -> ", l->target);
-	if (l->state == AIRLOCK_LINK_REFUSED)
+	output_text(stdout, l->path);
+	(void)fputs(" -> ", stdout);
+	output_text(stdout, l->target);
+	if (l->state == AIRLOCK_LINK_REFUSED) {
 		(void)printf("    (%s)", l->because);
-	else if (l->before)
-		print_inert("    (when it was allowed it led to ", l->before);
-	(void)puts(l->state != AIRLOCK_LINK_REFUSED && l->before ? ")" : "");
+	} else if (l->before) {
+		(void)fputs("    (when it was allowed it led to ", stdout);
+		output_text(stdout, l->before);
+		(void)putchar(')');
+	}
+	(void)putchar('\n');
 }
 
 static void print_links(struct airlock_links *links, bool json)

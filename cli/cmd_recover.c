@@ -2,35 +2,32 @@
 #include "commands.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "json_read.h"
+#include <airlock/history.h>
 
-/* Each line of the library's text as a string. The lines are escaped, so a newline only ends one. */
-static void print_json(size_t count, char *text)
+#include "output.h"
+
+static void print_recovery(const struct airlock_recovery *r)
 {
-	(void)printf("{\"recovered\": %zu, \"notes\": [", count);
-	char *rest = NULL;
-	for (char *line = strtok_r(text, "\n", &rest), *first = line; line; line = strtok_r(NULL, "\n", &rest)) {
-		(void)fputs(line == first ? "" : ", ", stdout);
-		json_print_string(stdout, line);
-	}
-	(void)printf("]}\n");
+	size_t count = airlock_recovery_count(r);
+	for (size_t i = 0; airlock_recovery_note(r, i); i++)
+		(void)puts(airlock_recovery_note(r, i));
+	if (count == 0)
+		(void)puts("nothing to recover");
+	else
+		(void)printf("recovered %zu interrupted %s\n", count, count == 1 ? "apply" : "applies");
 }
 
 int cmd_recover(const struct invocation *inv, struct airlock_error *err)
 {
-	size_t count = 0;
-	char *text = NULL;
-	int rc = airlock_recover(inv->settings, &count, &text, err);
-	if (rc < 0)
-		return rc;
-	if (inv->json)
-		print_json(count, text);
-	else if (count == 0)
-		(void)printf("%snothing to recover\n", text);
-	else
-		(void)printf("%srecovered %zu interrupted %s\n", text, count, count == 1 ? "apply" : "applies");
-	airlock_free(text);
-	return count > 0 ? 0 : 1;
+	struct airlock_recovery *r = NULL;
+	int rc = airlock_recover(inv->settings, &r, err);
+	if (rc >= 0 && inv->json)
+		rc = output_json(airlock_recovery_json(r), err);
+	else if (rc >= 0)
+		print_recovery(r);
+	if (rc >= 0)
+		rc = airlock_recovery_count(r) > 0 ? 0 : 1;
+	airlock_recovery_free(r);
+	return rc;
 }

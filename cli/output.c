@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 int output_fail(struct airlock_error *err, int code, const char *subject, const char *fmt, ...)
@@ -112,6 +113,28 @@ size_t output_lines(const char *text, size_t max)
 	return left;
 }
 
+int output_json(const char *json, struct airlock_error *err)
+{
+	if (!json)
+		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	(void)fputs(json, stdout);
+	return 0;
+}
+
+void output_cell(FILE *out, const char *bytes, size_t width)
+{
+	char *inert = airlock_text_inert(bytes, strlen(bytes));
+	const char *shown = inert ? inert : "?";
+	size_t used = airlock_text_columns(shown, strlen(shown));
+	(void)fprintf(out, "%s%*s", shown, (int)(used < width ? width - used : 0), "");
+	airlock_free(inert);
+}
+
+void output_text(FILE *out, const char *bytes)
+{
+	output_cell(out, bytes, 0);
+}
+
 static void put_cut(const char *line, size_t len, size_t width)
 {
 	size_t fits = airlock_text_columns(line, len) <= width ? len : airlock_text_fit(line, len, width - 1);
@@ -201,5 +224,15 @@ struct output_size output_size(uint64_t bytes)
 	for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
 		value /= 1024;
 	(void)snprintf(out.text, sizeof out.text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return out;
+}
+
+struct output_time output_time(int64_t ns)
+{
+	struct output_time out = {"?"};
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	if (gmtime_r(&seconds, &tm))
+		(void)strftime(out.text, sizeof out.text, "%Y-%m-%d %H:%M:%S UTC", &tm);
 	return out;
 }

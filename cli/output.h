@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <airlock/airlock.h>
 
@@ -25,6 +26,13 @@ void output_error(const struct airlock_error *err);
 void output_inert(const char *line); /* one line that is inert already */
 /* The first lines of an escaped text, at most max, indented, on stderr. Returns how many are left. */
 size_t output_lines(const char *text, size_t max);
+
+/* The JSON of an object of the library on stdout. NULL, its lack of memory, fails. */
+int output_json(const char *json, struct airlock_error *err);
+
+/* Bytes from outside, made inert; with spaces up to so many columns. */
+void output_text(FILE *out, const char *bytes);
+void output_cell(FILE *out, const char *bytes, size_t width);
 
 /* Escaped lines on stdout. On a terminal a long line is cut, so that a list stays a list. */
 void output_list(const char *text);
@@ -47,6 +55,11 @@ struct output_size {
 	char text[32]; /* "12.3 MiB" */
 };
 struct output_size output_size(uint64_t bytes);
+
+struct output_time {
+	char text[32]; /* "2026-11-15 19:30:12 UTC" */
+};
+struct output_time output_time(int64_t ns); /* since 1970 */
 
 /* True if escape sequences may be written to this descriptor: a terminal, no NO_COLOR, not a dumb one. */
 bool output_has_colour(int fd);

@@ -80,8 +80,8 @@ namespace Airlock {
 		public int output_open (string run, bool is_stderr, out int fd, out Error err);
 		[CCode (cname = "airlock_changes_question", cheader_filename = "airlock/changes.h")]
 		public int changes_question (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Asked? asked, out Error err);
-		[CCode (cname = "airlock_recover")]
-		public int recover (out size_t count, out string text, out Error err);
+		[CCode (cname = "airlock_recover", cheader_filename = "airlock/history.h")]
+		public int recover (out Recovery? recovery, out Error err);
 
 		/* Configuration, remembered answers, the playground. */
 		[CCode (cname = "airlock_config_show")]
@@ -92,15 +92,15 @@ namespace Airlock {
 		public int config_paths (out string text, out Error err);
 		[CCode (cname = "airlock_trust")]
 		public int trust (string? dir, out string trusted, out Error err);
-		[CCode (cname = "airlock_permissions_list")]
-		public int permissions_list (bool json, out string text, out Error err);
-		[CCode (cname = "airlock_permissions_revoke")]
+		[CCode (cname = "airlock_permissions_open", cheader_filename = "airlock/history.h")]
+		public int permissions (out Permissions? permissions, out Error err);
+		[CCode (cname = "airlock_permissions_revoke", cheader_filename = "airlock/history.h")]
 		public int permissions_revoke (string id, out Error err);
-		[CCode (cname = "airlock_permissions_clear")]
+		[CCode (cname = "airlock_permissions_clear", cheader_filename = "airlock/history.h")]
 		public int permissions_clear (out uint64 count, out Error err);
-		[CCode (cname = "airlock_caches_list")]
-		public int caches_list (bool json, out string text, out Error err);
-		[CCode (cname = "airlock_caches_clear")]
+		[CCode (cname = "airlock_caches_open", cheader_filename = "airlock/history.h")]
+		public int caches (out Caches? caches, out Error err);
+		[CCode (cname = "airlock_caches_clear", cheader_filename = "airlock/history.h")]
 		public int caches_clear (string? dir, out uint64 entries, out Error err);
 		[CCode (cname = "airlock_playground_path")]
 		public int playground_path (out string path, out Error err);
@@ -150,8 +150,8 @@ namespace Airlock {
 		public int backups (string? path, bool json, out string text, out Error err);
 		[CCode (cname = "airlock_restore", cheader_filename = "airlock/history.h")]
 		public int restore (string path, string? date, out string run, out string text, out Error err);
-		[CCode (cname = "airlock_gc", cheader_filename = "airlock/history.h")]
-		public int gc (bool dry_run, bool json, out string text, out size_t count, out Error err);
+		[CCode (cname = "airlock_gc_run", cheader_filename = "airlock/history.h")]
+		public int gc (bool dry_run, out Gc? gc, out Error err);
 	}
 
 	[CCode (has_target = true, has_typedef = false)]
@@ -633,6 +633,79 @@ namespace Airlock {
 		[CCode (cname = "airlock_changes_note")]
 		public unowned string? note (size_t i);
 		[CCode (cname = "airlock_changes_json")]
+		public unowned string? json ();
+	}
+
+	/* ── What is remembered ── */
+
+	[Compact]
+	[CCode (cname = "struct airlock_permission", free_function = "", cheader_filename = "airlock/history.h")]
+	public class Permission {
+		public int64 id;
+		public unowned string kind;
+		public unowned string command;
+		public unowned string working_dir;
+		public unowned string project;
+		public Answer answer;
+		public int64 created_ns;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_permissions", free_function = "airlock_permissions_free", cheader_filename = "airlock/history.h")]
+	public class Permissions {
+		public size_t count { [CCode (cname = "airlock_permissions_count")] get; }
+		[CCode (cname = "airlock_permissions_at")]
+		public unowned Permission? at (size_t i);
+		[CCode (cname = "airlock_permissions_json")]
+		public unowned string? json ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_cache", free_function = "", cheader_filename = "airlock/history.h")]
+	public class Cache {
+		public unowned string? project;
+		public unowned string path;
+		public uint64 bytes;
+		public uint64 entries;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_caches", free_function = "airlock_caches_free", cheader_filename = "airlock/history.h")]
+	public class Caches {
+		public size_t count { [CCode (cname = "airlock_caches_count")] get; }
+		[CCode (cname = "airlock_caches_at")]
+		public unowned Cache? at (size_t i);
+		[CCode (cname = "airlock_caches_json")]
+		public unowned string? json ();
+	}
+
+	[CCode (cname = "enum airlock_garbage_kind", cprefix = "AIRLOCK_GARBAGE_", has_type_id = false, cheader_filename = "airlock/history.h")]
+	public enum GarbageKind { LAYERS, RUN, BACKUP, CACHES }
+
+	[Compact]
+	[CCode (cname = "struct airlock_garbage", free_function = "", cheader_filename = "airlock/history.h")]
+	public class Garbage {
+		public GarbageKind kind;
+		public unowned string name;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_gc", free_function = "airlock_gc_free", cheader_filename = "airlock/history.h")]
+	public class Gc {
+		public size_t count { [CCode (cname = "airlock_gc_count")] get; }
+		[CCode (cname = "airlock_gc_at")]
+		public unowned Garbage? at (size_t i);
+		[CCode (cname = "airlock_gc_json")]
+		public unowned string? json ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_recovery", free_function = "airlock_recovery_free", cheader_filename = "airlock/history.h")]
+	public class Recovery {
+		public size_t count { [CCode (cname = "airlock_recovery_count")] get; }
+		[CCode (cname = "airlock_recovery_note")]
+		public unowned string? note (size_t i);
+		[CCode (cname = "airlock_recovery_json")]
 		public unowned string? json ();
 	}
 

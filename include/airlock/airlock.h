@@ -286,9 +286,6 @@ char *airlock_failure_json(const struct airlock_error *err);
 int airlock_output_open(const struct airlock_settings *s, const char *run, int is_stderr, int *ret_fd,
 			struct airlock_error *err);
 
-/* Finishes or reverts interrupted applies. Also done by every run. count: how many there were. */
-int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **ret_text, struct airlock_error *err);
-
 /* ── The rest of the command line's needs ─────────────────────────────────────────────────────────── */
 
 /* Every configured value with its source, for people or as JSON; like a job it needs the environment and options.
@@ -301,26 +298,11 @@ int airlock_config_paths(const struct airlock_settings *s, char **ret_text, stru
 /* Trusts DIR's .airlock.toml as it is now (NULL: the project found from here). ret_dir: what was trusted. */
 int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err);
 
-/* Remembered answers, newest first, for people or as JSON; those of sessions that are over are left out.
- * The text is the caller's: airlock_free. */
-int airlock_permissions_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
-/* Forgets one, by the id that the list shows. AIRLOCK_ERR_NOT_FOUND: there is none. */
-int airlock_permissions_revoke(const struct airlock_settings *s, const char *id, struct airlock_error *err);
-/* Forgets all. */
-int airlock_permissions_clear(const struct airlock_settings *s, uint64_t *ret_count, struct airlock_error *err);
-
 /* $HOME/playground of the commands: where it is here, how much is in it, and emptying it. */
 int airlock_playground_path(const struct airlock_settings *s, char **ret_path, struct airlock_error *err);
 int airlock_playground_size(const struct airlock_settings *s, uint64_t *ret_bytes, uint64_t *ret_entries,
 			    struct airlock_error *err);
 int airlock_playground_clear(const struct airlock_settings *s, uint64_t *ret_entries, struct airlock_error *err);
-
-/* The caches of the home that commands have written to, each in a layer of its project's: what they take up, for people or as
- * JSON. The text is the caller's: airlock_free. */
-int airlock_caches_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
-/* Removes what is in those of the project at dir, its real path; NULL: of every project. AIRLOCK_ERR_BUSY: a run uses them. */
-int airlock_caches_clear(const struct airlock_settings *s, const char *dir, uint64_t *ret_entries,
-			 struct airlock_error *err);
 
 /* Real probes of this machine. ok: the default profile can be had. */
 struct airlock_doctor;

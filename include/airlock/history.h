@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <airlock/airlock.h>
+#include <airlock/changes.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,12 +74,76 @@ int airlock_backups(const struct airlock_settings *s, const char *path, int json
 int airlock_restore(const struct airlock_settings *s, const char *path, const char *date, char **ret_run,
 		    char **ret_text, struct airlock_error *err);
 
+/* ── Answers ── */
+
+struct airlock_permission {
+	int64_t id;
+	const char *kind; /* the reason of the question: "unsandboxed" */
+	const char *command, *working_dir, *project;
+	enum airlock_answer answer; /* one that holds for a session, or for good */
+	int64_t created_ns;
+};
+
+/* Remembered answers, newest first; those of sessions that are over are left out. */
+struct airlock_permissions;
+int airlock_permissions_open(const struct airlock_settings *s, struct airlock_permissions **ret,
+			     struct airlock_error *err);
+size_t airlock_permissions_count(const struct airlock_permissions *l);
+const struct airlock_permission *airlock_permissions_at(const struct airlock_permissions *l, size_t i);
+const char *airlock_permissions_json(struct airlock_permissions *l);
+void airlock_permissions_free(struct airlock_permissions *l);
+/* Forgets one, by its id as text. AIRLOCK_ERR_NOT_FOUND: there is none. */
+int airlock_permissions_revoke(const struct airlock_settings *s, const char *id, struct airlock_error *err);
+/* Forgets all. */
+int airlock_permissions_clear(const struct airlock_settings *s, uint64_t *ret_count, struct airlock_error *err);
+
+/* ── Caches ── */
+
+struct airlock_cache {
+	const char *project; /* NULL: all projects share it; "?": not known any more */
+	const char *path;    /* "~/.cache/pip" */
+	uint64_t bytes, entries;
+};
+
+/* The caches of the home that commands have written to, each in a layer of its project's, and what they take up. */
+struct airlock_caches;
+int airlock_caches_open(const struct airlock_settings *s, struct airlock_caches **ret, struct airlock_error *err);
+size_t airlock_caches_count(const struct airlock_caches *l);
+const struct airlock_cache *airlock_caches_at(const struct airlock_caches *l, size_t i);
+const char *airlock_caches_json(struct airlock_caches *l);
+void airlock_caches_free(struct airlock_caches *l);
+/* Removes what is in those of the project at dir, its real path; NULL: of every project. AIRLOCK_ERR_BUSY: a run uses them. */
+int airlock_caches_clear(const struct airlock_settings *s, const char *dir, uint64_t *ret_entries,
+			 struct airlock_error *err);
+
 /* ── Cleaning up ── */
 
+enum airlock_garbage_kind {
+	AIRLOCK_GARBAGE_LAYERS, /* of a run that crashed or was thrown away */
+	AIRLOCK_GARBAGE_RUN,
+	AIRLOCK_GARBAGE_BACKUP,
+	AIRLOCK_GARBAGE_CACHES, /* of a project that is gone */
+};
+struct airlock_garbage {
+	enum airlock_garbage_kind kind;
+	const char *name; /* the run's id, the backup's file name, the project's path */
+};
 /* Removes what runs that crashed have left, backups and runs past their retention. Changes that are held stay, and so does
- * everything of a run that goes on. dry_run: only tells. ret_count: how many things. */
-int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **ret_text, size_t *ret_count,
-	       struct airlock_error *err);
+ * everything of a run that goes on. dry_run: removes nothing. ret: what was, or would be, removed. */
+struct airlock_gc;
+int airlock_gc_run(const struct airlock_settings *s, int dry_run, struct airlock_gc **ret, struct airlock_error *err);
+size_t airlock_gc_count(const struct airlock_gc *g);
+const struct airlock_garbage *airlock_gc_at(const struct airlock_gc *g, size_t i);
+const char *airlock_gc_json(struct airlock_gc *g);
+void airlock_gc_free(struct airlock_gc *g);
+
+/* Finishes or reverts interrupted applies. Also done by every run. */
+struct airlock_recovery;
+int airlock_recover(const struct airlock_settings *s, struct airlock_recovery **ret, struct airlock_error *err);
+size_t airlock_recovery_count(const struct airlock_recovery *r);	       /* how many there were */
+const char *airlock_recovery_note(const struct airlock_recovery *r, size_t i); /* a sentence; NULL beyond the last */
+const char *airlock_recovery_json(struct airlock_recovery *r);
+void airlock_recovery_free(struct airlock_recovery *r);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -3,17 +3,18 @@
  * is only measured and removed, beneath descriptors. */
 #include "layer/cache_dirs.h"
 
+#include "airlock/history.h"
+#include "api/list.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "fs/fs.h"
 #include "settings/host.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -35,91 +36,110 @@ static char *path_of_name(const char *name)
 
 /* ── Listing ── */
 
-struct cache_listing {
-	struct buf *out;
-	struct json *json; /* NULL: for people */
-	uint64_t total;
+struct airlock_caches {
+	struct airlock_cache *v;
+	size_t n, cap;
+	struct strs texts; /* behind v */
+	char *json;
 };
 
-static void tell_cache(struct cache_listing *l, const char *project, const char *path, uint64_t bytes, uint64_t entries)
+API_LIST(caches, airlock_cache)
+
+void airlock_caches_free(struct airlock_caches *l)
 {
-	l->total += bytes;
-	if (l->json) {
-		json_open_object(l->json, NULL);
-		json_path(l->json, "project", *project ? project : NULL);
-		json_path(l->json, "path", path);
-		json_int(l->json, "bytes", (int64_t)bytes);
-		json_int(l->json, "entries", (int64_t)entries);
-		json_close(l->json);
+	if (!l)
 		return;
-	}
-	text_add_size(l->out, (int64_t)bytes);
-	buf_addc(l->out, '\t');
-	text_add_escaped(l->out, path, strlen(path));
-	buf_addc(l->out, '\t');
-	text_add_escaped(l->out, *project ? project : "(shared)", strlen(*project ? project : "(shared)"));
-	buf_addc(l->out, '\n');
+	strs_done(&l->texts);
+	free(l->v);
+	free(l->json);
+	free(l);
 }
 
-static int list_part(struct cache_listing *l, int dir_fd, const char *part, const char *project)
+static void add_cache(struct airlock_caches *l, const char *project, const char *name, uint64_t bytes, uint64_t entries)
+{
+	strs_add(&l->texts, project);
+	strs_take(&l->texts, path_of_name(name));
+	l->texts.failed |= !ARRAY_ROOM(l->v, l->n, l->cap, 8);
+	if (l->texts.failed)
+		return;
+	const char *whose = l->texts.v[l->texts.n - 2], *path = l->texts.v[l->texts.n - 1];
+	l->v[l->n++] = (struct airlock_cache){*whose ? whose : NULL, path, bytes, entries};
+}
+
+static void list_part(struct airlock_caches *l, int dir_fd, const char *part, const char *project)
 {
 	_cleanup_close_ int fd = openat(dir_fd, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
 	if (!entries)
-		return 0;
+		return;
 	(void)TAKE_FD(fd);
 	for (struct dirent *e; (e = readdir(entries));) {
 		uint64_t bytes = 0, count = 0;
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
 		    fs_tree_size_at(dirfd(entries), e->d_name, &bytes, &count, NULL) < 0 || count <= 1)
 			continue; /* nothing in it but itself */
-		_cleanup_free_ char *path = path_of_name(e->d_name);
-		if (path)
-			tell_cache(l, project, path, bytes, count - 1);
+		add_cache(l, project, e->d_name, bytes, count - 1);
 	}
 	(void)closedir(entries);
-	return 0;
 }
 
-static void list_all(struct cache_listing *l, const struct host *host, int all_fd, const struct strs *names)
+static void list_all(struct airlock_caches *l, const struct host *host, int all_fd, const struct strs *names)
 {
 	for (size_t i = 0; i < names->n; i++) {
 		_cleanup_free_ char *project = cache_dirs_project(host->state_dir, names->v[i]);
 		_cleanup_close_ int fd = openat(all_fd, names->v[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		for (size_t k = 0; fd >= 0 && k < AL_ARRAY_LEN(parts); k++)
-			(void)list_part(l, fd, parts[k], project ? project : "?");
+			list_part(l, fd, parts[k], project ? project : "?");
 	}
 }
 
-int airlock_caches_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err)
+int airlock_caches_open(const struct airlock_settings *s, struct airlock_caches **ret, struct airlock_error *err)
 {
 	struct host host;
-	struct buf out = BUF_INIT;
 	_cleanup_strs_ struct strs names = STRS_INIT;
 	int rc = host_init(s, &host, err);
 	if (rc < 0)
 		return rc;
+	struct airlock_caches *l = calloc(1, sizeof *l);
 	_cleanup_close_ int fd = cache_dirs_open(host.state_dir, &names);
-	struct json j = json_begin(&out, true);
-	struct cache_listing l = {.out = &out, .json = json ? &j : NULL};
-	if (json) {
-		json_open_object(&j, NULL);
-		json_open_array(&j, "caches");
-	}
-	if (fd >= 0)
-		list_all(&l, &host, fd, &names);
-	else if (fd != -ENOENT)
+	if (l && fd >= 0)
+		list_all(l, &host, fd, &names);
+	else if (fd < 0 && fd != -ENOENT)
 		rc = base_errno(err, AIRLOCK_ERR_IO, fd, "open", "caches");
-	if (json) {
-		json_close(&j);
-		json_int(&j, "bytes", (int64_t)l.total);
-		json_close(&j);
-		buf_addc(&out, '\n');
-	}
 	host_done(&host);
-	*ret_text = rc == 0 && !names.failed ? buf_take(&out) : NULL;
-	buf_done(&out);
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+	if (rc == 0 && (!l || names.failed || l->texts.failed))
+		rc = base_oom(err);
+	if (rc == 0)
+		*ret = l;
+	else
+		airlock_caches_free(l);
+	return rc;
+}
+
+const char *airlock_caches_json(struct airlock_caches *l)
+{
+	uint64_t total = 0;
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "caches");
+	for (size_t i = 0; i < l->n; i++) {
+		const struct airlock_cache *c = &l->v[i];
+		json_open_object(&j, NULL);
+		if (c->project)
+			json_path(&j, "project", c->project);
+		else
+			json_null(&j, "project");
+		json_path(&j, "path", c->path);
+		json_int(&j, "bytes", (int64_t)c->bytes);
+		json_int(&j, "entries", (int64_t)c->entries);
+		json_close(&j);
+		total += c->bytes;
+	}
+	json_close(&j);
+	json_int(&j, "bytes", (int64_t)total);
+	json_close(&j);
+	return api_json(&out, &l->json);
 }
 
 /* ── Removing ── */

@@ -369,19 +369,3 @@ int airlock_changes_undo(const struct airlock_settings *s, const char *run, cons
 	past_run_done(&e);
 	return rc;
 }
-
-int airlock_recover(const struct airlock_settings *s, size_t *ret_count, char **ret_text, struct airlock_error *err)
-{
-	struct past_run e = {0};
-	struct buf out = BUF_INIT;
-	_cleanup_strs_ struct strs notes = STRS_INIT;
-	int rc = host_init(s, &e.host, err);
-	if (rc == 0)
-		rc = recovery_run(&e.host, ret_count, &notes, err);
-	for (size_t i = 0; i < notes.n; i++)
-		buf_printf(&out, "%s\n", notes.v[i]);
-	past_run_done(&e);
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
-	buf_done(&out);
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
-}

@@ -79,7 +79,7 @@ static bool has_leftovers(struct gc *g, int runs_fd, const char *run)
 
 static void sweep_work(struct gc *g, int runs_fd, const char *run)
 {
-	strs_add(&g->layers, run);
+	strs_add(&g->removed[AIRLOCK_GARBAGE_LAYERS], run);
 	_cleanup_close_ int fd = g->dry_run ? -EBADF : fs_open_dir_at(runs_fd, run, O_RDONLY);
 	if (fd >= 0) {
 		remove_tree(g, fd, "work");
@@ -90,7 +90,7 @@ static void sweep_work(struct gc *g, int runs_fd, const char *run)
 static void sweep_layers(struct gc *g, int runs_fd, const char *run)
 {
 	static const char *const parts[] = {"upper", "work", "before", "copy", "origins", "capture", "caches"};
-	strs_add(&g->layers, run);
+	strs_add(&g->removed[AIRLOCK_GARBAGE_LAYERS], run);
 	if (g->dry_run)
 		return;
 	_cleanup_close_ int fd = fs_open_dir_at(runs_fd, run, O_RDONLY);
@@ -166,7 +166,7 @@ static bool may_go(struct gc *g, int runs_fd, const char *run)
 
 static void remove_run(struct gc *g, int runs_fd, const char *run)
 {
-	strs_add(&g->runs, run);
+	strs_add(&g->removed[AIRLOCK_GARBAGE_RUN], run);
 	if (g->dry_run || (g->store && store_run_remove(g->store, run, g->err) < 0))
 		return;
 	remove_tree(g, runs_fd, run);
@@ -181,9 +181,9 @@ static void remove_rows(struct gc *g, const char *before, int runs_fd)
 	for (size_t i = 0; i < ids.n; i++) {
 		struct stat st;
 		bool there = runs_fd >= 0 && fstatat(runs_fd, ids.v[i], &st, AT_SYMLINK_NOFOLLOW) == 0;
-		if (there || strs_has(&g->runs, ids.v[i]))
+		if (there || strs_has(&g->removed[AIRLOCK_GARBAGE_RUN], ids.v[i]))
 			continue;
-		strs_add(&g->runs, ids.v[i]);
+		strs_add(&g->removed[AIRLOCK_GARBAGE_RUN], ids.v[i]);
 		if (!g->dry_run)
 			(void)store_run_remove(g->store, ids.v[i], g->err);
 	}
@@ -227,50 +227,13 @@ static void clean_runs(struct gc *g)
 		remove_rows(g, before, runs_fd);
 }
 
-/* ── Telling ── */
-
-static void add_list(struct json *j, const char *key, const struct strs *l)
-{
-	json_open_array(j, key);
-	for (size_t i = 0; i < l->n; i++)
-		json_string(j, NULL, l->v[i]);
-	json_close(j);
-}
-
-static void tell_json(const struct gc *g, struct buf *out)
-{
-	struct json j = json_begin(out, true);
-	json_open_object(&j, NULL);
-	json_bool(&j, "dry_run", g->dry_run);
-	add_list(&j, "layers", &g->layers);
-	add_list(&j, "runs", &g->runs);
-	add_list(&j, "backups", &g->backups);
-	add_list(&j, "caches", &g->caches);
-	json_close(&j);
-	buf_addc(out, '\n');
-}
-
-static void tell_text(const struct gc *g, struct buf *out)
-{
-	const struct {
-		const char *what;
-		const struct strs *l;
-	} parts[] = {{"layers of", &g->layers}, {"run", &g->runs}, {"backup", &g->backups}, {"caches of", &g->caches}};
-	for (size_t i = 0; i < AL_ARRAY_LEN(parts); i++) {
-		for (size_t k = 0; k < parts[i].l->n; k++) {
-			buf_printf(out, "%s ", parts[i].what);
-			text_add_escaped(out, parts[i].l->v[k], strlen(parts[i].l->v[k]));
-			buf_addc(out, '\n');
-		}
-	}
-}
-
 static void write_audit(struct gc *g)
 {
 	_cleanup_buf_ struct buf time = BUF_INIT, line = BUF_INIT, news = BUF_INIT;
 	history_add_time(&time, g->now);
 	buf_printf(&line, "\"event\":\"gc\",\"time\":\"%s\",\"uid\":%u,\"layers\":%zu,\"runs\":%zu,\"backups\":%zu",
-		   buf_str(&time), (unsigned)getuid(), g->layers.n, g->runs.n, g->backups.n);
+		   buf_str(&time), (unsigned)getuid(), g->removed[AIRLOCK_GARBAGE_LAYERS].n,
+		   g->removed[AIRLOCK_GARBAGE_RUN].n, g->removed[AIRLOCK_GARBAGE_BACKUP].n);
 	if (line.failed || audit_append(g->e.host.state_dir, line.data, &news, g->err) < 0)
 		return;
 	(void)inbox_put(g->e.host.state_dir, &news, STORE_WAIT_MS, g->err);
@@ -290,36 +253,28 @@ static void gc_done(struct gc *g)
 {
 	store_close(g->store);
 	config_free(g->config);
-	strs_done(&g->layers);
-	strs_done(&g->runs);
-	strs_done(&g->backups);
-	strs_done(&g->caches);
 	past_run_done(&g->e);
 }
 
-int airlock_gc(const struct airlock_settings *s, int dry_run, int json, char **ret_text, size_t *ret_count,
-	       struct airlock_error *err)
+int gc_collect(const struct airlock_settings *s, bool dry_run, struct strs *ret_removed, struct airlock_error *err)
 {
 	struct airlock_error own = {0};
-	struct buf out = BUF_INIT;
-	struct gc g = {.dry_run = dry_run, .now = store_now(), .err = err ? err : &own};
+	struct gc g = {.dry_run = dry_run, .now = store_now(), .removed = ret_removed, .err = err ? err : &own};
 	int rc = past_run_init(&g.e, s, g.err);
 	rc = rc < 0 ? rc : config_of_settings(s, &g.config, g.err);
 	rc = rc < 0 ? rc : open_store(&g);
 	if (rc == 0) {
 		gc_backups(&g);
 		clean_runs(&g);
-		cache_dirs_sweep(g.e.host.state_dir, dry_run, &g.caches);
+		cache_dirs_sweep(g.e.host.state_dir, dry_run, &g.removed[AIRLOCK_GARBAGE_CACHES]);
 		if (!dry_run)
 			sweep_state(&g);
-		if (!dry_run && g.layers.n + g.runs.n + g.backups.n > 0)
+		if (!dry_run && g.removed[AIRLOCK_GARBAGE_LAYERS].n + g.removed[AIRLOCK_GARBAGE_RUN].n +
+						g.removed[AIRLOCK_GARBAGE_BACKUP].n >
+					0)
 			write_audit(&g);
-		(json ? tell_json : tell_text)(&g, &out);
 		rc = g.err->code;
 	}
-	*ret_count = g.layers.n + g.runs.n + g.backups.n + g.caches.n;
 	gc_done(&g);
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
-	buf_done(&out);
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(g.err);
+	return rc;
 }

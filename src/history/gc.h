@@ -3,6 +3,7 @@
  * by its name or its directory the next time; a record without its file would promise what is not there. */
 #pragma once
 
+#include "airlock/history.h"
 #include "config/config.h"
 #include "history/past_run.h"
 #include "store/store.h"
@@ -13,9 +14,13 @@ struct gc {
 	struct config *config;
 	bool dry_run;
 	int64_t now;
-	struct strs layers, runs, backups, caches; /* what was, or would be, removed */
-	struct airlock_error *err;		   /* the first failure; the rest is tried all the same */
+	struct strs *removed;	   /* or what would be: a list for each enum airlock_garbage_kind */
+	struct airlock_error *err; /* the first failure; the rest is tried all the same */
 };
+
+#define GC_KINDS (AIRLOCK_GARBAGE_CACHES + 1)
+/* ret_removed: what was, or would be, removed: GC_KINDS lists, one for each enum airlock_garbage_kind. */
+int gc_collect(const struct airlock_settings *s, bool dry_run, struct strs *ret_removed, struct airlock_error *err);
 
 /* gc_backups.c: those past their retention, and files in edited/ that nobody knows. */
 void gc_backups(struct gc *g);

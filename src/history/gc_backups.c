@@ -56,7 +56,7 @@ static void remove_recorded(struct gc *g, int dir_fd, const char *before)
 	for (size_t i = 0; i < l.n; i++) {
 		_cleanup_buf_ struct buf copy = BUF_INIT;
 		buf_printf(&copy, "%s/%s/%s", g->e.host.state_dir, BACKUPS_DIR, l.v[i].name);
-		strs_add(&g->backups, l.v[i].name);
+		strs_add(&g->removed[AIRLOCK_GARBAGE_BACKUP], l.v[i].name);
 		if (g->dry_run || copy.failed || forget(g, &l.v[i], copy.data) < 0)
 			continue;
 		if (dir_fd >= 0)
@@ -82,9 +82,10 @@ static void remove_unrecorded(struct gc *g, int dir_fd, const char *before)
 	if (!dir && fd >= 0)
 		(void)close(fd);
 	for (struct dirent *d; dir && (d = readdir(dir));) {
-		if (!is_abandoned(g, dir_fd, d->d_name, before) || strs_has(&g->backups, d->d_name))
+		if (!is_abandoned(g, dir_fd, d->d_name, before) ||
+		    strs_has(&g->removed[AIRLOCK_GARBAGE_BACKUP], d->d_name))
 			continue;
-		strs_add(&g->backups, d->d_name);
+		strs_add(&g->removed[AIRLOCK_GARBAGE_BACKUP], d->d_name);
 		if (!g->dry_run)
 			unlink_backup(g, dir_fd, d->d_name);
 	}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "run/job.h"
+#include "store/permissions.h"
 
 /* 1: it was answered before, *ret_answer says how and *ret_id under which number; 0: it was not, or may not be. A store
  * that cannot be read has no answers. */
@@ -10,3 +11,7 @@ int remember_find(const struct airlock_job *job, enum airlock_answer *ret_answer
 
 /* Keeps the answer when it is one to keep. Answers of sessions that are over are swept on the occasion. */
 int remember_keep(const struct airlock_job *job, enum airlock_answer answer, struct airlock_error *err);
+
+/* Of one that is kept: what was answered; does it belong to a session that is over? */
+enum airlock_answer remember_answer(const struct store_permission *p);
+bool remember_is_over(const struct store_permission *p);
