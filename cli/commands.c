@@ -97,7 +97,7 @@ static const struct verb permissions_verbs[] = {
 
 static const struct verb project_verbs[] = {
 	{"add", "[DIR]", "record the project's files, so that airlock backs them up when a run changes them",
-	 "project json", "dir", cmd_project_add},
+	 "project json", "dir", cmd_project_scan},
 	{"list", NULL, "list the recorded projects", "json", NULL, cmd_project_list},
 	{"show", "[DIR]", "show one project: its roots and its number of files", "project json", "dir",
 	 cmd_project_show},

@@ -92,7 +92,7 @@ command_function cmd_config_show, cmd_config_check, cmd_config_path;
 command_function cmd_cache_list, cmd_cache_clear;
 command_function cmd_playground_path, cmd_playground_size, cmd_playground_clear;
 command_function cmd_fs_ls, cmd_fs_read, cmd_fs_write, cmd_fs_edit, cmd_fs_glob, cmd_fs_grep, cmd_fs_delete;
-command_function cmd_project_add, cmd_project_list, cmd_project_show, cmd_project_scan, cmd_project_remove,
-	cmd_project_links, cmd_project_link, cmd_project_unlink;
+command_function cmd_project_list, cmd_project_show, cmd_project_scan, cmd_project_remove, cmd_project_links,
+	cmd_project_link, cmd_project_unlink;
 command_function cmd_changes, cmd_diff, cmd_apply, cmd_discard, cmd_undo, cmd_recover, cmd_review;
 command_function cmd_log, cmd_show, cmd_output, cmd_files, cmd_backups, cmd_restore, cmd_gc;

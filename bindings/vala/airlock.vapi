@@ -134,22 +134,20 @@ namespace Airlock {
 		public int history_show (string run, bool json, out string text, out Error err);
 		[CCode (cname = "airlock_history_output", cheader_filename = "airlock/history.h")]
 		public int history_output (string run, bool want_stderr, int fd, out Error err);
-		[CCode (cname = "airlock_project_add", cheader_filename = "airlock/history.h")]
-		public int project_add (string? dir, Progress? progress, bool json, out string text, out Error err);
 		[CCode (cname = "airlock_project_scan", cheader_filename = "airlock/history.h")]
-		public int project_scan (string? dir, Progress? progress, bool json, out string text, out Error err);
-		[CCode (cname = "airlock_project_list", cheader_filename = "airlock/history.h")]
-		public int project_list (bool json, out string text, out Error err);
-		[CCode (cname = "airlock_project_show", cheader_filename = "airlock/history.h")]
-		public int project_show (string? dir, bool json, out string text, out Error err);
+		public int project_scan (string? dir, Progress? progress, out Project? project, out Error err);
+		[CCode (cname = "airlock_projects_open", cheader_filename = "airlock/history.h")]
+		public int projects (out Projects? projects, out Error err);
+		[CCode (cname = "airlock_project_open", cheader_filename = "airlock/history.h")]
+		public int project_open (string? dir, out Project? project, out Error err);
 		[CCode (cname = "airlock_project_remove", cheader_filename = "airlock/history.h")]
 		public int project_remove (string? dir, out string removed, out Error err);
-		[CCode (cname = "airlock_files", cheader_filename = "airlock/history.h")]
-		public int files (string? dir, bool deleted, bool json, out string text, out Error err);
-		[CCode (cname = "airlock_backups", cheader_filename = "airlock/history.h")]
-		public int backups (string? path, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_records_open", cheader_filename = "airlock/history.h")]
+		public int records (string? dir, RecordsFlag flags, out Records? records, out Error err);
+		[CCode (cname = "airlock_backups_open", cheader_filename = "airlock/history.h")]
+		public int backups (string? path, out Backups? backups, out Error err);
 		[CCode (cname = "airlock_restore", cheader_filename = "airlock/history.h")]
-		public int restore (string path, string? date, out string run, out string text, out Error err);
+		public int restore (string path, string? date, out Changes? changes, out Error err);
 		[CCode (cname = "airlock_gc_run", cheader_filename = "airlock/history.h")]
 		public int gc (bool dry_run, out Gc? gc, out Error err);
 	}
@@ -637,6 +635,99 @@ namespace Airlock {
 	}
 
 	/* ── What is remembered ── */
+
+	[Compact]
+	[CCode (cname = "struct airlock_project_record", free_function = "", cheader_filename = "airlock/history.h")]
+	public class ProjectRecord {
+		public int64 id;
+		public unowned string path;
+		public int64 file_count;
+		public int64 added_ns;
+		public int64 scanned_ns;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_projects", free_function = "airlock_projects_free", cheader_filename = "airlock/history.h")]
+	public class Projects {
+		public size_t count { [CCode (cname = "airlock_projects_count")] get; }
+		[CCode (cname = "airlock_projects_at")]
+		public unowned ProjectRecord? at (size_t i);
+		[CCode (cname = "airlock_projects_json")]
+		public unowned string? json ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_project_root", free_function = "", cheader_filename = "airlock/history.h")]
+	public class ProjectRoot {
+		public unowned string path;
+		public Origin because;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_project", free_function = "airlock_project_free", cheader_filename = "airlock/history.h")]
+	public class Project {
+		public ProjectRecord record { [CCode (cname = "airlock_project_record")] get; }
+		[CCode (cname = "airlock_project_root")]
+		public unowned ProjectRoot? root (size_t i);
+		[CCode (cname = "airlock_project_link_at")]
+		public unowned Link? link (size_t i);
+		[CCode (cname = "airlock_project_note")]
+		public unowned string? note (size_t i);
+		[CCode (cname = "airlock_project_json")]
+		public unowned string? json ();
+	}
+
+	[Flags]
+	[CCode (cname = "unsigned", cprefix = "AIRLOCK_RECORDS_", has_type_id = false, cheader_filename = "airlock/history.h")]
+	public enum RecordsFlag { DELETED, LOOK }
+
+	[Compact]
+	[CCode (cname = "struct airlock_record", free_function = "", cheader_filename = "airlock/history.h")]
+	public class Record {
+		public int64 id;
+		public unowned string path;
+		public FileType type;
+		public unowned string? target;
+		public int64 size;
+		public int64 mtime_ns;
+		public int is_text;
+		public int is_ignored;
+		public int is_deleted;
+		public unowned string? backup;
+		public int64 first_seen_ns;
+		public int64 last_seen_ns;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_records", free_function = "airlock_records_free", cheader_filename = "airlock/history.h")]
+	public class Records {
+		public size_t count { [CCode (cname = "airlock_records_count")] get; }
+		[CCode (cname = "airlock_records_at")]
+		public unowned Record? at (size_t i);
+		[CCode (cname = "airlock_records_json")]
+		public unowned string? json ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_backup", free_function = "", cheader_filename = "airlock/history.h")]
+	public class Backup {
+		public int64 file_id;
+		public unowned string project;
+		public unowned string path;
+		public unowned string date;
+		public unowned string copy;
+		public unowned string run;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_backups", free_function = "airlock_backups_free", cheader_filename = "airlock/history.h")]
+	public class Backups {
+		public size_t count { [CCode (cname = "airlock_backups_count")] get; }
+		[CCode (cname = "airlock_backups_at")]
+		public unowned Backup? at (size_t i);
+		[CCode (cname = "airlock_backups_json")]
+		public unowned string? json ();
+	}
 
 	[Compact]
 	[CCode (cname = "struct airlock_permission", free_function = "", cheader_filename = "airlock/history.h")]

@@ -17,6 +17,8 @@
 #include <stdint.h>
 
 #include <airlock/changes.h>
+#include <airlock/origin.h>
+#include <airlock/project.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,31 +50,95 @@ int airlock_history_show(const struct airlock_settings *s, const char *run, int 
 int airlock_history_output(const struct airlock_settings *s, const char *run, int want_stderr, int fd,
 			   struct airlock_error *err);
 
-/* ── Projects, their files, and backups of these ── */
+/* ── Projects ── */
 
-/* dir: NULL is the project found from here. add and scan search the project's symlinks anew and record its files; the text
- * lists its roots. progress may be NULL; otherwise it is called now and then from within, with the number of files seen. */
-int airlock_project_add(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
-			void *data, int json, char **ret_text, struct airlock_error *err);
-int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
-			 void *data, int json, char **ret_text, struct airlock_error *err);
-int airlock_project_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
-int airlock_project_show(const struct airlock_settings *s, const char *dir, int json, char **ret_text,
+struct airlock_project_record {
+	int64_t id;
+	const char *path;
+	int64_t file_count;	      /* files and directories that are recorded */
+	int64_t added_ns, scanned_ns; /* 0: never */
+};
+
+struct airlock_projects;
+int airlock_projects_open(const struct airlock_settings *s, struct airlock_projects **ret, struct airlock_error *err);
+size_t airlock_projects_count(const struct airlock_projects *l);
+const struct airlock_project_record *airlock_projects_at(const struct airlock_projects *l, size_t i);
+const char *airlock_projects_json(struct airlock_projects *l);
+void airlock_projects_free(struct airlock_projects *l);
+
+/* One project. dir: NULL is the project found from here. */
+struct airlock_project;
+/* AIRLOCK_ERR_NOT_FOUND: it has no records. */
+int airlock_project_open(const struct airlock_settings *s, const char *dir, struct airlock_project **ret,
 			 struct airlock_error *err);
+/* Searches the project's symlinks anew and records its files; what was no project yet becomes one. progress may be NULL;
+ * otherwise it is called now and then from within, with the number of files seen. */
+int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
+			 void *data, struct airlock_project **ret, struct airlock_error *err);
+const struct airlock_project_record *airlock_project_record(const struct airlock_project *p);
+struct airlock_project_root {
+	const char *path;
+	struct airlock_origin because; /* why commands may write there */
+};
+/* These give NULL beyond the last. */
+const struct airlock_project_root *airlock_project_root(const struct airlock_project *p, size_t i);
+const struct airlock_link *airlock_project_link_at(const struct airlock_project *p, size_t i);
+const char *airlock_project_note(const struct airlock_project *p, size_t i); /* what could not be searched */
+const char *airlock_project_json(struct airlock_project *p);
+void airlock_project_free(struct airlock_project *p);
+
 /* Its records go; its files, backups and runs stay. ret_dir: what it was. */
 int airlock_project_remove(const struct airlock_settings *s, const char *dir, char **ret_dir,
 			   struct airlock_error *err);
 
-/* The records of a project; deleted: those that can be brought back. */
-int airlock_files(const struct airlock_settings *s, const char *dir, int deleted, int json, char **ret_text,
-		  struct airlock_error *err);
+/* ── Records of a project's files, and backups of these ── */
+
+struct airlock_record {
+	int64_t id;
+	const char *path; /* relative to the project; absolute in another of its roots */
+	enum airlock_file_type type;
+	const char *target; /* of a symlink; else NULL */
+	int64_t size, mtime_ns;
+	int is_text; /* -1: nobody has looked into it */
+	int is_ignored, is_deleted;
+	const char *backup; /* the newest; NULL: there is none */
+	int64_t first_seen_ns, last_seen_ns;
+};
+
+enum airlock_records_flag {
+	AIRLOCK_RECORDS_DELETED = 1, /* only those of files that are gone and can be brought back */
+	AIRLOCK_RECORDS_LOOK = 2,    /* looks into files, which takes long, so that is_text is known of all */
+};
+struct airlock_records;
+int airlock_records_open(const struct airlock_settings *s, const char *dir, unsigned flags,
+			 struct airlock_records **ret, struct airlock_error *err);
+size_t airlock_records_count(const struct airlock_records *l);
+const struct airlock_record *airlock_records_at(const struct airlock_records *l, size_t i);
+const char *airlock_records_json(struct airlock_records *l);
+void airlock_records_free(struct airlock_records *l);
+
+struct airlock_backup {
+	int64_t file_id;
+	const char *project;
+	const char *path; /* as in the record */
+	const char *date; /* "26-11-15" */
+	const char *copy; /* where the backup is */
+	const char *run;  /* that replaced the file on that day */
+};
+
 /* Daily backups, newest first: of one file, or (path NULL) of all. */
-int airlock_backups(const struct airlock_settings *s, const char *path, int json, char **ret_text,
+struct airlock_backups;
+int airlock_backups_open(const struct airlock_settings *s, const char *path, struct airlock_backups **ret,
+			 struct airlock_error *err);
+size_t airlock_backups_count(const struct airlock_backups *l);
+const struct airlock_backup *airlock_backups_at(const struct airlock_backups *l, size_t i);
+const char *airlock_backups_json(struct airlock_backups *l);
+void airlock_backups_free(struct airlock_backups *l);
+
+/* Puts the newest backup of a file, or that of a day ("26-11-15"), in its place, as a run that can be undone; ret: its
+ * changes. AIRLOCK_ERR_CONFLICT: somebody changes it right now. */
+int airlock_restore(const struct airlock_settings *s, const char *path, const char *date, struct airlock_changes **ret,
 		    struct airlock_error *err);
-/* Puts the newest backup of a file, or that of a day ("26-11-15"), in its place, as a run that can be undone. ret_run: its
- * id; ret_text: what was changed. AIRLOCK_ERR_CONFLICT: somebody changes it right now. */
-int airlock_restore(const struct airlock_settings *s, const char *path, const char *date, char **ret_run,
-		    char **ret_text, struct airlock_error *err);
 
 /* ── Answers ── */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock files` and `airlock backups`. */
 #include "airlock/history.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "history/backups.h"
 #include "api/backups_api.h"
-#include "history/history.h"
+#include "api/list.h"
 #include "api/projects_api.h"
 #include "history/records_text.h"
 
@@ -15,123 +15,121 @@
 
 /* ── files ── */
 
-struct backup_listing {
-	struct json j;
-	struct buf *out;
-	struct text_looks looks;
+struct airlock_records {
+	struct airlock_record *v;
+	size_t n, cap;
+	struct strs texts;	 /* behind v */
+	bool look;		 /* into files that nobody has looked into */
+	struct text_looks looks; /* while it is filled */
+	char *json;
 };
 
-static void add_when(struct json *j, const char *key, int64_t ns)
+API_LIST(records, airlock_record)
+
+void airlock_records_free(struct airlock_records *l)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	history_add_time(&text, ns);
-	json_string(j, key, buf_str(&text));
+	if (!l)
+		return;
+	strs_done(&l->texts);
+	free(l->v);
+	free(l->json);
+	free(l);
 }
 
-static int file_json(const struct store_file *f, void *data, struct airlock_error *err)
+static const char *keep(struct strs *texts, const char *text)
 {
-	struct backup_listing *l = data;
-	struct json *j = &l->j;
-	json_open_object(j, NULL);
-	json_int(j, "id", f->id);
-	json_path(j, "path", f->path);
-	json_string(j, "type", f->type);
-	if (f->target)
-		json_path(j, "target", f->target);
-	json_int(j, "size", f->size);
-	add_when(j, "mtime", f->mtime);
-	json_bool(j, "is_text", records_text(&l->looks, f));
-	json_bool(j, "is_ignored", f->is_ignored);
-	json_bool(j, "is_deleted", f->is_deleted);
-	json_path(j, "last_approved_copy_path", f->last_approved_copy_path);
-	add_when(j, "first_seen", f->first_seen);
-	add_when(j, "last_seen", f->last_seen);
-	json_close(j);
-	return 0;
+	strs_add(texts, text);
+	return texts->failed ? NULL : texts->v[texts->n - 1];
 }
 
-static int file_text(const struct store_file *f, void *data, struct airlock_error *err)
+static enum airlock_file_type type_of(const char *word)
 {
-	struct buf *out = ((struct backup_listing *)data)->out;
-	_cleanup_buf_ struct buf size = BUF_INIT;
-	text_add_size(&size, f->size);
-	buf_printf(out, "%10s  %s", strcmp(f->type, "directory") == 0 ? "" : buf_str(&size),
-		   f->is_deleted ? "deleted  " : "");
-	text_add_escaped(out, f->path, strlen(f->path));
-	if (strcmp(f->type, "directory") == 0)
-		buf_addc(out, '/');
-	if (f->target) {
-		buf_adds(out, " -> ");
-		text_add_escaped(out, f->target, strlen(f->target));
-	}
-	buf_adds(out, f->is_ignored ? "  (ignored)\n" : "\n");
-	return 0;
+	enum airlock_file_type type = AIRLOCK_TYPE_FILE;
+	while (type < AIRLOCK_TYPE_OTHER && strcmp(word, airlock_file_type_name(type)) != 0)
+		type++;
+	return type;
 }
 
-int airlock_files(const struct airlock_settings *s, const char *dir, int deleted, int json, char **ret_text,
-		  struct airlock_error *err)
+static int add_record(const struct store_file *f, void *data, struct airlock_error *err)
+{
+	struct airlock_records *l = data;
+	if (!ARRAY_ROOM(l->v, l->n, l->cap, 256))
+		return base_oom(err);
+	const char *copy = f->last_approved_copy_path;
+	l->v[l->n++] = (struct airlock_record){.id = f->id,
+					       .path = keep(&l->texts, f->path),
+					       .type = type_of(f->type),
+					       .target = f->target ? keep(&l->texts, f->target) : NULL,
+					       .size = f->size,
+					       .mtime_ns = f->mtime,
+					       .is_text = l->look ? records_text(&l->looks, f) : f->is_text,
+					       .is_ignored = f->is_ignored,
+					       .is_deleted = f->is_deleted,
+					       .backup = *copy ? keep(&l->texts, copy) : NULL,
+					       .first_seen_ns = f->first_seen,
+					       .last_seen_ns = f->last_seen};
+	return l->texts.failed ? base_oom(err) : 0;
+}
+
+int airlock_records_open(const struct airlock_settings *s, const char *dir, unsigned flags,
+			 struct airlock_records **ret, struct airlock_error *err)
 {
 	struct project_view v;
-	struct buf out = BUF_INIT;
-	struct backup_listing l = {.j = json_begin(&out, true), .out = &out, .looks = {.root_fd = -1}};
+	struct airlock_records *l = calloc(1, sizeof *l);
+	if (!l)
+		return base_oom(err);
+	*l = (struct airlock_records){.look = flags & AIRLOCK_RECORDS_LOOK, .looks = {.root_fd = -EBADF}};
 	int rc = project_view_open(&v, s, dir, err);
 	rc = rc < 0 ? rc : project_view_need(&v, err);
-	if (rc == 0 && json) {
-		l.looks = records_text_begin(v.dir);
-		json_open_object(&l.j, NULL);
-		json_open_array(&l.j, "files");
-	}
+	if (rc == 0 && l->look)
+		l->looks = records_text_begin(v.dir);
 	rc = rc < 0 ? rc
-		    : (deleted ? store_file_each_deleted : store_file_each)(v.store, v.id, json ? file_json : file_text,
-									    &l, err);
-	if (rc == 0 && json) {
-		json_close(&l.j);
-		json_close(&l.j);
-		buf_addc(&out, '\n');
-		records_text_keep(&l.looks, v.store);
-	}
-	records_text_done(&l.looks);
+		    : (flags & AIRLOCK_RECORDS_DELETED ? store_file_each_deleted : store_file_each)(v.store, v.id,
+												    add_record, l, err);
+	if (rc == 0)
+		records_text_keep(&l->looks, v.store);
+	records_text_done(&l->looks);
 	project_view_done(&v);
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
-	buf_done(&out);
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+	if (rc == 0)
+		*ret = l;
+	else
+		airlock_records_free(l);
+	return rc;
 }
 
-/* ── backups ── */
-
-static void backups_json(const struct host *host, const struct store_backups *l, struct buf *out)
+const char *airlock_records_json(struct airlock_records *l)
 {
-	struct json j = json_begin(out, true);
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
 	json_open_object(&j, NULL);
-	json_open_array(&j, "backups");
+	json_open_array(&j, "files");
 	for (size_t i = 0; i < l->n; i++) {
-		_cleanup_buf_ struct buf path = BUF_INIT;
-		buf_printf(&path, "%s/%s/%s", host->state_dir, BACKUPS_DIR, l->v[i].name);
+		const struct airlock_record *r = &l->v[i];
 		json_open_object(&j, NULL);
-		json_int(&j, "id", l->v[i].file);
-		json_path(&j, "path", l->v[i].path);
-		json_string(&j, "date", l->v[i].date);
-		json_path(&j, "backup", buf_str(&path));
-		json_path(&j, "project", l->v[i].project);
-		json_string(&j, "run", l->v[i].run);
+		json_int(&j, "id", r->id);
+		json_path(&j, "path", r->path);
+		json_string(&j, "type", airlock_file_type_name(r->type));
+		if (r->target)
+			json_path(&j, "target", r->target);
+		json_int(&j, "size", r->size);
+		json_time(&j, "mtime", r->mtime_ns);
+		if (r->is_text >= 0)
+			json_bool(&j, "is_text", r->is_text);
+		else
+			json_null(&j, "is_text");
+		json_bool(&j, "is_ignored", r->is_ignored);
+		json_bool(&j, "is_deleted", r->is_deleted);
+		json_path(&j, "last_approved_copy_path", r->backup ? r->backup : "");
+		json_time(&j, "first_seen", r->first_seen_ns);
+		json_time(&j, "last_seen", r->last_seen_ns);
 		json_close(&j);
 	}
 	json_close(&j);
 	json_close(&j);
-	buf_addc(out, '\n');
+	return api_json(&out, &l->json);
 }
 
-static void backups_text(const struct host *host, const struct store_backups *l, struct buf *out)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		const struct store_backup *b = &l->v[i];
-		_cleanup_free_ char *path = *b->path == '/' ? strdup(b->path) : path_join(b->project, b->path);
-		buf_printf(out, "%s  ", b->date);
-		if (path)
-			text_add_escaped(out, path, strlen(path));
-		buf_addc(out, '\n');
-	}
-}
+/* ── backups ── */
 
 /* A path of the caller's: relative to where they are; its directory may be gone with it. */
 char *files_record_path(const struct project_view *v, const char *path)
@@ -172,12 +170,44 @@ int files_open_project_of(struct project_view *v, const struct airlock_settings 
 	return rc;
 }
 
-int airlock_backups(const struct airlock_settings *s, const char *path, int json, char **ret_text,
-		    struct airlock_error *err)
+struct airlock_backups {
+	struct airlock_backup *v;
+	size_t n;
+	struct store_backups rows; /* behind v, but for where the copies are */
+	struct strs copies;
+	char *json;
+};
+
+API_LIST(backups, airlock_backup)
+
+void airlock_backups_free(struct airlock_backups *l)
+{
+	if (!l)
+		return;
+	store_backups_done(&l->rows);
+	strs_done(&l->copies);
+	free(l->v);
+	free(l->json);
+	free(l);
+}
+
+static int fill(struct airlock_backups *l, const char *state_dir, struct airlock_error *err)
+{
+	l->v = calloc(l->rows.n + 1, sizeof *l->v);
+	for (size_t i = 0; l->v && i < l->rows.n; i++) {
+		const struct store_backup *b = &l->rows.v[i];
+		strs_addf(&l->copies, "%s/%s/%s", state_dir, BACKUPS_DIR, b->name);
+		if (l->copies.failed)
+			return base_oom(err);
+		l->v[l->n++] = (struct airlock_backup){b->file, b->project, b->path, b->date, l->copies.v[i], b->run};
+	}
+	return l->v ? 0 : base_oom(err);
+}
+
+static int list_backups(struct airlock_backups *l, const struct airlock_settings *s, const char *path,
+			struct airlock_error *err)
 {
 	struct project_view v;
-	struct buf out = BUF_INIT;
-	_cleanup_backups_ struct store_backups l = {0};
 	_cleanup_free_ char *recorded = NULL;
 	int rc = path ? files_open_project_of(&v, s, path, err) : project_view_open(&v, s, NULL, NULL);
 	if (rc < 0 && !path) { /* all there are need no project */
@@ -191,11 +221,42 @@ int airlock_backups(const struct airlock_settings *s, const char *path, int json
 	if (rc == 0 && path && v.id && !(recorded = files_record_path(&v, path)))
 		rc = base_oom(err);
 	if (rc == 0 && v.store && (!path || v.id))
-		rc = store_backup_list(v.store, path ? v.id : 0, recorded, &l, err);
-	if (rc == 0)
-		(json ? backups_json : backups_text)(&v.host, &l, &out);
+		rc = store_backup_list(v.store, path ? v.id : 0, recorded, &l->rows, err);
+	rc = rc < 0 ? rc : fill(l, v.host.state_dir, err);
 	project_view_done(&v);
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
-	buf_done(&out);
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+	return rc;
+}
+
+int airlock_backups_open(const struct airlock_settings *s, const char *path, struct airlock_backups **ret,
+			 struct airlock_error *err)
+{
+	struct airlock_backups *l = calloc(1, sizeof *l);
+	int rc = l ? list_backups(l, s, path, err) : base_oom(err);
+	if (rc == 0)
+		*ret = l;
+	else
+		airlock_backups_free(l);
+	return rc;
+}
+
+const char *airlock_backups_json(struct airlock_backups *l)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "backups");
+	for (size_t i = 0; i < l->n; i++) {
+		const struct airlock_backup *b = &l->v[i];
+		json_open_object(&j, NULL);
+		json_int(&j, "id", b->file_id);
+		json_path(&j, "path", b->path);
+		json_string(&j, "date", b->date);
+		json_path(&j, "backup", b->copy);
+		json_path(&j, "project", b->project);
+		json_string(&j, "run", b->run);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_close(&j);
+	return api_json(&out, &l->json);
 }

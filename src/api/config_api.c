@@ -87,7 +87,7 @@ static void add_json_value(struct json *j, const char *toml)
 	toml_free(doc);
 }
 
-static void values_json(const struct config *config, struct buf *out)
+static void api_json(const struct config *config, struct buf *out)
 {
 	struct json j = json_begin(out, true);
 	json_open_object(&j, NULL);
@@ -116,7 +116,7 @@ int airlock_config_show(const struct airlock_settings *s, int json, char **ret_t
 	int rc = config_of_settings(s, &config, err);
 	if (rc == 0) {
 		struct buf out = BUF_INIT;
-		(json ? values_json : values_text)(config, &out);
+		(json ? api_json : values_text)(config, &out);
 		*ret_text = buf_take(&out);
 		rc = *ret_text ? 0 : base_oom(err);
 	}

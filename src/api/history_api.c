@@ -35,13 +35,6 @@ static int open_store(const struct past_run *e, struct store **ret, struct airlo
 
 /* ── log ── */
 
-static void add_started(struct json *j, int64_t ns)
-{
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	history_add_time(&text, ns);
-	json_string(j, "started", buf_str(&text));
-}
-
 static void log_json(const struct store_runs *runs, struct buf *out)
 {
 	struct json j = json_begin(out, true);
@@ -53,7 +46,7 @@ static void log_json(const struct store_runs *runs, struct buf *out)
 		json_string(&j, "run", r->id);
 		json_path(&j, "command", r->command);
 		json_path(&j, "project", r->project);
-		add_started(&j, r->started);
+		json_time(&j, "started", r->started);
 		json_string(&j, "status", r->status);
 		if (r->exit_code >= 0)
 			json_int(&j, "exit_code", r->exit_code);
@@ -332,7 +325,7 @@ static void add_unfinished(struct json *j, const struct store_run *r)
 	bool running = strcmp(r->status, "running") == 0;
 	json_path(j, "command", r->command);
 	json_path(j, "project", r->project);
-	add_started(j, r->started);
+	json_time(j, "started", r->started);
 	json_string(j, "asked_by", r->asked_by);
 	json_string(j, "run", r->id);
 	json_string(j, "status", r->status);
@@ -462,7 +455,7 @@ static void add_error(struct buf *out, const struct shown *v)
 static void add_moment(struct buf *out, int64_t ns)
 {
 	_cleanup_buf_ struct buf exact = BUF_INIT;
-	history_add_time(&exact, ns);
+	text_add_time(&exact, ns);
 	if (exact.len < 19)
 		return;
 	buf_printf(out, "%.10s %.8s UTC, ", buf_str(&exact), buf_str(&exact) + 11);

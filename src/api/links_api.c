@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "api/projects_api.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -77,24 +78,28 @@ static int links_open(const struct airlock_settings *s, const struct job_opening
 	return 0;
 }
 
+struct airlock_link *link_values(const struct project_link *from, size_t n, struct strs *because)
+{
+	struct airlock_link *v = calloc(n + 1, sizeof *v);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_buf_ struct buf words = BUF_INIT;
+		links_add_because(&from[i], &words);
+		strs_add(because, buf_str(&words));
+	}
+	for (size_t i = 0; v && !because->failed && i < n; i++)
+		v[i] = (struct airlock_link){from[i].path,  from[i].target, from[i].before,
+					     from[i].state, from[i].reason, because->v[i]};
+	if (because->failed)
+		base_freep(&v);
+	return v;
+}
+
 static int fill(struct airlock_links *l, struct airlock_error *err)
 {
-	const struct project_link *from = l->items ? l->items : l->job->project->links;
 	if (!l->items)
 		l->n = l->job->project->n_links;
-	l->shown = calloc(l->n + 1, sizeof *l->shown);
-	if (!l->shown)
-		return base_oom(err);
-	for (size_t i = 0; i < l->n; i++) {
-		_cleanup_buf_ struct buf because = BUF_INIT;
-		links_add_because(&from[i], &because);
-		strs_add(&l->because, buf_str(&because));
-		l->shown[i] = (struct airlock_link){from[i].path,  from[i].target, from[i].before,
-						    from[i].state, from[i].reason, NULL};
-	}
-	for (size_t i = 0; i < l->n && !l->because.failed; i++)
-		l->shown[i].because = l->because.v[i];
-	return l->because.failed ? base_oom(err) : 0;
+	l->shown = link_values(l->items ? l->items : l->job->project->links, l->n, &l->because);
+	return l->shown ? 0 : base_oom(err);
 }
 
 static int hand_out(struct airlock_links *l, int rc, struct airlock_links **ret, struct airlock_error *err)

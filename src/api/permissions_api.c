@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "permission/permission.h"
 #include "run/remember.h"
 
 #include <string.h>

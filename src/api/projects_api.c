@@ -6,14 +6,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "project/project.h"
 #include "project/unclaimed.h"
-#include "history/history.h"
+#include "api/list.h"
 #include "run/links.h"
 #include "history/records.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* ── Finding it ── */
@@ -118,8 +116,6 @@ const char *airlock_unclaimed_words(enum airlock_unclaimed reason)
 	return project_unclaimed_words(reason);
 }
 
-/* ── add, scan ── */
-
 static void list_secrets(const struct host *host, struct strs *out)
 {
 	for (const char *const *name = policy_secret_names(); *name; name++)
@@ -147,49 +143,101 @@ static int open_project(const struct host *host, const char *dir, bool rescan,
 	return project_open(&q, ret, err);
 }
 
-static void roots_text(const struct project *p, struct buf *out)
+/* ── One project ── */
+
+struct airlock_project {
+	struct project *project;
+	struct airlock_project_record record;
+	struct airlock_project_root *roots;
+	struct airlock_link *links;
+	struct strs because; /* of the links */
+	char *json;
+};
+
+void airlock_project_free(struct airlock_project *p)
 {
-	for (size_t i = 0; i < p->n_roots; i++) {
-		text_add_escaped(out, p->roots[i].path, strlen(p->roots[i].path));
-		buf_adds(out, "    [");
-		_cleanup_free_ char *because = airlock_origin_text(&p->roots[i].because);
-		buf_adds(out, because ? because : "");
-		buf_adds(out, "]\n");
-	}
-	for (size_t i = 0; i < p->n_links; i++) {
-		const struct project_link *l = &p->links[i];
-		buf_printf(out, "link %s: ", airlock_link_state_name(l->state));
-		text_add_escaped(out, l->path, strlen(l->path));
-		buf_adds(out, " -> ");
-		text_add_escaped(out, l->target, strlen(l->target));
-		buf_addc(out, '\n');
-	}
-	for (size_t i = 0; i < p->notes.n; i++) {
-		buf_adds(out, "note: ");
-		text_add_escaped(out, p->notes.v[i], strlen(p->notes.v[i]));
-		buf_addc(out, '\n');
-	}
+	if (!p)
+		return;
+	project_free(p->project);
+	free(p->roots);
+	free(p->links);
+	strs_done(&p->because);
+	free(p->json);
+	free(p);
 }
 
-static void add_when(struct json *j, const char *key, int64_t ns)
+const struct airlock_project_record *airlock_project_record(const struct airlock_project *p)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	if (ns)
-		history_add_time(&text, ns);
-	json_string(j, key, ns ? buf_str(&text) : NULL);
+	return &p->record;
 }
 
-static void project_json(const struct project *p, const struct store_project *row, struct buf *out)
+const struct airlock_project_root *airlock_project_root(const struct airlock_project *p, size_t i)
 {
-	struct json j = json_begin(out, true);
+	return i < p->project->n_roots ? &p->roots[i] : NULL;
+}
+
+const struct airlock_link *airlock_project_link_at(const struct airlock_project *p, size_t i)
+{
+	return i < p->project->n_links ? &p->links[i] : NULL;
+}
+
+const char *airlock_project_note(const struct airlock_project *p, size_t i)
+{
+	return i < p->project->notes.n ? p->project->notes.v[i] : NULL;
+}
+
+static struct airlock_project_record record_of(const struct store_project *row, const char *path)
+{
+	return (struct airlock_project_record){.id = row->id,
+					       .path = path,
+					       .file_count = row->files,
+					       .added_ns = row->added,
+					       .scanned_ns = row->scanned};
+}
+
+/* files: NULL when they have to be counted. */
+static int fill(struct airlock_project *p, struct project_view *v, const int64_t *files, struct airlock_error *err)
+{
+	struct store_project row;
+	const struct project *from = p->project;
+	int rc = store_project_get(v->store, v->dir, &row, err);
+	if (rc >= 0 && files)
+		row.files = *files;
+	else if (rc >= 0)
+		rc = store_file_count(v->store, row.id, &row.files, err);
+	if (rc < 0)
+		return rc;
+	p->record = record_of(&row, from->dir);
+	p->links = link_values(from->links, from->n_links, &p->because);
+	p->roots = calloc(from->n_roots + 1, sizeof *p->roots);
+	for (size_t i = 0; p->roots && i < from->n_roots; i++)
+		p->roots[i] = (struct airlock_project_root){from->roots[i].path, from->roots[i].because};
+	return p->roots && p->links ? 0 : base_oom(err);
+}
+
+static void add_record(struct json *j, const struct airlock_project_record *r)
+{
+	json_int(j, "id", r->id);
+	json_path(j, "path", r->path);
+	json_int(j, "files", r->file_count);
+	if (r->added_ns)
+		json_time(j, "added", r->added_ns);
+	else
+		json_null(j, "added");
+	if (r->scanned_ns)
+		json_time(j, "scanned", r->scanned_ns);
+	else
+		json_null(j, "scanned");
+}
+
+const char *airlock_project_json(struct airlock_project *p)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
 	json_open_object(&j, NULL);
-	json_int(&j, "id", row->id);
-	json_path(&j, "path", p->dir);
-	json_int(&j, "files", row->files);
-	add_when(&j, "added", row->added);
-	add_when(&j, "scanned", row->scanned);
+	add_record(&j, &p->record);
 	json_open_array(&j, "roots");
-	for (size_t i = 0; i < p->n_roots; i++) {
+	for (size_t i = 0; i < p->project->n_roots; i++) {
 		json_open_object(&j, NULL);
 		json_path(&j, "path", p->roots[i].path);
 		_cleanup_buf_ struct buf because = BUF_INIT;
@@ -198,130 +246,120 @@ static void project_json(const struct project *p, const struct store_project *ro
 		json_close(&j);
 	}
 	json_close(&j);
-	links_json(p, &j);
+	links_json(p->project, &j);
 	json_open_array(&j, "notes");
-	for (size_t i = 0; i < p->notes.n; i++)
-		json_string(&j, NULL, p->notes.v[i]);
+	for (size_t i = 0; airlock_project_note(p, i); i++)
+		json_string(&j, NULL, airlock_project_note(p, i));
 	json_close(&j);
 	json_close(&j);
-	buf_addc(out, '\n');
-}
-
-/* files: NULL when they have to be counted. */
-static int tell(struct project_view *v, const struct project *p, const int64_t *files, bool json, char **ret_text,
-		struct airlock_error *err)
-{
-	struct buf out = BUF_INIT;
-	struct store_project row;
-	int rc = store_project_get(v->store, v->dir, &row, err);
-	if (rc >= 0 && files)
-		row.files = *files;
-	else if (rc >= 0)
-		rc = store_file_count(v->store, row.id, &row.files, err);
-	if (rc < 0)
-		return rc;
-	if (json) {
-		project_json(p, &row, &out);
-	} else {
-		roots_text(p, &out);
-		buf_printf(&out, "%" PRId64 " files and directories recorded\n", row.files);
-	}
-	*ret_text = buf_take(&out);
-	return *ret_text ? 0 : base_oom(err);
+	return api_json(&out, &p->json);
 }
 
 /* The mark comes last: with it every apply relies on the records. */
-static int scan(struct project_view *v, void (*progress)(size_t seen, void *data), void *data, bool json,
-		char **ret_text, struct airlock_error *err)
+static int scan(struct project_view *v, const struct project *p, void (*progress)(size_t seen, void *data), void *data,
+		int64_t *ret_files, struct airlock_error *err)
 {
-	struct project *p = NULL;
-	int64_t files = 0;
-	int rc = open_project(&v->host, v->dir, true, progress, data, &p, err);
-	if (rc == 0 && !v->store)
-		rc = store_open(v->host.state_dir, STORE_WAIT_MS, &v->store, err);
-	rc = rc < 0 ? rc : records_scan(v->store, p, &files, progress, data, err);
-	rc = rc < 0 ? rc : project_set_known(v->host.state_dir, v->dir, true, err);
-	rc = rc < 0 ? rc : tell(v, p, &files, json, ret_text, err);
-	project_free(p);
-	return rc;
+	int rc = v->store ? 0 : store_open(v->host.state_dir, STORE_WAIT_MS, &v->store, err);
+	rc = rc < 0 ? rc : records_scan(v->store, p, ret_files, progress, data, err);
+	return rc < 0 ? rc : project_set_known(v->host.state_dir, v->dir, true, err);
 }
 
 int airlock_project_scan(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
-			 void *data, int json, char **ret_text, struct airlock_error *err)
+			 void *data, struct airlock_project **ret, struct airlock_error *err)
 {
 	struct project_view v;
-	int rc = project_view_open(&v, s, dir, err);
-	rc = rc < 0 ? rc : scan(&v, progress, data, json, ret_text, err);
-	project_view_done(&v);
+	int64_t files = 0;
+	struct airlock_project *p = calloc(1, sizeof *p);
+	int rc = p ? project_view_open(&v, s, dir, err) : base_oom(err);
+	rc = rc < 0 ? rc : open_project(&v.host, v.dir, true, progress, data, &p->project, err);
+	rc = rc < 0 ? rc : scan(&v, p->project, progress, data, &files, err);
+	rc = rc < 0 ? rc : fill(p, &v, &files, err);
+	if (p)
+		project_view_done(&v);
+	if (rc == 0)
+		*ret = p;
+	else
+		airlock_project_free(p);
 	return rc;
 }
 
-/* The directory itself, not the project it lies in. */
-int airlock_project_add(const struct airlock_settings *s, const char *dir, void (*progress)(size_t seen, void *data),
-			void *data, int json, char **ret_text, struct airlock_error *err)
+int airlock_project_open(const struct airlock_settings *s, const char *dir, struct airlock_project **ret,
+			 struct airlock_error *err)
 {
-	return airlock_project_scan(s, dir, progress, data, json, ret_text, err);
+	struct project_view v;
+	struct airlock_project *p = calloc(1, sizeof *p);
+	int rc = p ? project_view_open(&v, s, dir, err) : base_oom(err);
+	rc = rc < 0 ? rc : project_view_need(&v, err);
+	rc = rc < 0 ? rc : open_project(&v.host, v.dir, false, NULL, NULL, &p->project, err);
+	rc = rc < 0 ? rc : fill(p, &v, NULL, err);
+	if (p)
+		project_view_done(&v);
+	if (rc == 0)
+		*ret = p;
+	else
+		airlock_project_free(p);
+	return rc;
 }
 
-/* ── list, show, remove ── */
+/* ── All projects ── */
 
-static void list_json(const struct store_projects *l, struct buf *out)
+struct airlock_projects {
+	struct airlock_project_record *v;
+	size_t n;
+	struct store_projects rows; /* behind v */
+	char *json;
+};
+
+API_LIST(projects, airlock_project_record)
+
+void airlock_projects_free(struct airlock_projects *l)
 {
-	struct json j = json_begin(out, true);
+	if (!l)
+		return;
+	store_projects_done(&l->rows);
+	free(l->v);
+	free(l->json);
+	free(l);
+}
+
+int airlock_projects_open(const struct airlock_settings *s, struct airlock_projects **ret, struct airlock_error *err)
+{
+	struct project_view v = {0};
+	struct airlock_projects *l = calloc(1, sizeof *l);
+	int rc = l ? host_init(s, &v.host, err) : base_oom(err);
+	rc = rc < 0 ? rc : open_existing(&v, err);
+	if (rc == 0 && v.store)
+		rc = store_project_list(v.store, &l->rows, err);
+	project_view_done(&v);
+	if (rc == 0 && !(l->v = calloc(l->rows.n + 1, sizeof *l->v)))
+		rc = base_oom(err);
+	if (rc < 0) {
+		airlock_projects_free(l);
+		return rc;
+	}
+	for (; l->n < l->rows.n; l->n++)
+		l->v[l->n] = record_of(&l->rows.v[l->n], l->rows.v[l->n].path);
+	*ret = l;
+	return 0;
+}
+
+const char *airlock_projects_json(struct airlock_projects *l)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "projects");
 	for (size_t i = 0; i < l->n; i++) {
 		json_open_object(&j, NULL);
-		json_int(&j, "id", l->v[i].id);
-		json_path(&j, "path", l->v[i].path);
-		json_int(&j, "files", l->v[i].files);
-		add_when(&j, "added", l->v[i].added);
-		add_when(&j, "scanned", l->v[i].scanned);
+		add_record(&j, &l->v[i]);
 		json_close(&j);
 	}
 	json_close(&j);
 	json_close(&j);
-	buf_addc(out, '\n');
+	return api_json(&out, &l->json);
 }
 
-static void list_text(const struct store_projects *l, struct buf *out)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		buf_printf(out, "%6" PRId64 " files  ", l->v[i].files);
-		text_add_escaped(out, l->v[i].path, strlen(l->v[i].path));
-		buf_addc(out, '\n');
-	}
-}
-
-int airlock_project_list(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err)
-{
-	struct project_view v = {0};
-	struct buf out = BUF_INIT;
-	_cleanup_projects_ struct store_projects l = {0};
-	int rc = host_init(s, &v.host, err);
-	rc = rc < 0 ? rc : open_existing(&v, err);
-	if (rc == 0 && v.store)
-		rc = store_project_list(v.store, &l, err);
-	if (rc == 0)
-		(json ? list_json : list_text)(&l, &out);
-	project_view_done(&v);
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
-}
-
-int airlock_project_show(const struct airlock_settings *s, const char *dir, int json, char **ret_text,
-			 struct airlock_error *err)
-{
-	struct project_view v;
-	struct project *p = NULL;
-	int rc = project_view_open(&v, s, dir, err);
-	rc = rc < 0 ? rc : project_view_need(&v, err);
-	rc = rc < 0 ? rc : open_project(&v.host, v.dir, false, NULL, NULL, &p, err);
-	rc = rc < 0 ? rc : tell(&v, p, NULL, json, ret_text, err);
-	project_free(p);
-	project_view_done(&v);
-	return rc;
-}
+/* ── remove ── */
 
 /* The mark goes first: without it nobody misses the records. */
 int airlock_project_remove(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err)

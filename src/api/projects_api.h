@@ -2,6 +2,7 @@
 /* A project somebody asks about, and its records. */
 #pragma once
 
+#include "project/project.h"
 #include "settings/host.h"
 #include "store/projects.h"
 
@@ -18,3 +19,6 @@ int project_view_open(struct project_view *v, const struct airlock_settings *s, 
 void project_view_done(struct project_view *v);
 /* AIRLOCK_ERR_NOT_FOUND, and how to get records. */
 int project_view_need(const struct project_view *v, struct airlock_error *err);
+
+/* Links as they are handed out; the caller's, and because holds words of theirs. NULL: out of memory. */
+struct airlock_link *link_values(const struct project_link *from, size_t n, struct strs *because);

@@ -13,9 +13,9 @@
 #include "run/run_record.h"
 #include "run/layers.h"
 #include "history/run_id.h"
+#include "change/values.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 
@@ -214,17 +214,6 @@ static void remove_run(struct restore *r)
 		(void)fs_remove_tree_at(fd, r->id, NULL, NULL);
 }
 
-static int report(struct restore *r, char **ret_run, char **ret_text)
-{
-	struct buf out = BUF_INIT;
-	change_set_text(r->set, &out);
-	for (size_t i = 0; i < r->notes.n; i++)
-		buf_printf(&out, "note: %s\n", r->notes.v[i]);
-	*ret_run = strdup(r->id);
-	*ret_text = buf_take(&out);
-	return *ret_run && *ret_text ? 0 : base_oom(r->err);
-}
-
 static int restore(struct restore *r, const char *path, const char *date)
 {
 	int rc = choose(r, path, date);
@@ -238,8 +227,8 @@ static int restore(struct restore *r, const char *path, const char *date)
 	return rc;
 }
 
-int airlock_restore(const struct airlock_settings *s, const char *path, const char *date, char **ret_run,
-		    char **ret_text, struct airlock_error *err)
+int airlock_restore(const struct airlock_settings *s, const char *path, const char *date, struct airlock_changes **ret,
+		    struct airlock_error *err)
 {
 	struct airlock_error own = {0};
 	struct restore r = {.lock_fd = -EBADF, .err = err ? err : &own};
@@ -251,7 +240,8 @@ int airlock_restore(const struct airlock_settings *s, const char *path, const ch
 		text_add_shell_word(&command, path);
 		run_record_made(&r.v.host, r.dir, r.set, r.v.dir, buf_str(&command),
 				s->asked_by ? s->asked_by : "library", &r.notes);
-		rc = report(&r, ret_run, ret_text);
+		const struct change_outcome outcome = {.action = AIRLOCK_ACTION_APPLY, .notes = &r.notes};
+		rc = change_values_take(TAKE_PTR(r.set), &outcome, ret, r.err);
 	}
 	restore_done(&r);
 	return rc;

@@ -146,6 +146,15 @@ void json_ms(struct json *j, const char *key, int64_t microseconds)
 	buf_printf(j->out, "%" PRId64 ".%03d", microseconds / 1000, (int)(microseconds % 1000));
 }
 
+void json_time(struct json *j, const char *key, int64_t ns)
+{
+	struct buf text = BUF_INIT;
+	text_add_time(&text, ns);
+	json_string(j, key, buf_str(&text));
+	j->out->failed |= text.failed;
+	buf_done(&text);
+}
+
 void json_bool(struct json *j, const char *key, bool value)
 {
 	start_value(j, key);

@@ -24,6 +24,7 @@
 #define json_path base_json_path
 #define json_string base_json_string
 #define json_stringn base_json_stringn
+#define json_time base_json_time
 
 #include "base/buf.h"
 
@@ -47,6 +48,7 @@ void json_string(struct json *j, const char *key, const char *value); /* NULL â†
 void json_stringn(struct json *j, const char *key, const char *value, size_t n);
 void json_int(struct json *j, const char *key, int64_t value);
 void json_ms(struct json *j, const char *key, int64_t microseconds); /* 12.345 */
+void json_time(struct json *j, const char *key, int64_t ns);	     /* since 1970, as text_add_time */
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 /* path as text, and key_base64 with the exact bytes beside it when it is not UTF-8. */

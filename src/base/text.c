@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 #include <strings.h>
 
 struct unit {
@@ -128,6 +129,16 @@ void text_add_age(struct buf *out, int64_t s)
 		buf_printf(out, "%" PRId64 " h ago", s / 3600);
 	else
 		buf_printf(out, "%" PRId64 " days ago", s / 86400);
+}
+
+void text_add_time(struct buf *out, int64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char text[32];
+	if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		return;
+	buf_printf(out, "%s.%06ldZ", text, (long)(ns % 1000000000 / 1000));
 }
 
 void text_add_size(struct buf *out, int64_t bytes)

@@ -230,7 +230,7 @@ static void clean_runs(struct gc *g)
 static void write_audit(struct gc *g)
 {
 	_cleanup_buf_ struct buf time = BUF_INIT, line = BUF_INIT, news = BUF_INIT;
-	history_add_time(&time, g->now);
+	text_add_time(&time, g->now);
 	buf_printf(&line, "\"event\":\"gc\",\"time\":\"%s\",\"uid\":%u,\"layers\":%zu,\"runs\":%zu,\"backups\":%zu",
 		   buf_str(&time), (unsigned)getuid(), g->removed[AIRLOCK_GARBAGE_LAYERS].n,
 		   g->removed[AIRLOCK_GARBAGE_RUN].n, g->removed[AIRLOCK_GARBAGE_BACKUP].n);

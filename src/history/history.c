@@ -9,28 +9,9 @@
 #include "store/audit.h"
 #include "store/inbox.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define AUDIT_MAX_FILES 1000
-
-void history_add_time(struct buf *out, int64_t ns)
-{
-	time_t seconds = (time_t)(ns / 1000000000);
-	struct tm tm;
-	char text[32];
-	if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		return;
-	buf_printf(out, "%s.%06ldZ", text, (long)(ns % 1000000000 / 1000));
-}
-
-void history_add_json_time(struct json *j, const char *key, int64_t ns)
-{
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	history_add_time(&text, ns);
-	json_string(j, key, buf_str(&text));
-}
 
 /* ── The audit line ── */
 
@@ -100,7 +81,7 @@ void history_decided(const struct host *host, const struct change_set *set, cons
 	json_open_object(&j, NULL);
 	json_string(&j, "event", event);
 	json_string(&j, "run", set->run);
-	history_add_json_time(&j, "time", store_now());
+	json_time(&j, "time", store_now());
 	json_int(&j, "uid", (int64_t)getuid());
 	json_int(&j, "count", (int64_t)count);
 	json_string(&j, "changes", change_set_state_name(set));

@@ -16,11 +16,6 @@ struct json;
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
 		     struct strs *notes);
 
-/* "2026-11-15T19:30:12.482731Z" */
-void history_add_time(struct buf *out, int64_t ns);
-/* The same as a JSON string. */
-void history_add_json_time(struct json *j, const char *key, int64_t ns);
-
 /* ── For the records of runs (run/run_record.c) ── */
 
 #define HISTORY_WAIT_AT_START_MS 20 /* while a command runs, its output must not wait for a long transaction */

@@ -58,7 +58,7 @@ static void add_request(struct json *j, const struct airlock_run *run)
 	const struct airlock_job *job = run->job;
 	json_path(j, "command", job->command_line);
 	json_path(j, "project", job->project->dir);
-	history_add_json_time(j, "started", run->started_ns);
+	json_time(j, "started", run->started_ns);
 	json_string(j, "asked_by", job->origin.who);
 	json_int(j, "uid", (int64_t)getuid());
 }
@@ -123,7 +123,7 @@ static int audit_run(const struct airlock_run *run, const struct store_run *row,
 	json_open_object(&j, NULL);
 	json_string(&j, "event", "run");
 	json_string(&j, "run", run->id);
-	history_add_json_time(&j, "time", store_now());
+	json_time(&j, "time", store_now());
 	add_request(&j, run);
 	json_path(&j, "working_dir", row->working_dir);
 	json_string(&j, "backend", run->job->backend->name);
@@ -219,7 +219,7 @@ static char *made_detail(const struct store_run *row)
 	json_open_object(&j, NULL);
 	json_path(&j, "command", row->command);
 	json_path(&j, "project", row->project);
-	history_add_json_time(&j, "started", row->started);
+	json_time(&j, "started", row->started);
 	json_string(&j, "asked_by", row->asked_by);
 	result_add_json(&r, &j);
 	json_null(&j, "policy");
