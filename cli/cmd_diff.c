@@ -6,7 +6,7 @@
 
 #include "diff_show.h"
 #include "decide.h"
-#include "json_read.h"
+#include "json_text.h"
 
 static int print_json(const struct invocation *inv, const struct airlock_changes *changes, struct airlock_error *err)
 {

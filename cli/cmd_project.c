@@ -22,9 +22,8 @@ static void print_project(const struct airlock_project *p)
 	for (size_t i = 0; (root = airlock_project_root(p, i)); i++) {
 		output_text(stdout, root->path);
 		(void)fputs("    [", stdout);
-		char *because = airlock_origin_text(&root->because);
-		(void)printf("%s]\n", because ? because : "");
-		airlock_free(because);
+		output_origin(stdout, &root->because);
+		(void)puts("]");
 	}
 	for (size_t i = 0; (link = airlock_project_link_at(p, i)); i++) {
 		(void)printf("link %s: ", airlock_link_state_name(link->state));

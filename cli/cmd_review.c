@@ -9,52 +9,44 @@
 #include <airlock/history.h>
 
 #include "ask.h"
-#include "json_read.h"
 #include "output.h"
 #include "review.h"
 
-/* True if this run holds changes, according to the log. */
-static bool is_waiting(const char *run)
+/* True if this run holds changes. */
+static bool is_waiting(const struct airlock_past_run *r)
 {
-	const char *changes = json_read_member(run, "changes");
-	return json_read_is(json_read_member(changes, "state"), "held") ||
-	       json_read_is(json_read_member(changes, "state"), "partial");
+	return r->changes_state == AIRLOCK_CHANGES_HELD || r->changes_state == AIRLOCK_CHANGES_PARTIAL;
 }
 
-static char *project_of(const char *log, const char *run)
+/* The newest run with changes that wait, of the project this run is of. NULL: there is none. */
+static const char *find_waiting(const struct airlock_log *log, const char *run)
 {
-	for (const char *r = json_read_first(json_read_member(log, "runs")); r; r = json_read_next(r))
-		if (json_read_is(json_read_member(r, "run"), run))
-			return json_read_string(json_read_member(r, "project"));
+	const struct airlock_past_run *r = NULL;
+	const char *project = NULL;
+	for (size_t i = 0; !project && (r = airlock_log_at(log, i)); i++)
+		project = strcmp(r->id, run) == 0 ? r->project : NULL;
+	for (size_t i = 0; project && (r = airlock_log_at(log, i)); i++)
+		if (is_waiting(r) && strcmp(r->project, project) == 0)
+			return r->id;
 	return NULL;
-}
-
-/* The newest run of this run's project that holds changes. */
-static char *find_waiting(const char *log, const char *run)
-{
-	char *project = project_of(log, run), *found = NULL;
-	for (const char *r = json_read_first(json_read_member(log, "runs")); r && project && !found;
-	     r = json_read_next(r))
-		if (is_waiting(r) && json_read_is(json_read_member(r, "project"), project))
-			found = json_read_string(json_read_member(r, "run"));
-	free(project);
-	return found;
 }
 
 /* *ret stays NULL if no change is held. */
 static int find_run(const struct invocation *inv, char **ret, struct airlock_error *err)
 {
 	struct airlock_changes *last = NULL;
-	size_t count = 0;
-	char *log = NULL;
+	struct airlock_log *log = NULL;
+	const char *found = NULL;
 	int rc = airlock_changes_open(inv->settings, inv->operand ? inv->operand : "last", &last, err);
 	if (rc >= 0 && inv->operand)
-		*ret = strdup(airlock_changes_run(last));
+		found = airlock_changes_run(last);
 	else if (rc >= 0)
-		rc = airlock_log(inv->settings, -1, true, &log, &count, err);
+		rc = airlock_log_open(inv->settings, AIRLOCK_LOG_NAMED, -1, &log, err);
 	if (log)
-		*ret = find_waiting(log, airlock_changes_run(last));
-	airlock_free(log);
+		found = find_waiting(log, airlock_changes_run(last));
+	if (found && !(*ret = strdup(found)))
+		rc = output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	airlock_log_free(log);
 	airlock_changes_free(last);
 	return rc;
 }

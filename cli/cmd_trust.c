@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <airlock/config.h>
+
 int cmd_trust(const struct invocation *inv, struct airlock_error *err)
 {
 	char *dir = NULL;

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,6 +136,13 @@ void output_text(FILE *out, const char *bytes)
 	output_cell(out, bytes, 0);
 }
 
+void output_origin(FILE *out, const struct airlock_origin *origin)
+{
+	char *words = airlock_origin_text(origin);
+	(void)fputs(words ? words : "?", out);
+	airlock_free(words);
+}
+
 static void put_cut(const char *line, size_t len, size_t width)
 {
 	size_t fits = airlock_text_columns(line, len) <= width ? len : airlock_text_fit(line, len, width - 1);
@@ -234,5 +242,36 @@ struct output_time output_time(int64_t ns)
 	struct tm tm;
 	if (gmtime_r(&seconds, &tm))
 		(void)strftime(out.text, sizeof out.text, "%Y-%m-%d %H:%M:%S UTC", &tm);
+	return out;
+}
+
+struct output_age output_age(int64_t ns)
+{
+	struct output_age out = {"just now"}; /* also of the future: a clock was set back */
+	int64_t s = (int64_t)time(NULL) - ns / 1000000000;
+	if (s >= 2 * 86400)
+		(void)snprintf(out.text, sizeof out.text, "%" PRId64 " days ago", s / 86400);
+	else if (s >= 3600)
+		(void)snprintf(out.text, sizeof out.text, "%" PRId64 " h ago", s / 3600);
+	else if (s >= 60)
+		(void)snprintf(out.text, sizeof out.text, "%" PRId64 " min ago", s / 60);
+	return out;
+}
+
+struct output_duration output_duration(int64_t ms)
+{
+	static const struct {
+		int64_t ms;
+		const char *name;
+	} units[] = {{3600000, "h"}, {60000, "min"}, {1000, "s"}};
+	struct output_duration out;
+	(void)snprintf(out.text, sizeof out.text, "%" PRId64 " ms", ms);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		if (ms < units[i].ms)
+			continue;
+		(void)snprintf(out.text, sizeof out.text, ms % units[i].ms ? "%.1f %s" : "%.0f %s",
+			       (double)ms / (double)units[i].ms, units[i].name);
+		break;
+	}
 	return out;
 }

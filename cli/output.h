@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <airlock/airlock.h>
+#include <airlock/config.h>
 
 /* Fills err unless it already has an error; returns code. */
 int output_fail(struct airlock_error *err, int code, const char *subject, const char *fmt, ...)
@@ -33,6 +33,8 @@ int output_json(const char *json, struct airlock_error *err);
 /* Bytes from outside, made inert; with spaces up to so many columns. */
 void output_text(FILE *out, const char *bytes);
 void output_cell(FILE *out, const char *bytes, size_t width);
+
+void output_origin(FILE *out, const struct airlock_origin *origin);
 
 /* Escaped lines on stdout. On a terminal a long line is cut, so that a list stays a list. */
 void output_list(const char *text);
@@ -60,6 +62,16 @@ struct output_time {
 	char text[32]; /* "2026-11-15 19:30:12 UTC" */
 };
 struct output_time output_time(int64_t ns); /* since 1970 */
+
+struct output_age {
+	char text[32]; /* "just now", "5 min ago", "2 days ago" */
+};
+struct output_age output_age(int64_t ns); /* of a moment since 1970 */
+
+struct output_duration {
+	char text[32]; /* "120 ms", "1.2 s", "10 min" */
+};
+struct output_duration output_duration(int64_t ms);
 
 /* True if escape sequences may be written to this descriptor: a terminal, no NO_COLOR, not a dumb one. */
 bool output_has_colour(int fd);

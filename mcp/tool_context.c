@@ -107,34 +107,18 @@ static int find_project(const struct mcp_request *r, const char **ret, struct ai
 	return rc;
 }
 
-static bool names_project(json_t *shown, const char *project)
-{
-	const char *text = json_string_value(json_object_get(shown, "project"));
-	json_t *exact = json_object_get(shown, "project_base64");
-	if (!exact)
-		return text && strcmp(text, project) == 0;
-	json_t *own = tool_base64(project, strlen(project));
-	bool is_same = own && json_equal(own, exact);
-	json_decref(own);
-	return is_same;
-}
-
 /* Runs of another project are none of this client's business, whether they changed something or only printed. */
 static int check_project(const struct mcp_request *r, const struct airlock_settings *s, const char *id,
 			 const char *asked, struct airlock_error *err)
 {
 	const char *project = NULL;
-	char *text = NULL;
+	struct airlock_history *h = NULL;
 	int rc = find_project(r, &project, err);
 	if (rc >= 0)
-		rc = airlock_history_show(s, id, 1, &text, err);
-	if (rc < 0)
-		return rc;
-	json_t *shown = json_loads(text, JSON_ALLOW_NUL, NULL);
-	if (!names_project(shown, project))
+		rc = airlock_history_open(s, id, &h, err);
+	if (rc >= 0 && strcmp(airlock_history_run(h)->project, project) != 0)
 		rc = tool_error(err, AIRLOCK_ERR_NOT_FOUND, "there is no run \"%s\" of this project", asked);
-	json_decref(shown);
-	airlock_free(text);
+	airlock_history_free(h);
 	return rc;
 }
 

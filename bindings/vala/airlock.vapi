@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libairlock for Vala: the whole of airlock.h, files.h and history.h. The C headers say what each function does. */
+/* libairlock for Vala: the whole of the public headers. The C headers say what each function does. */
 [CCode (cheader_filename = "airlock/airlock.h")]
 namespace Airlock {
 	[CCode (cname = "airlock_version")]
@@ -84,13 +84,13 @@ namespace Airlock {
 		public int recover (out Recovery? recovery, out Error err);
 
 		/* Configuration, remembered answers, the playground. */
-		[CCode (cname = "airlock_config_show")]
-		public int config_show (bool json, out string text, out Error err);
-		[CCode (cname = "airlock_config_check")]
+		[CCode (cname = "airlock_config_open", cheader_filename = "airlock/config.h")]
+		public int config (out Config? config, out Error err);
+		[CCode (cname = "airlock_config_check", cheader_filename = "airlock/config.h")]
 		public int config_check (string file, out Error err);
-		[CCode (cname = "airlock_config_paths")]
-		public int config_paths (out string text, out Error err);
-		[CCode (cname = "airlock_trust")]
+		[CCode (cname = "airlock_config_files_open", cheader_filename = "airlock/config.h")]
+		public int config_files (out ConfigFiles? files, out Error err);
+		[CCode (cname = "airlock_trust", cheader_filename = "airlock/config.h")]
 		public int trust (string? dir, out string trusted, out Error err);
 		[CCode (cname = "airlock_permissions_open", cheader_filename = "airlock/history.h")]
 		public int permissions (out Permissions? permissions, out Error err);
@@ -124,14 +124,12 @@ namespace Airlock {
 		public int project_unclaimed (string dir, out Unclaimed reason, out Error err);
 
 		/* history.h */
-		[CCode (cname = "airlock_log", cheader_filename = "airlock/history.h")]
-		public int log (int64 limit, bool json, out string text, out size_t count, out Error err);
-		[CCode (cname = "airlock_log_here", cheader_filename = "airlock/history.h")]
-		public int log_here (int64 limit, bool json, out string text, out size_t count, out bool is_all, out Error err);
-		[CCode (cname = "airlock_log_verify", cheader_filename = "airlock/history.h")]
-		public int log_verify (out string text, out Error err);
-		[CCode (cname = "airlock_history_show", cheader_filename = "airlock/history.h")]
-		public int history_show (string run, bool json, out string text, out Error err);
+		[CCode (cname = "airlock_log_open", cheader_filename = "airlock/history.h")]
+		public int log (LogScope scope, int64 limit, out Log? log, out Error err);
+		[CCode (cname = "airlock_audit_verify", cheader_filename = "airlock/history.h")]
+		public int audit_verify (out Audit? audit, out Error err);
+		[CCode (cname = "airlock_history_open", cheader_filename = "airlock/history.h")]
+		public int history (string run, out History? history, out Error err);
 		[CCode (cname = "airlock_history_output", cheader_filename = "airlock/history.h")]
 		public int history_output (string run, bool want_stderr, int fd, out Error err);
 		[CCode (cname = "airlock_project_scan", cheader_filename = "airlock/history.h")]
@@ -348,7 +346,8 @@ namespace Airlock {
 		EXITED,
 		SIGNALED,
 		TIMED_OUT,
-		FAILED;
+		FAILED,
+		RUNNING;
 		[CCode (cname = "airlock_status_name")]
 		public unowned string name ();
 	}
@@ -634,7 +633,138 @@ namespace Airlock {
 		public unowned string? json ();
 	}
 
+	/* ── The configuration ── */
+
+	[Compact]
+	[CCode (cname = "struct airlock_config_value", free_function = "", cheader_filename = "airlock/config.h")]
+	public class ConfigValue {
+		public unowned string key;
+		public unowned string toml;
+		public Origin origin;
+		public int is_ignored;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_config", free_function = "airlock_config_free", cheader_filename = "airlock/config.h")]
+	public class Config {
+		public size_t count { [CCode (cname = "airlock_config_count")] get; }
+		[CCode (cname = "airlock_config_at")]
+		public unowned ConfigValue? at (size_t i);
+		[CCode (cname = "airlock_config_warning")]
+		public unowned string? warning (size_t i);
+		[CCode (cname = "airlock_config_json")]
+		public unowned string? json ();
+	}
+
+	[CCode (cname = "enum airlock_config_file_state", cprefix = "AIRLOCK_FILE_", has_type_id = false, cheader_filename = "airlock/config.h")]
+	public enum ConfigFileState { READ, MISSING, TRUSTED, NOT_TRUSTED, FOREIGN, NOT_REGULAR, UNREADABLE }
+
+	[Compact]
+	[CCode (cname = "struct airlock_config_file", free_function = "", cheader_filename = "airlock/config.h")]
+	public class ConfigFile {
+		public unowned string path;
+		public ConfigFileState state;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_config_files", free_function = "airlock_config_files_free", cheader_filename = "airlock/config.h")]
+	public class ConfigFiles {
+		public size_t count { [CCode (cname = "airlock_config_files_count")] get; }
+		[CCode (cname = "airlock_config_files_at")]
+		public unowned ConfigFile? at (size_t i);
+	}
+
 	/* ── What is remembered ── */
+
+	[Compact]
+	[CCode (cname = "struct airlock_past_run", free_function = "", cheader_filename = "airlock/history.h")]
+	public class PastRun {
+		public unowned string id;
+		public unowned string command;
+		public unowned string project;
+		public unowned string working_dir;
+		public unowned string asked_by;
+		public int64 started_ns;
+		public Status status;
+		public int exit_code;
+		public ChangesState changes_state;
+		public size_t change_count;
+	}
+
+	[CCode (cname = "enum airlock_log_scope", cprefix = "AIRLOCK_LOG_", has_type_id = false, cheader_filename = "airlock/history.h")]
+	public enum LogScope { NAMED, HERE }
+
+	[Compact]
+	[CCode (cname = "struct airlock_log", free_function = "airlock_log_free", cheader_filename = "airlock/history.h")]
+	public class Log {
+		public size_t count { [CCode (cname = "airlock_log_count")] get; }
+		[CCode (cname = "airlock_log_at")]
+		public unowned PastRun? at (size_t i);
+		public bool is_of_all { [CCode (cname = "airlock_log_is_of_all")] get; }
+		[CCode (cname = "airlock_log_json")]
+		public unowned string? json ();
+	}
+
+	[CCode (cname = "enum airlock_audit_fault_kind", cprefix = "AIRLOCK_AUDIT_", has_type_id = false, cheader_filename = "airlock/history.h")]
+	public enum AuditFaultKind { NOT_WHOLE, OUT_OF_PLACE, CHANGED, BEGINNING, MISSING }
+
+	[Compact]
+	[CCode (cname = "struct airlock_audit_fault", free_function = "", cheader_filename = "airlock/history.h")]
+	public class AuditFault {
+		public unowned string file;
+		public int64 line;
+		public AuditFaultKind kind;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_audit", free_function = "airlock_audit_free", cheader_filename = "airlock/history.h")]
+	public class Audit {
+		public size_t count { [CCode (cname = "airlock_audit_count")] get; }
+		[CCode (cname = "airlock_audit_at")]
+		public unowned AuditFault? at (size_t i);
+		public uint64 lines { [CCode (cname = "airlock_audit_lines")] get; }
+		[CCode (cname = "airlock_audit_json")]
+		public unowned string? json ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_past_denial", free_function = "", cheader_filename = "airlock/history.h")]
+	public class PastDenial {
+		public unowned string text;
+		public unowned string? hint;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_past_question", free_function = "", cheader_filename = "airlock/history.h")]
+	public class PastQuestion {
+		public unowned string text;
+		public unowned string answer;
+		public unowned string? grant;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_history", free_function = "airlock_history_free", cheader_filename = "airlock/history.h")]
+	public class History {
+		public PastRun run { [CCode (cname = "airlock_history_run")] get; }
+		[CCode (cname = "airlock_history_changes")]
+		public unowned Changes? changes ();
+		[CCode (cname = "airlock_history_error")]
+		public unowned Error? error ();
+		[CCode (cname = "airlock_history_isolation")]
+		public unowned Isolation? isolation ();
+		[CCode (cname = "airlock_history_usage")]
+		public unowned Usage? usage ();
+		[CCode (cname = "airlock_history_denial")]
+		public unowned PastDenial? denial (size_t i);
+		[CCode (cname = "airlock_history_question")]
+		public unowned PastQuestion? question (size_t i);
+		[CCode (cname = "airlock_history_profile")]
+		public unowned string? profile ();
+		[CCode (cname = "airlock_history_value")]
+		public unowned ConfigValue? value (size_t i);
+		[CCode (cname = "airlock_history_json")]
+		public unowned string? json ();
+	}
 
 	[Compact]
 	[CCode (cname = "struct airlock_project_record", free_function = "", cheader_filename = "airlock/history.h")]

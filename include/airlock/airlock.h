@@ -257,7 +257,13 @@ void airlock_job_use_prestart(struct airlock_job *job, struct airlock_prestart *
 
 /* ── Results; only once dispatch has returned 0 ───────────────────────────────────────────────────── */
 
-enum airlock_status { AIRLOCK_EXITED, AIRLOCK_SIGNALED, AIRLOCK_TIMED_OUT, AIRLOCK_FAILED };
+enum airlock_status {
+	AIRLOCK_EXITED,
+	AIRLOCK_SIGNALED,
+	AIRLOCK_TIMED_OUT,
+	AIRLOCK_FAILED,
+	AIRLOCK_RUNNING, /* not over: only in the history */
+};
 
 const char *airlock_run_id(const struct airlock_run *run);
 enum airlock_status airlock_run_status(const struct airlock_run *run);
@@ -287,16 +293,6 @@ int airlock_output_open(const struct airlock_settings *s, const char *run, int i
 			struct airlock_error *err);
 
 /* ── The rest of the command line's needs ─────────────────────────────────────────────────────────── */
-
-/* Every configured value with its source, for people or as JSON; like a job it needs the environment and options.
- * The text is the caller's: airlock_free. */
-int airlock_config_show(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err);
-/* Is the file right? AIRLOCK_ERR_INVALID names the line that is not. */
-int airlock_config_check(const struct airlock_settings *s, const char *file, struct airlock_error *err);
-/* The files that are read, lowest precedence first, one a line, with "(missing)" or "(not trusted)" where so. */
-int airlock_config_paths(const struct airlock_settings *s, char **ret_text, struct airlock_error *err);
-/* Trusts DIR's .airlock.toml as it is now (NULL: the project found from here). ret_dir: what was trusted. */
-int airlock_trust(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err);
 
 /* $HOME/playground of the commands: where it is here, how much is in it, and emptying it. */
 int airlock_playground_path(const struct airlock_settings *s, char **ret_path, struct airlock_error *err);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What airlock remembers: runs, projects and their files, backups.
+/* What airlock remembers: runs, projects and their files, backups, answers, caches; and cleaning it up.
  *
- *   char *text = NULL;
- *   size_t count = 0;
- *   if (airlock_log(s, 20, 1, &text, &count, &err) < 0)
+ *   struct airlock_log *log = NULL;
+ *
+ *   if (airlock_log_open(s, AIRLOCK_LOG_HERE, 20, &log, &err) < 0)
  *           return err.code;
- *   airlock_free(text);
+ *   for (size_t i = 0; i < airlock_log_count(log); i++)
+ *           printf("%s\n", airlock_log_at(log, i)->id);
+ *   airlock_log_free(log);
  *
- * Texts are the caller's: airlock_free. json: the object that the command prints with --json, ending with a newline;
- * otherwise lines for a person.
+ * Every list is an object: …_count, …_at (NULL: there is no such one) and …_free; …_json is what the command prints with
+ * --json, ends with a newline and is NULL when memory is short. What an object hands out lives as long as the object. Texts
+ * are never NULL where nothing else is said; paths and commands are bytes, not for a terminal (airlock_text_inert). Times
+ * are nanoseconds since 1970.
  */
 #ifndef AIRLOCK_HISTORY_H
 #define AIRLOCK_HISTORY_H
@@ -17,8 +21,9 @@
 #include <stdint.h>
 
 #include <airlock/changes.h>
-#include <airlock/origin.h>
+#include <airlock/config.h>
 #include <airlock/project.h>
+#include <airlock/result.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,19 +37,86 @@ extern "C" {
 /* Who asks for what is run with these settings: "cli", "mcp: name of the client". Told in the history; copied. */
 int airlock_settings_set_asked_by(struct airlock_settings *s, const char *who, struct airlock_error *err);
 
-/* Runs, newest first, at most limit of them (-1: all); of one project when the option "project" is set. ret_count: how
- * many there are in the text. */
-int airlock_log(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
-		struct airlock_error *err);
-/* The same for the project the caller is in. Where that has no runs: those of all projects, and *ret_is_all is 1. */
-int airlock_log_here(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
-		     int *ret_is_all, struct airlock_error *err);
-/* Is the audit file as it was written? 0: yes; above 0: so many places are not, and the text says which. */
-int airlock_log_verify(const struct airlock_settings *s, char **ret_text, struct airlock_error *err);
+struct airlock_past_run {
+	const char *id;
+	const char *command;		   /* as one shell line */
+	const char *project, *working_dir; /* "": not known */
+	const char *asked_by;
+	int64_t started_ns;
+	enum airlock_status status;
+	int exit_code; /* -1: it has none */
+	enum airlock_changes_state changes_state;
+	size_t change_count;
+};
+
+enum airlock_log_scope {
+	AIRLOCK_LOG_NAMED, /* of the option "project", or without that option of all projects */
+	AIRLOCK_LOG_HERE,  /* of the project the caller is in; of all projects where that has no runs */
+};
+
+/* Newest first, at most limit of them (-1: all). */
+struct airlock_log;
+int airlock_log_open(const struct airlock_settings *s, enum airlock_log_scope scope, int64_t limit,
+		     struct airlock_log **ret, struct airlock_error *err);
+size_t airlock_log_count(const struct airlock_log *l);
+const struct airlock_past_run *airlock_log_at(const struct airlock_log *l, size_t i);
+int airlock_log_is_of_all(const struct airlock_log *l); /* the runs of all projects */
+const char *airlock_log_json(struct airlock_log *l);
+void airlock_log_free(struct airlock_log *l);
+
+/* Is the audit file as it was written? Then there is no fault. */
+enum airlock_audit_fault_kind {
+	AIRLOCK_AUDIT_NOT_WHOLE,    /* the line is not one that airlock writes */
+	AIRLOCK_AUDIT_OUT_OF_PLACE, /* the line is missing, or not where it was */
+	AIRLOCK_AUDIT_CHANGED,	    /* the line was changed after it was written */
+	AIRLOCK_AUDIT_BEGINNING,    /* the first line does not begin the chain */
+	AIRLOCK_AUDIT_MISSING,	    /* the line was written, and the end of the file is gone */
+};
+struct airlock_audit_fault {
+	const char *file; /* its name in the audit directory */
+	int64_t line;	  /* its number; the first has 1 */
+	enum airlock_audit_fault_kind kind;
+};
+struct airlock_audit;
+int airlock_audit_verify(const struct airlock_settings *s, struct airlock_audit **ret, struct airlock_error *err);
+uint64_t airlock_audit_lines(const struct airlock_audit *a); /* how many were looked at */
+size_t airlock_audit_count(const struct airlock_audit *a);
+const struct airlock_audit_fault *airlock_audit_at(const struct airlock_audit *a, size_t i);
+const char *airlock_audit_json(struct airlock_audit *a);
+void airlock_audit_free(struct airlock_audit *a);
 
 /* One run in full. run: an id, a unique prefix of one, or "last". */
-int airlock_history_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
+struct airlock_history;
+int airlock_history_open(const struct airlock_settings *s, const char *run, struct airlock_history **ret,
 			 struct airlock_error *err);
+const struct airlock_past_run *airlock_history_run(const struct airlock_history *h);
+/* NULL: there is no record of any. */
+const struct airlock_changes *airlock_history_changes(const struct airlock_history *h);
+const struct airlock_error *airlock_history_error(const struct airlock_history *h); /* code 0: it had none */
+
+/* As in result.h. NULL: nothing ran, or it is not over. */
+const struct airlock_isolation *airlock_history_isolation(const struct airlock_history *h);
+const struct airlock_usage *airlock_history_usage(const struct airlock_history *h);
+
+/* What the sandbox refused it, as far as that was looked at. NULL beyond the last. */
+struct airlock_past_denial {
+	const char *text;
+	const char *hint; /* what would allow it; NULL: nothing */
+};
+const struct airlock_past_denial *airlock_history_denial(const struct airlock_history *h, size_t i);
+struct airlock_past_question {
+	const char *text;   /* the last line is the question itself */
+	const char *answer; /* "deny", "yes" (an option), or as airlock_answer_name says */
+	const char *grant;  /* of a refused one: the command line with which a person grants it; else NULL */
+};
+const struct airlock_past_question *airlock_history_question(const struct airlock_history *h, size_t i);
+const char *airlock_history_profile(const struct airlock_history *h); /* NULL: not known */
+/* The configuration that was in force; long built-in lists are left out. */
+const struct airlock_config_value *airlock_history_value(const struct airlock_history *h, size_t i);
+
+const char *airlock_history_json(struct airlock_history *h);
+void airlock_history_free(struct airlock_history *h);
+
 /* The whole captured output, or that to stderr, written to a descriptor of the caller; waits for its reader. A reader that
  * is gone is no error, but SIGPIPE is for the caller to ignore, as with write(2). */
 int airlock_history_output(const struct airlock_settings *s, const char *run, int want_stderr, int fd,

@@ -228,13 +228,12 @@ int past_run_sensitive(struct past_run *e, const char *const *paths, char **ret_
 /* The mode is in the run's own record. One that cannot be read is not taken for "apply". */
 static bool was_mode_apply(const struct past_run *e)
 {
-	_cleanup_buf_ struct buf members = BUF_INIT;
-	if (history_read_file(e->dir, &members, NULL) < 0)
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct json_value record;
+	if (history_read_file(e->dir, &text, &record, NULL) < 0)
 		return false;
-	_cleanup_free_ char *policy = history_get_member(buf_str(&members), "policy");
-	size_t len = policy ? strlen(policy) : 0;
-	_cleanup_free_ char *inner = len >= 2 ? strndup(policy + 1, len - 2) : NULL;
-	_cleanup_free_ char *mode = inner ? history_get_string(inner, "changes") : NULL;
+	struct json_value policy = json_value_member(record, "policy");
+	_cleanup_free_ char *mode = json_value_string(json_value_member(policy, "changes"));
 	return mode && strcmp(mode, "apply") == 0;
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock config` and `airlock trust`. */
 
+#include "airlock/config.h"
+#include "api/list.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/text.h"
+#include "base/rule_origin.h"
 #include "config/toml.h"
 #include "fs/fs.h"
 #include "project/project.h"
@@ -15,34 +18,47 @@
 #define PROJECT_FILE ".airlock.toml"
 #define PROJECT_FILE_MAX (1 << 20)
 
-#define BUILTIN_SHOWN 120
+struct airlock_config {
+	struct config *config; /* behind v */
+	struct airlock_config_value *v;
+	size_t n;
+	char *json;
+};
 
-/* Hundreds of built-in paths would hide everything else; what somebody wrote is shown whole. */
-static void add_value(struct buf *out, const struct config_value *v)
+API_LIST(config, airlock_config_value)
+
+void airlock_config_free(struct airlock_config *c)
 {
-	size_t len = strlen(v->value), shown = len;
-	if (v->origin.kind == AIRLOCK_ORIGIN_BUILTIN && len > BUILTIN_SHOWN) {
-		shown = BUILTIN_SHOWN;
-		while (shown > 0 && v->value[shown - 1] != ' ')
-			shown--;
-	}
-	text_add_escaped(out, v->value, shown);
-	if (shown < len)
-		buf_adds(out, "... (--json shows all)");
+	if (!c)
+		return;
+	config_free(c->config);
+	free(c->v);
+	free(c->json);
+	free(c);
 }
 
-static void values_text(const struct config *config, struct buf *out)
+const char *airlock_config_warning(const struct airlock_config *c, size_t i)
 {
-	for (size_t i = 0; i < config->n_values; i++) {
-		const struct config_value *v = &config->values[i];
-		text_add_escaped(out, v->key, strlen(v->key));
-		buf_adds(out, " = ");
-		add_value(out, v);
-		buf_adds(out, "    # ");
-		_cleanup_free_ char *origin = airlock_origin_text(&v->origin);
-		buf_adds(out, origin ? origin : "");
-		buf_adds(out, v->ignored ? " (left out: the project is not trusted)\n" : "\n");
+	return i < c->config->warnings.n ? c->config->warnings.v[i] : NULL;
+}
+
+int airlock_config_open(const struct airlock_settings *s, struct airlock_config **ret, struct airlock_error *err)
+{
+	struct airlock_config *c = calloc(1, sizeof *c);
+	int rc = c ? config_of_settings(s, &c->config, err) : base_oom(err);
+	if (rc == 0 && !(c->v = calloc(c->config->n_values + 1, sizeof *c->v)))
+		rc = base_oom(err);
+	if (rc < 0) {
+		airlock_config_free(c);
+		return rc;
 	}
+	for (; c->n < c->config->n_values; c->n++) {
+		const struct config_value *from = &c->config->values[c->n];
+		c->v[c->n] = (struct airlock_config_value){
+			.key = from->key, .toml = from->value, .origin = from->origin, .is_ignored = from->ignored};
+	}
+	*ret = c;
+	return 0;
 }
 
 static void add_toml(struct json *j, const char *key, const struct toml_value *v)
@@ -87,41 +103,27 @@ static void add_json_value(struct json *j, const char *toml)
 	toml_free(doc);
 }
 
-static void api_json(const struct config *config, struct buf *out)
+const char *airlock_config_json(struct airlock_config *c)
 {
-	struct json j = json_begin(out, true);
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "values");
-	for (size_t i = 0; i < config->n_values; i++) {
-		const struct config_value *v = &config->values[i];
+	for (size_t i = 0; i < c->n; i++) {
 		json_open_object(&j, NULL);
-		json_string(&j, "key", v->key);
-		add_json_value(&j, v->value);
-		rule_origin_add_json(&j, "source", &v->origin);
-		json_bool(&j, "ignored", v->ignored);
+		json_string(&j, "key", c->v[i].key);
+		add_json_value(&j, c->v[i].toml);
+		rule_origin_add_json(&j, "source", &c->v[i].origin);
+		json_bool(&j, "ignored", c->v[i].is_ignored);
 		json_close(&j);
 	}
 	json_close(&j);
 	json_open_array(&j, "warnings");
-	for (size_t i = 0; i < config->warnings.n; i++)
-		json_string(&j, NULL, config->warnings.v[i]);
+	for (size_t i = 0; airlock_config_warning(c, i); i++)
+		json_string(&j, NULL, airlock_config_warning(c, i));
 	json_close(&j);
 	json_close(&j);
-	buf_addc(out, '\n');
-}
-
-int airlock_config_show(const struct airlock_settings *s, int json, char **ret_text, struct airlock_error *err)
-{
-	struct config *config = NULL;
-	int rc = config_of_settings(s, &config, err);
-	if (rc == 0) {
-		struct buf out = BUF_INIT;
-		(json ? api_json : values_text)(config, &out);
-		*ret_text = buf_take(&out);
-		rc = *ret_text ? 0 : base_oom(err);
-	}
-	config_free(config);
-	return rc;
+	return api_json(&out, &c->json);
 }
 
 int airlock_config_check(const struct airlock_settings *s, const char *file, struct airlock_error *err)
@@ -138,61 +140,89 @@ int airlock_config_check(const struct airlock_settings *s, const char *file, str
 	return rc;
 }
 
-static void add_file(struct buf *out, const char *path, const char *remark)
+/* ── Files ── */
+
+struct airlock_config_files {
+	struct airlock_config_file *v;
+	size_t n, cap;
+	struct strs paths; /* behind v */
+};
+
+API_LIST(config_files, airlock_config_file)
+
+void airlock_config_files_free(struct airlock_config_files *l)
 {
-	struct stat st;
-	text_add_escaped(out, path, strlen(path));
-	buf_printf(out, "%s\n", stat(path, &st) < 0 ? " (missing)" : remark);
+	if (!l)
+		return;
+	strs_done(&l->paths);
+	free(l->v);
+	free(l);
 }
 
-static const char *trust_remark(const struct config_context *c, const char *dir, const char *path)
+/* state: of a file that is there. */
+static void add_file(struct airlock_config_files *l, const char *path, enum airlock_config_file_state state)
+{
+	struct stat st;
+	strs_add(&l->paths, path);
+	l->paths.failed |= !ARRAY_ROOM(l->v, l->n, l->cap, 4);
+	if (l->paths.failed)
+		return;
+	l->v[l->n++] = (struct airlock_config_file){l->paths.v[l->paths.n - 1],
+						    stat(path, &st) < 0 ? AIRLOCK_FILE_MISSING : state};
+}
+
+static enum airlock_config_file_state trust_of(const struct config_context *c, const char *dir, const char *path)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	bool trusted = false;
 	if (fs_read_file(path, PROJECT_FILE_MAX, &text, NULL) < 0 ||
 	    config_is_trusted(c->host.trust_dir, dir, buf_str(&text), text.len, &trusted, NULL) < 0)
-		return " (unreadable)";
-	return trusted ? " (trusted)" : " (not trusted)";
+		return AIRLOCK_FILE_UNREADABLE;
+	return trusted ? AIRLOCK_FILE_TRUSTED : AIRLOCK_FILE_NOT_TRUSTED;
 }
 
 /* Those that exist: there is a directory for each component of the project's path, and most have none. */
-static void add_files_above(const struct config_context *c, struct buf *out)
+static void add_files_above(const struct config_context *c, struct airlock_config_files *l)
 {
 	_cleanup_strs_ struct strs dirs = STRS_INIT;
 	config_list_above(c->project, c->host.home, &dirs);
-	if (dirs.failed)
-		out->failed = true;
+	l->paths.failed |= dirs.failed;
 	for (size_t i = 0; i < dirs.n; i++) {
 		_cleanup_free_ char *path = path_join(dirs.v[i], PROJECT_FILE);
 		struct stat st;
 		if (!path)
-			out->failed = true;
+			l->paths.failed = true;
 		else if (lstat(path, &st) == 0)
-			add_file(out, path,
-				 !config_counts_above(c->project, dirs.v[i], &st)
-					 ? " (left out: belongs to another user)"
-				 : !S_ISREG(st.st_mode) ? " (not a regular file)"
-							: trust_remark(c, dirs.v[i], path));
+			add_file(l, path,
+				 !config_counts_above(c->project, dirs.v[i], &st) ? AIRLOCK_FILE_FOREIGN
+				 : !S_ISREG(st.st_mode)				  ? AIRLOCK_FILE_NOT_REGULAR
+										  : trust_of(c, dirs.v[i], path));
 	}
 }
 
-int airlock_config_paths(const struct airlock_settings *s, char **ret_text, struct airlock_error *err)
+int airlock_config_files_open(const struct airlock_settings *s, struct airlock_config_files **ret,
+			      struct airlock_error *err)
 {
 	struct config_context c;
-	struct buf out = BUF_INIT;
+	struct airlock_config_files *l = calloc(1, sizeof *l);
+	if (!l)
+		return base_oom(err);
 	int rc = config_context_init(&c, s, err);
 	if (rc == 0) {
-		add_file(&out, c.host.system_file, "");
-		add_file(&out, c.named ? c.named : c.host.user_file, "");
+		add_file(l, c.host.system_file, AIRLOCK_FILE_READ);
+		add_file(l, c.named ? c.named : c.host.user_file, AIRLOCK_FILE_READ);
 		if (c.project)
-			add_files_above(&c, &out);
+			add_files_above(&c, l);
 		_cleanup_free_ char *path = c.project ? path_join(c.project, PROJECT_FILE) : NULL;
 		if (path)
-			add_file(&out, path, trust_remark(&c, c.project, path));
-		*ret_text = buf_take(&out);
-		rc = *ret_text ? 0 : base_oom(err);
+			add_file(l, path, trust_of(&c, c.project, path));
+		rc = l->paths.failed || (c.project && !path) ? base_oom(err) : 0;
 	}
 	config_context_done(&c);
+	if (rc == 0)
+		*ret = l;
+	else
+		airlock_config_files_free(l);
 	return rc;
 }
 

@@ -2,12 +2,11 @@
 /* `airlock log`, `show`, `output`. */
 #include "airlock/history.h"
 
-#include "base/columns.h"
+#include "api/list.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/text.h"
-#include "fs/io.h"
 #include "change/values.h"
+#include "fs/io.h"
 #include "history/history.h"
 #include "history/history_read.h"
 #include "project/project.h"
@@ -16,7 +15,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 
 /* What is kept of an output in `show`, as in the result of the run itself. */
 #define SHOWN_OUTPUT (100 * 1024)
@@ -33,117 +31,58 @@ static int open_store(const struct past_run *e, struct store **ret, struct airlo
 	return rc;
 }
 
+/* The value of this name; the first for any other word. */
+#define READ_WORD(function, type, name_of, last)                                                                       \
+	static enum type function(const char *word)                                                                    \
+	{                                                                                                              \
+		for (enum type v = last; word && v > 0; v--)                                                           \
+			if (strcmp(word, name_of(v)) == 0)                                                             \
+				return v;                                                                              \
+		return (enum type)0;                                                                                   \
+	}
+READ_WORD(read_status, airlock_status, airlock_status_name, AIRLOCK_RUNNING)
+READ_WORD(read_state, airlock_changes_state, airlock_changes_state_name, AIRLOCK_CHANGES_DIRECT)
+
+/* Borrows from the row. */
+static struct airlock_past_run run_of(const struct store_run *row)
+{
+	return (struct airlock_past_run){.id = row->id,
+					 .command = row->command,
+					 .project = row->project,
+					 .working_dir = row->working_dir,
+					 .asked_by = row->asked_by,
+					 .started_ns = row->started,
+					 .status = read_status(row->status),
+					 .exit_code = (int)row->exit_code,
+					 .changes_state = read_state(row->changes_state),
+					 .change_count = (size_t)row->changes_count};
+}
+
 /* ── log ── */
 
-static void log_json(const struct store_runs *runs, struct buf *out)
-{
-	struct json j = json_begin(out, true);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "runs");
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct store_run *r = &runs->v[i];
-		json_open_object(&j, NULL);
-		json_string(&j, "run", r->id);
-		json_path(&j, "command", r->command);
-		json_path(&j, "project", r->project);
-		json_time(&j, "started", r->started);
-		json_string(&j, "status", r->status);
-		if (r->exit_code >= 0)
-			json_int(&j, "exit_code", r->exit_code);
-		else
-			json_null(&j, "exit_code");
-		json_open_object(&j, "changes");
-		json_string(&j, "state", r->changes_state);
-		json_int(&j, "count", r->changes_count);
-		json_close(&j);
-		json_string(&j, "asked_by", r->asked_by);
-		json_close(&j);
-	}
-	json_close(&j);
-	json_close(&j);
-	buf_addc(out, '\n');
-}
-
-static void add_age(struct buf *out, int64_t started_ns)
-{
-	text_add_age(out, (int64_t)time(NULL) - started_ns / 1000000000);
-}
-
-/* The words about a run in `log`, each in its column. */
-struct log_cells {
-	struct buf v[3]; /* when, how it ended, what became of its changes */
+struct airlock_log {
+	struct airlock_past_run *v;
+	size_t n;
+	struct store_runs rows; /* behind v */
+	bool is_of_all;
+	char *json;
 };
 
-static void log_cells_done(struct log_cells *c)
-{
-	for (size_t i = 0; i < AL_ARRAY_LEN(c->v); i++)
-		buf_done(&c->v[i]);
-}
+API_LIST(log, airlock_past_run)
 
-/* "2 held, 1 discarded", as `airlock changes` sums it up. Only a run of which something waits can have several states that its
- * one word does not tell. */
-static bool add_states(const struct past_run *e, const struct store_run *r, struct buf *out)
+void airlock_log_free(struct airlock_log *l)
 {
-	static const enum change_state order[] = {CHANGE_APPLIED, CHANGE_HELD, CHANGE_CONFLICT, CHANGE_SKIPPED,
-						  CHANGE_DISCARDED};
-	_cleanup_free_ char *dir = path_join(e->runs, r->id), *file = dir ? path_join(dir, "changes") : NULL;
-	_cleanup_changes_ struct change_set *set = NULL;
-	bool waits = strcmp(r->changes_state, "held") == 0 || strcmp(r->changes_state, "partial") == 0;
-	if (!waits || !file || change_set_load(file, &set, NULL) < 0)
-		return false;
-	for (size_t k = 0; k < AL_ARRAY_LEN(order); k++) {
-		size_t n = 0;
-		for (size_t i = 0; i < set->n; i++)
-			n += set->v[i].state == order[k];
-		if (n > 0)
-			buf_printf(out, "%s%zu %s", out->len ? ", " : "", n, change_state_name(order[k]));
-	}
-	return out->len > 0;
-}
-
-static void log_cells(const struct past_run *e, const struct store_run *r, struct log_cells *ret)
-{
-	struct buf *ending = &ret->v[1], *changes = &ret->v[2];
-	*ret = (struct log_cells){0};
-	add_age(&ret->v[0], r->started);
-	buf_adds(ending, r->status);
-	if (r->exit_code > 0)
-		buf_printf(ending, " %lld", (long long)r->exit_code);
-	if (add_states(e, r, changes))
+	if (!l)
 		return;
-	if (r->changes_count > 0)
-		buf_printf(changes, "%lld %s", (long long)r->changes_count, r->changes_state);
-	else
-		buf_adds(changes, strcmp(r->changes_state, "direct") == 0 ? "direct" : "-");
+	store_runs_done(&l->rows);
+	free(l->v);
+	free(l->json);
+	free(l);
 }
 
-static void log_line(const struct store_run *r, const struct log_cells *c, const size_t *widths, struct buf *out)
+int airlock_log_is_of_all(const struct airlock_log *l)
 {
-	buf_adds(out, r->id);
-	for (size_t i = 0; i < AL_ARRAY_LEN(c->v); i++) {
-		buf_adds(out, "  ");
-		columns_add_padded(out, buf_str(&c->v[i]), widths[i]);
-	}
-	buf_adds(out, "  ");
-	text_add_escaped(out, r->command, strlen(r->command));
-	buf_addc(out, '\n');
-}
-
-/* One line a run: id, when, how it ended, what became of its changes, the command. */
-static void log_text(const struct past_run *e, const struct store_runs *runs, struct buf *out)
-{
-	size_t widths[3] = {0};
-	_cleanup_free_ struct log_cells *cells = calloc(runs->n + 1, sizeof *cells);
-	out->failed |= !cells;
-	for (size_t i = 0; cells && i < runs->n; i++) {
-		log_cells(e, &runs->v[i], &cells[i]);
-		for (size_t k = 0; k < AL_ARRAY_LEN(widths); k++)
-			widths[k] = cells[i].v[k].len > widths[k] ? cells[i].v[k].len : widths[k];
-	}
-	for (size_t i = 0; cells && i < runs->n; i++) {
-		log_line(&runs->v[i], &cells[i], widths, out);
-		log_cells_done(&cells[i]);
-	}
+	return l->is_of_all;
 }
 
 static int find_project(const struct airlock_settings *s, const struct host *host, char **ret,
@@ -166,69 +105,153 @@ static int find_project(const struct airlock_settings *s, const struct host *hos
 	return rc;
 }
 
-enum log_scope { LOG_NAMED_OR_ALL, LOG_HERE };
-
 /* *ret_project stays NULL for all projects. A caller who is in no project at all is in none that has runs. */
-static int log_project(const struct airlock_settings *s, const struct past_run *e, enum log_scope scope,
+static int log_project(const struct airlock_settings *s, const struct past_run *e, enum airlock_log_scope scope,
 		       char **ret_project, struct airlock_error *err)
 {
-	if (scope == LOG_NAMED_OR_ALL)
+	if (scope == AIRLOCK_LOG_NAMED)
 		return find_project(s, &e->host, ret_project, err);
 	(void)past_run_project(e, ret_project, NULL);
 	return 0;
 }
 
-static int log_runs(const struct airlock_settings *s, enum log_scope scope, int64_t limit, int json, char **ret_text,
-		    size_t *ret_count, int *ret_is_all, struct airlock_error *err)
+static int list_runs(struct airlock_log *l, const struct airlock_settings *s, enum airlock_log_scope scope,
+		     int64_t limit, struct airlock_error *err)
 {
 	struct past_run e;
-	struct buf out = BUF_INIT;
 	_cleanup_free_ char *project = NULL;
 	_cleanup_store_ struct store *store = NULL;
-	_cleanup_runs_ struct store_runs runs = {0};
 	int rc = past_run_init(&e, s, err);
 	rc = rc < 0 ? rc : log_project(s, &e, scope, &project, err);
 	rc = rc < 0 ? rc : open_store(&e, &store, err);
-	rc = rc < 0 ? rc : history_list(&e, store, project, limit, &runs, err);
-	bool has_none = rc == 0 && scope == LOG_HERE && project && runs.n == 0 && limit != 0;
+	rc = rc < 0 ? rc : history_list(&e, store, project, limit, &l->rows, err);
+	bool has_none = rc == 0 && scope == AIRLOCK_LOG_HERE && project && l->rows.n == 0 && limit != 0;
 	if (has_none)
-		rc = history_list(&e, store, NULL, limit, &runs, err);
-	if (rc == 0 && json)
-		log_json(&runs, &out);
-	else if (rc == 0)
-		log_text(&e, &runs, &out);
-	*ret_is_all = has_none || !project;
+		rc = history_list(&e, store, NULL, limit, &l->rows, err);
+	l->is_of_all = has_none || !project;
 	past_run_done(&e);
-	*ret_count = runs.n;
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+	return rc;
 }
 
-int airlock_log(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
-		struct airlock_error *err)
+int airlock_log_open(const struct airlock_settings *s, enum airlock_log_scope scope, int64_t limit,
+		     struct airlock_log **ret, struct airlock_error *err)
 {
-	int is_all;
-	return log_runs(s, LOG_NAMED_OR_ALL, limit, json, ret_text, ret_count, &is_all, err);
+	struct airlock_log *l = calloc(1, sizeof *l);
+	int rc = l ? list_runs(l, s, scope, limit, err) : base_oom(err);
+	if (rc == 0 && !(l->v = calloc(l->rows.n + 1, sizeof *l->v)))
+		rc = base_oom(err);
+	if (rc < 0) {
+		airlock_log_free(l);
+		return rc;
+	}
+	for (; l->n < l->rows.n; l->n++)
+		l->v[l->n] = run_of(&l->rows.v[l->n]);
+	*ret = l;
+	return 0;
 }
 
-int airlock_log_here(const struct airlock_settings *s, int64_t limit, int json, char **ret_text, size_t *ret_count,
-		     int *ret_is_all, struct airlock_error *err)
+const char *airlock_log_json(struct airlock_log *l)
 {
-	return log_runs(s, LOG_HERE, limit, json, ret_text, ret_count, ret_is_all, err);
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "runs");
+	for (size_t i = 0; i < l->n; i++) {
+		const struct airlock_past_run *r = &l->v[i];
+		json_open_object(&j, NULL);
+		json_string(&j, "run", r->id);
+		json_path(&j, "command", r->command);
+		json_path(&j, "project", r->project);
+		json_time(&j, "started", r->started_ns);
+		json_string(&j, "status", airlock_status_name(r->status));
+		if (r->exit_code >= 0)
+			json_int(&j, "exit_code", r->exit_code);
+		else
+			json_null(&j, "exit_code");
+		json_open_object(&j, "changes");
+		json_string(&j, "state", airlock_changes_state_name(r->changes_state));
+		json_int(&j, "count", (int64_t)r->change_count);
+		json_close(&j);
+		json_string(&j, "asked_by", r->asked_by);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_close(&j);
+	return api_json(&out, &l->json);
 }
 
-int airlock_log_verify(const struct airlock_settings *s, char **ret_text, struct airlock_error *err)
+/* ── The audit file ── */
+
+struct airlock_audit {
+	struct audit_report report;
+	char *json;
+};
+
+int airlock_audit_verify(const struct airlock_settings *s, struct airlock_audit **ret, struct airlock_error *err)
 {
 	struct past_run e;
-	struct buf out = BUF_INIT;
 	_cleanup_store_ struct store *store = NULL;
+	struct airlock_audit *a = calloc(1, sizeof *a);
+	if (!a)
+		return base_oom(err);
 	int rc = past_run_init(&e, s, err);
 	rc = rc < 0 ? rc : open_store(&e, &store, err);
-	rc = rc < 0 ? rc : audit_verify(e.host.state_dir, store, &out, err);
+	rc = rc < 0 ? rc : audit_verify(e.host.state_dir, store, &a->report, err);
 	past_run_done(&e);
-	*ret_text = rc >= 0 ? buf_take(&out) : NULL;
-	buf_done(&out);
-	return rc < 0 || *ret_text ? rc : base_oom(err);
+	if (rc == 0)
+		*ret = a;
+	else
+		airlock_audit_free(a);
+	return rc;
+}
+
+void airlock_audit_free(struct airlock_audit *a)
+{
+	if (!a)
+		return;
+	audit_report_done(&a->report);
+	free(a->json);
+	free(a);
+}
+
+uint64_t airlock_audit_lines(const struct airlock_audit *a)
+{
+	return a->report.lines;
+}
+
+size_t airlock_audit_count(const struct airlock_audit *a)
+{
+	return a->report.n;
+}
+
+const struct airlock_audit_fault *airlock_audit_at(const struct airlock_audit *a, size_t i)
+{
+	return i < a->report.n ? &a->report.v[i] : NULL;
+}
+
+const char *airlock_audit_json(struct airlock_audit *a)
+{
+	static const char *const kinds[] = {[AIRLOCK_AUDIT_NOT_WHOLE] = "not_whole",
+					    [AIRLOCK_AUDIT_OUT_OF_PLACE] = "out_of_place",
+					    [AIRLOCK_AUDIT_CHANGED] = "changed",
+					    [AIRLOCK_AUDIT_BEGINNING] = "beginning",
+					    [AIRLOCK_AUDIT_MISSING] = "missing"};
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_bool(&j, "ok", a->report.n == 0);
+	json_int(&j, "lines", (int64_t)a->report.lines);
+	json_open_array(&j, "faults");
+	for (size_t i = 0; i < a->report.n; i++) {
+		json_open_object(&j, NULL);
+		json_string(&j, "file", a->report.v[i].file);
+		json_int(&j, "line", a->report.v[i].line);
+		json_string(&j, "kind", kinds[a->report.v[i].kind]);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_close(&j);
+	return api_json(&out, &a->json);
 }
 
 /* ── Finding a run, also one that has no directory ── */
@@ -251,52 +274,289 @@ static int find(struct past_run *e, struct store *store, const char *name, char 
 	return rc;
 }
 
-struct shown {
+/* ── One run: what its record says ── */
+
+#define ENDED_EARLY "airlock was ended before the run was over"
+
+struct airlock_history {
 	struct past_run e;
 	struct store *store;
-	struct store_run run;
-	struct buf members; /* of the result object */
+	struct store_run row;
 	char *dir;
+	struct buf text;	  /* the record */
+	struct json_value record; /* in text; none: nobody has written the end of the run */
+	struct airlock_past_run run;
+	struct airlock_changes *changes;
+	struct airlock_error error;
+	struct airlock_isolation isolation;
+	struct airlock_usage usage;
+	struct airlock_past_denial *denials;
+	struct airlock_past_question *questions;
+	struct airlock_config_value *values;
+	const char **full; /* of usage */
+	size_t n_denials, n_questions, n_values;
+	const char *profile;
+	struct strs texts; /* behind all of these */
+	char *json;
 };
 
-static void shown_done(struct shown *v)
+void airlock_history_free(struct airlock_history *h)
 {
-	store_run_done(&v->run);
-	store_close(v->store);
-	buf_done(&v->members);
-	free(v->dir);
-	past_run_done(&v->e);
+	if (!h)
+		return;
+	airlock_changes_free(h->changes);
+	store_run_done(&h->row);
+	store_close(h->store);
+	buf_done(&h->text);
+	strs_done(&h->texts);
+	free(h->dir);
+	past_run_done(&h->e);
+	free(h->denials);
+	free(h->questions);
+	free(h->values);
+	free(h->full);
+	free(h->json);
+	free(h);
 }
 
-static int load_detail(struct shown *v, const char *id, struct airlock_error *err)
+/* A member that is a string; NULL: it is none. */
+static const char *text_of(struct airlock_history *h, struct json_value object, const char *name)
 {
-	int rc = history_get(&v->e, v->store, id, &v->run, err);
+	struct json_value v = json_value_member(object, name);
+	if (json_value_kind(v) != '"')
+		return NULL;
+	strs_take(&h->texts, json_value_string(v));
+	return h->texts.failed ? NULL : h->texts.v[h->texts.n - 1];
+}
+
+/* Room for every element of a list. */
+static void *room_for(struct airlock_history *h, struct json_value list, size_t size)
+{
+	size_t n = 0;
+	for (struct json_item i = {0}; json_value_next(list, &i);)
+		n++;
+	void *v = calloc(n + 1, size);
+	h->texts.failed |= !v;
+	return v;
+}
+
+READ_WORD(read_grade, airlock_grade, airlock_grade_name, AIRLOCK_GRADE_ENFORCED)
+READ_WORD(read_network, airlock_network, airlock_network_name, AIRLOCK_NETWORK_ALLOWED)
+READ_WORD(read_capture, airlock_capture, airlock_capture_name, AIRLOCK_CAPTURE_COPY)
+READ_WORD(read_limit, airlock_limit, airlock_limit_name, AIRLOCK_LIMIT_FILE_SIZE)
+
+static void read_isolation(struct airlock_history *h, struct json_value from)
+{
+	h->isolation = (struct airlock_isolation){.backend = text_of(h, from, "backend"),
+						  .profile = text_of(h, from, "profile"),
+						  .filesystem = read_grade(text_of(h, from, "filesystem")),
+						  .processes = read_grade(text_of(h, from, "processes")),
+						  .syscalls = read_grade(text_of(h, from, "syscalls")),
+						  .limits = read_grade(text_of(h, from, "limits")),
+						  .network = read_network(text_of(h, from, "network")),
+						  .capture = read_capture(text_of(h, from, "capture")),
+						  .capture_because = text_of(h, from, "capture_because")};
+	h->isolation.is_sandboxed = h->isolation.backend && strcmp(h->isolation.backend, "passthrough") != 0;
+}
+
+static int64_t read_us(struct json_value object, const char *name)
+{
+	struct json_value v = json_value_member(object, name);
+	return json_value_kind(v) == '0' ? (int64_t)(strtod(v.at, NULL) * 1000 + 0.5) : 0;
+}
+
+static void read_usage(struct airlock_history *h, struct json_value from)
+{
+	struct json_value full = json_value_member(from, "full");
+	h->full = room_for(h, full, sizeof *h->full);
+	size_t n = 0;
+	for (struct json_item i = {0}; h->full && json_value_next(full, &i);) {
+		strs_take(&h->texts, json_value_string(i.value));
+		h->full[n++] = h->texts.failed ? NULL : h->texts.v[h->texts.n - 1];
+	}
+	h->usage = (struct airlock_usage){.duration_us = read_us(h->record, "duration_ms"),
+					  .cpu_us = read_us(from, "cpu_ms"),
+					  .max_rss_kb = json_value_int(json_value_member(from, "max_rss_kb"), 0),
+					  .limit_hit = read_limit(text_of(h, from, "limit_hit")),
+					  .full = h->full,
+					  .warm_start = json_value_kind(json_value_member(from, "warm_start")) == 't',
+					  .head_start = json_value_kind(json_value_member(from, "head_start")) == 't'};
+}
+
+static void read_error(struct airlock_history *h, struct json_value from)
+{
+	const char *code = text_of(h, from, "code"), *message = text_of(h, from, "message");
+	const char *op = text_of(h, from, "op"), *subject = text_of(h, from, "subject");
+	const char *hint = text_of(h, from, "hint");
+	int number = AIRLOCK_ERR_INTERNAL;
+	if (!code || !message)
+		return;
+	for (int c = AIRLOCK_ERR_USAGE; c >= AIRLOCK_ERR_INTERNAL; c--)
+		if (strcmp(airlock_code_slug(c), code) == 0)
+			number = c;
+	(void)base_error(&h->error, number, op ? op : "", subject ? subject : "", "%s", message);
+	if (hint)
+		(void)base_hint(&h->error, "%s", hint);
+}
+
+static void read_denials(struct airlock_history *h, struct json_value list)
+{
+	h->denials = room_for(h, list, sizeof *h->denials);
+	for (struct json_item i = {0}; h->denials && json_value_next(list, &i);) {
+		const char *text = text_of(h, i.value, "text");
+		if (text)
+			h->denials[h->n_denials++] = (struct airlock_past_denial){text, text_of(h, i.value, "hint")};
+	}
+}
+
+static void read_questions(struct airlock_history *h, struct json_value list)
+{
+	h->questions = room_for(h, list, sizeof *h->questions);
+	for (struct json_item i = {0}; h->questions && json_value_next(list, &i);) {
+		const char *text = text_of(h, i.value, "question"), *answer = text_of(h, i.value, "answer");
+		if (text && answer)
+			h->questions[h->n_questions++] =
+				(struct airlock_past_question){text, answer, text_of(h, i.value, "grant")};
+	}
+}
+
+/* A record has who set a value as it is shown; the line is cut off. */
+static struct airlock_origin read_origin(char *text)
+{
+	char *colon = strrchr(text, ':'), *end = NULL;
+	long line = colon && colon[1] >= '0' && colon[1] <= '9' ? strtol(colon + 1, &end, 10) : 0;
+	if (strcmp(text, "built-in") == 0)
+		return (struct airlock_origin){.kind = AIRLOCK_ORIGIN_BUILTIN};
+	if (!end || *end)
+		return (struct airlock_origin){.kind = AIRLOCK_ORIGIN_CALLER, .name = text};
+	*colon = '\0';
+	return (struct airlock_origin){AIRLOCK_ORIGIN_FILE, text, (int)line};
+}
+
+static void read_values(struct airlock_history *h, struct json_value list)
+{
+	h->values = room_for(h, list, sizeof *h->values);
+	for (struct json_item i = {0}; h->values && json_value_next(list, &i);) {
+		struct airlock_config_value v = {.key = text_of(h, i.value, "key"),
+						 .toml = text_of(h, i.value, "value"),
+						 .is_ignored =
+							 json_value_kind(json_value_member(i.value, "ignored")) == 't'};
+		if (!text_of(h, i.value, "source") || !v.key || !v.toml)
+			continue;
+		v.origin = read_origin(h->texts.v[h->texts.n - 1]);
+		h->values[h->n_values++] = v;
+	}
+}
+
+static int read_record(struct airlock_history *h, struct airlock_error *err)
+{
+	struct json_value policy = json_value_member(h->record, "policy");
+	read_error(h, json_value_member(h->record, "error"));
+	read_isolation(h, json_value_member(h->record, "isolation"));
+	read_usage(h, json_value_member(h->record, "usage"));
+	read_denials(h, json_value_member(h->record, "denials"));
+	read_questions(h, json_value_member(h->record, "questions"));
+	read_values(h, json_value_member(policy, "values"));
+	h->profile = text_of(h, policy, "profile");
+	if (!h->record.at && h->run.status != AIRLOCK_RUNNING)
+		(void)base_error(&h->error, AIRLOCK_ERR_INTERNAL, "run", h->run.id, "%s", ENDED_EARLY);
+	return h->texts.failed ? base_oom(err) : 0;
+}
+
+/* Fills text and record. A run without either has ended before anybody could write it down. */
+static int load_record(struct airlock_history *h, struct airlock_error *err)
+{
+	if (*h->row.detail) {
+		buf_addc(&h->text, '{');
+		buf_adds(&h->text, h->row.detail);
+		buf_addc(&h->text, '}');
+		(void)json_value_parse(buf_str(&h->text), h->text.len, &h->record);
+	} else if (history_read_file(h->dir, &h->text, &h->record, NULL) < 0) {
+		h->record = JSON_NO_VALUE;
+	}
+	return h->text.failed ? base_oom(err) : 0;
+}
+
+static int load(struct airlock_history *h, const char *id, struct airlock_error *err)
+{
+	int rc = history_get(&h->e, h->store, id, &h->row, err);
 	if (rc < 0)
 		return rc;
-	v->dir = path_join(v->e.runs, id);
-	if (!v->dir)
-		return base_oom(err);
-	if (*v->run.detail)
-		buf_adds(&v->members, v->run.detail);
-	else if (history_read_file(v->dir, &v->members, NULL) < 0)
-		buf_reset(&v->members);
-	(void)past_run_load(&v->e, id, NULL); /* no record of changes: it has none */
-	return v->members.failed ? base_oom(err) : 0;
+	h->run = run_of(&h->row);
+	h->dir = path_join(h->e.runs, id);
+	rc = h->dir ? load_record(h, err) : base_oom(err);
+	rc = rc < 0 ? rc : read_record(h, err);
+	if (rc < 0 || past_run_load(&h->e, id, NULL) < 0)
+		return rc; /* no record of changes: it has none */
+	h->run.changes_state = change_set_state(h->e.set);
+	h->changes = change_values_of_run(id, h->e.set, h->run.changes_state);
+	return h->changes ? 0 : base_oom(err);
 }
 
-static int shown_open(struct shown *v, const struct airlock_settings *s, const char *name, struct airlock_error *err)
+int airlock_history_open(const struct airlock_settings *s, const char *run, struct airlock_history **ret,
+			 struct airlock_error *err)
 {
-	*v = (struct shown){0};
 	_cleanup_free_ char *id = NULL;
 	struct airlock_error unusable = {0};
-	int rc = past_run_init(&v->e, s, err);
-	if (rc == 0 && open_store(&v->e, &v->store, &unusable) < 0)
-		v->store = NULL; /* the directory says as much */
-	rc = rc < 0 ? rc : find(&v->e, v->store, name, &id, err);
-	return rc < 0 ? rc : load_detail(v, id, err);
+	struct airlock_history *h = calloc(1, sizeof *h);
+	int rc = h ? past_run_init(&h->e, s, err) : base_oom(err);
+	if (rc == 0 && open_store(&h->e, &h->store, &unusable) < 0)
+		h->store = NULL; /* the directory says as much */
+	rc = rc < 0 ? rc : find(&h->e, h->store, run, &id, err);
+	rc = rc < 0 ? rc : load(h, id, err);
+	if (rc == 0)
+		*ret = h;
+	else
+		airlock_history_free(h);
+	return rc;
 }
 
-/* ── show ── */
+const struct airlock_past_run *airlock_history_run(const struct airlock_history *h)
+{
+	return &h->run;
+}
+
+const struct airlock_changes *airlock_history_changes(const struct airlock_history *h)
+{
+	return h->changes;
+}
+
+const struct airlock_error *airlock_history_error(const struct airlock_history *h)
+{
+	return &h->error;
+}
+
+const struct airlock_isolation *airlock_history_isolation(const struct airlock_history *h)
+{
+	return h->isolation.backend ? &h->isolation : NULL;
+}
+
+const struct airlock_usage *airlock_history_usage(const struct airlock_history *h)
+{
+	return json_value_kind(json_value_member(h->record, "usage")) == '{' ? &h->usage : NULL;
+}
+
+const struct airlock_past_denial *airlock_history_denial(const struct airlock_history *h, size_t i)
+{
+	return i < h->n_denials ? &h->denials[i] : NULL;
+}
+
+const struct airlock_past_question *airlock_history_question(const struct airlock_history *h, size_t i)
+{
+	return i < h->n_questions ? &h->questions[i] : NULL;
+}
+
+const char *airlock_history_profile(const struct airlock_history *h)
+{
+	return h->profile;
+}
+
+const struct airlock_config_value *airlock_history_value(const struct airlock_history *h, size_t i)
+{
+	return i < h->n_values ? &h->values[i] : NULL;
+}
+
+/* ── Its JSON ── */
 
 static void add_file(struct json *j, const char *dir, const char *key)
 {
@@ -316,13 +576,10 @@ static void add_file(struct json *j, const char *dir, const char *key)
 	capture_done(&c);
 }
 
-#define ENDED_EARLY "airlock was ended before the run was over"
-
 /* Of a run whose end nobody has written: the little that is known, in the same shape. */
-static void add_unfinished(struct json *j, const struct store_run *r)
+static void add_unfinished(struct json *j, const struct airlock_history *h)
 {
-	struct airlock_error killed = {.code = AIRLOCK_ERR_INTERNAL, .message = ENDED_EARLY};
-	bool running = strcmp(r->status, "running") == 0;
+	const struct store_run *r = &h->row;
 	json_path(j, "command", r->command);
 	json_path(j, "project", r->project);
 	json_time(j, "started", r->started);
@@ -336,218 +593,29 @@ static void add_unfinished(struct json *j, const struct store_run *r)
 	json_null(j, "isolation");
 	json_null(j, "usage");
 	json_null(j, "denials");
-	json_error(j, "error", running ? NULL : &killed);
+	json_error(j, "error", &h->error);
 	json_null(j, "policy");
 }
 
-static void show_json(const struct shown *v, struct buf *out)
+const char *airlock_history_json(struct airlock_history *h)
 {
-	struct json j = json_begin(out, true);
-	json_open_object(&j, NULL);
-	if (v->members.len > 0)
-		json_members(&j, v->members.data);
-	else
-		add_unfinished(&j, &v->run);
-	add_file(&j, v->dir, "stdout");
-	add_file(&j, v->dir, "stderr");
-	json_open_object(&j, "changes");
-	if (v->e.set) {
-		change_values_add_json(v->e.set, change_set_state(v->e.set), &j);
-	} else {
-		json_string(&j, "state", v->run.changes_state);
-		json_open_array(&j, "files");
-		json_close(&j);
-	}
-	json_close(&j);
-	json_close(&j);
-	buf_addc(out, '\n');
-}
-
-static void add_line(struct buf *out, const char *label, const char *value)
-{
-	if (!value || !*value)
-		return;
-	buf_printf(out, "%-12s ", label);
-	text_add_escaped(out, value, strlen(value));
-	buf_addc(out, '\n');
-}
-
-/* "backend native, filesystem enforced": the members of an object in one line. */
-static void add_word(const char *name, const char *text, void *data)
-{
-	struct buf *out = data;
-	size_t len = strlen(text);
-	bool quoted = len >= 2 && text[0] == '"';
-	if (strcmp(text, "null") == 0)
-		return;
-	buf_printf(out, "%s%s %.*s", out->len ? ", " : "", name, (int)(quoted ? len - 2 : len),
-		   quoted ? text + 1 : text);
-}
-
-static void add_object(struct buf *out, const struct shown *v, const char *label, const char *name)
-{
-	_cleanup_free_ char *value = history_get_member(buf_str(&v->members), name);
-	_cleanup_buf_ struct buf line = BUF_INIT;
-	if (value)
-		history_each(value, add_word, &line);
-	add_line(out, label, buf_str(&line));
-}
-
-/* Members of one element, without its braces. */
-static char *inner(const char *text)
-{
-	size_t len = strlen(text);
-	return len >= 2 ? strndup(text + 1, len - 2) : NULL;
-}
-
-static void add_question(const char *name, const char *text, void *data)
-{
-	struct buf *out = data;
-	_cleanup_free_ char *in = inner(text), *question = in ? history_get_string(in, "question") : NULL;
-	_cleanup_free_ char *answer = in ? history_get_string(in, "answer") : NULL;
-	_cleanup_buf_ struct buf line = BUF_INIT;
-	if (!question || !answer)
-		return;
-	const char *last = strrchr(question, '\n');
-	buf_printf(&line, "%s %s", last ? last + 1 : question, answer);
-	add_line(out, "asked", buf_str(&line));
-	_cleanup_free_ char *grant = history_get_string(in, "grant");
-	add_line(out, "to allow", grant);
-}
-
-/* What somebody has set; the profile's own values are in the manual. */
-static void add_value(const char *name, const char *text, void *data)
-{
-	struct buf *out = data;
-	_cleanup_free_ char *in = inner(text), *key = in ? history_get_string(in, "key") : NULL;
-	_cleanup_free_ char *value = in ? history_get_string(in, "value") : NULL;
-	_cleanup_free_ char *source = in ? history_get_string(in, "source") : NULL;
-	_cleanup_buf_ struct buf line = BUF_INIT;
-	if (!key || !value || !source || strcmp(source, "built-in") == 0)
-		return;
-	buf_printf(&line, "%s = %s    # %s", key, value, source);
-	add_line(out, "", buf_str(&line));
-}
-
-static void add_decisions(struct buf *out, const struct shown *v)
-{
-	const char *members = buf_str(&v->members);
-	_cleanup_free_ char *questions = history_get_member(members, "questions");
-	_cleanup_free_ char *policy = history_get_member(members, "policy"), *in = policy ? inner(policy) : NULL;
-	_cleanup_free_ char *profile = in ? history_get_string(in, "profile") : NULL;
-	_cleanup_free_ char *values = in ? history_get_member(in, "values") : NULL;
-	if (questions)
-		history_each(questions, add_question, out);
-	add_line(out, "profile", profile);
-	if (values)
-		history_each(values, add_value, out);
-}
-
-static void add_error(struct buf *out, const struct shown *v)
-{
-	_cleanup_free_ char *error = history_get_member(buf_str(&v->members), "error");
-	_cleanup_free_ char *in = error ? inner(error) : NULL;
-	_cleanup_free_ char *message = in ? history_get_string(in, "message") : NULL;
-	add_line(out, "error", message);
-}
-
-/* "2026-11-15 19:30:12 UTC, 5 min ago" */
-static void add_moment(struct buf *out, int64_t ns)
-{
-	_cleanup_buf_ struct buf exact = BUF_INIT;
-	text_add_time(&exact, ns);
-	if (exact.len < 19)
-		return;
-	buf_printf(out, "%.10s %.8s UTC, ", buf_str(&exact), buf_str(&exact) + 11);
-	add_age(out, ns);
-}
-
-static void add_used(const char *name, const char *text, void *data)
-{
-	struct buf *out = data;
-	_cleanup_buf_ struct buf amount = BUF_INIT;
-	if (strcmp(name, "cpu_ms") == 0)
-		text_add_duration(&amount, (int64_t)(strtod(text, NULL) + 0.5));
-	else if (strcmp(name, "max_rss_kb") == 0)
-		text_add_size(&amount, strtoll(text, NULL, 10) * 1024);
-	else if (strcmp(name, "limit_hit") == 0 && text[0] == '"')
-		buf_printf(&amount, "%.*s", (int)strlen(text) - 2, text + 1);
-	static const struct {
-		const char *name, *words;
-	} words[] = {{"cpu_ms", "processor"}, {"max_rss_kb", "memory"}, {"limit_hit", "limit that was hit:"}};
-	for (size_t i = 0; i < AL_ARRAY_LEN(words); i++)
-		if (amount.len > 0 && strcmp(words[i].name, name) == 0)
-			buf_printf(out, "%s%s %s", out->len ? ", " : "", words[i].words, buf_str(&amount));
-}
-
-static void add_usage(struct buf *out, const struct shown *v)
-{
-	_cleanup_free_ char *usage = history_get_member(buf_str(&v->members), "usage");
-	_cleanup_buf_ struct buf line = BUF_INIT;
-	if (usage)
-		history_each(usage, add_used, &line);
-	add_line(out, "used", buf_str(&line));
-}
-
-static void add_denial(const char *name, const char *text, void *data)
-{
-	struct buf *out = data;
-	_cleanup_free_ char *in = inner(text), *what = in ? history_get_string(in, "text") : NULL;
-	_cleanup_free_ char *hint = in ? history_get_string(in, "hint") : NULL;
-	_cleanup_buf_ struct buf line = BUF_INIT;
-	if (!what)
-		return;
-	buf_adds(&line, what);
-	if (hint)
-		buf_printf(&line, "; to allow: %s", hint);
-	add_line(out, "blocked", buf_str(&line));
-}
-
-static void add_denials(struct buf *out, const struct shown *v)
-{
-	_cleanup_free_ char *denials = history_get_member(buf_str(&v->members), "denials");
-	if (denials)
-		history_each(denials, add_denial, out);
-}
-
-static void show_text(const struct shown *v, struct buf *out)
-{
-	_cleanup_buf_ struct buf started = BUF_INIT, ended = BUF_INIT;
-	const struct store_run *r = &v->run;
-	add_moment(&started, r->started);
-	buf_adds(&ended, r->status);
-	if (r->exit_code >= 0)
-		buf_printf(&ended, ", exit status %lld", (long long)r->exit_code);
-	add_line(out, "run", r->id);
-	add_line(out, "command", r->command);
-	add_line(out, "project", r->project);
-	add_line(out, "directory", r->working_dir);
-	add_line(out, "started", buf_str(&started));
-	add_line(out, "asked by", r->asked_by);
-	add_line(out, "result", buf_str(&ended));
-	if (v->members.len == 0 && strcmp(r->status, "running") != 0)
-		add_line(out, "error", ENDED_EARLY);
-	add_error(out, v);
-	add_object(out, v, "isolation", "isolation");
-	add_usage(out, v);
-	add_denials(out, v);
-	add_decisions(out, v);
-	add_line(out, "changes", v->e.set ? change_set_state_name(v->e.set) : r->changes_state);
-	if (v->e.set)
-		change_set_text(v->e.set, out);
-}
-
-int airlock_history_show(const struct airlock_settings *s, const char *run, int json, char **ret_text,
-			 struct airlock_error *err)
-{
-	struct shown v;
 	struct buf out = BUF_INIT;
-	int rc = shown_open(&v, s, run, err);
-	if (rc == 0)
-		(json ? show_json : show_text)(&v, &out);
-	shown_done(&v);
-	*ret_text = rc == 0 ? buf_take(&out) : NULL;
-	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	if (h->record.at) {
+		_cleanup_free_ char *members = strndup(h->record.at + 1, h->record.len - 2);
+		out.failed |= !members;
+		json_members(&j, members ? members : "");
+	} else {
+		add_unfinished(&j, h);
+	}
+	add_file(&j, h->dir, "stdout");
+	add_file(&j, h->dir, "stderr");
+	json_open_object(&j, "changes");
+	change_values_add_json(h->e.set, h->run.changes_state, &j);
+	json_close(&j);
+	json_close(&j);
+	return api_json(&out, &h->json);
 }
 
 /* ── output ── */
@@ -570,17 +638,17 @@ static int copy_out(int from, int to, const char *name, struct airlock_error *er
 int airlock_history_output(const struct airlock_settings *s, const char *run, int want_stderr, int fd,
 			   struct airlock_error *err)
 {
-	struct shown v;
+	struct airlock_history *h = NULL;
 	const char *name = want_stderr ? "stderr" : "stdout";
-	int rc = shown_open(&v, s, run, err);
+	int rc = airlock_history_open(s, run, &h, err);
 	if (rc == 0) {
-		_cleanup_free_ char *file = path_join(v.dir, name);
+		_cleanup_free_ char *file = path_join(h->dir, name);
 		_cleanup_close_ int from = file ? open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 		if (from >= 0)
 			rc = copy_out(from, fd, file, err);
 		else if (errno != ENOENT) /* which is a command that wrote nothing */
 			rc = base_errno(err, AIRLOCK_ERR_IO, errno, "open", file ? file : name);
 	}
-	shown_done(&v);
+	airlock_history_free(h);
 	return rc;
 }

@@ -13,140 +13,15 @@
 
 #define FILE_MAX ((size_t)64 << 20)
 
-int history_read_file(const char *run_dir, struct buf *ret, struct airlock_error *err)
+int history_read_file(const char *run_dir, struct buf *ret_text, struct json_value *ret, struct airlock_error *err)
 {
 	_cleanup_free_ char *file = path_join(run_dir, HISTORY_FILE);
-	int rc = file ? fs_read_file(file, FILE_MAX, ret, err) : base_oom(err);
+	int rc = file ? fs_read_file(file, FILE_MAX, ret_text, err) : base_oom(err);
 	if (rc < 0)
 		return rc;
-	while (ret->len > 0 && ret->data[ret->len - 1] == '\n')
-		ret->len--;
-	if (ret->len < 2 || ret->data[0] != '{' || ret->data[ret->len - 1] != '}')
+	if (!json_value_parse(buf_str(ret_text), ret_text->len, ret) || json_value_kind(*ret) != '{')
 		return base_error(err, AIRLOCK_ERR_CORRUPT, "read", file, "%s is damaged", file);
-	memmove(ret->data, ret->data + 1, ret->len - 1);
-	ret->data[ret->len -= 2] = '\0';
 	return 0;
-}
-
-/* ── Just enough JSON: our own, as base/json.c writes it ── */
-
-/* Past the string that begins at s. */
-static const char *skip_string(const char *s)
-{
-	for (s++; *s && *s != '"'; s++)
-		if (*s == '\\' && s[1])
-			s++;
-	return *s ? s + 1 : s;
-}
-
-/* Past the value that begins at s: to one of these characters after it, or the end. */
-static const char *skip_to(const char *s, const char *ends)
-{
-	for (int depth = 0; *s && (depth > 0 || !strchr(ends, *s));) {
-		if (*s == '"') {
-			s = skip_string(s);
-			continue;
-		}
-		depth += (*s == '{' || *s == '[') - (*s == '}' || *s == ']');
-		s++;
-	}
-	return s;
-}
-
-/* Of members without their braces, as they are kept. */
-static const char *skip_value(const char *s)
-{
-	return skip_to(s, ",");
-}
-
-/* The same inside an array or object, whose end is an end too. */
-static const char *skip_item(const char *s)
-{
-	return skip_to(s, ",]}");
-}
-
-static const char *find_value(const char *members, const char *name)
-{
-	size_t len = strlen(name);
-	for (const char *s = members; *s == '"';) {
-		const char *after = skip_string(s);
-		if (*after != ':')
-			return NULL;
-		if ((size_t)(after - s) == len + 2 && memcmp(s + 1, name, len) == 0)
-			return after + 1;
-		s = skip_value(after + 1);
-		s += *s == ',';
-	}
-	return NULL;
-}
-
-static const char *decode_escape(const char *s, struct buf *out)
-{
-	unsigned code = 0;
-	switch (*s) {
-	case 'n':
-		buf_addc(out, '\n');
-		return s + 1;
-	case 't':
-		buf_addc(out, '\t');
-		return s + 1;
-	case 'u': /* written for control characters only */
-		if (sscanf(s + 1, "%4x", &code) == 1 && strlen(s) >= 5)
-			buf_addc(out, (char)code);
-		return strlen(s) >= 5 ? s + 5 : s + strlen(s);
-	default:
-		buf_addc(out, *s);
-		return s + 1;
-	}
-}
-
-char *history_get_string(const char *members, const char *name)
-{
-	const char *s = find_value(members, name);
-	struct buf out = BUF_INIT;
-	if (!s || *s != '"')
-		return NULL;
-	for (s++; *s && *s != '"';) {
-		if (*s == '\\' && s[1])
-			s = decode_escape(s + 1, &out);
-		else
-			buf_addc(&out, *s++);
-	}
-	return buf_take(&out);
-}
-
-char *history_get_member(const char *members, const char *name)
-{
-	const char *s = find_value(members, name);
-	size_t n = s ? (size_t)(skip_value(s) - s) : 0;
-	bool nothing = !s || strncmp(s, "null", 4) == 0 || strncmp(s, "[]", 2) == 0;
-	return nothing ? NULL : strndup(s, n);
-}
-
-void history_each(const char *value, void (*each)(const char *name, const char *text, void *data), void *data)
-{
-	bool object = *value == '{';
-	if (!object && *value != '[')
-		return;
-	for (const char *s = value + 1; *s && *s != ']' && *s != '}';) {
-		_cleanup_free_ char *name = NULL, *text = NULL;
-		if (object) {
-			const char *after = skip_string(s);
-			name = strndup(s + 1, (size_t)(after - s) - 2);
-			s = after + (*after == ':');
-		}
-		const char *end = skip_item(s);
-		text = strndup(s, (size_t)(end - s));
-		if (text && (!object || name))
-			each(name, text, data);
-		s = end + (*end == ',');
-	}
-}
-
-int64_t history_get_int(const char *members, const char *name, int64_t fallback)
-{
-	const char *s = find_value(members, name);
-	return s && (*s == '-' || (*s >= '0' && *s <= '9')) ? strtoll(s, NULL, 10) : fallback;
 }
 
 /* ── Runs ── */
@@ -200,22 +75,27 @@ static void read_changes(const char *dir, struct store_run *run)
 		replace(&run->project, strdup(set->roots[0].path));
 }
 
-static void read_ending(const char *members, struct store_run *run)
+static void read_ending(struct json_value record, struct store_run *run)
 {
-	replace(&run->command, history_get_string(members, "command"));
-	replace(&run->project, history_get_string(members, "project"));
-	replace(&run->asked_by, history_get_string(members, "asked_by"));
-	replace(&run->working_dir, history_get_string(members, "working_dir"));
-	replace(&run->status, history_get_string(members, "status"));
-	run->exit_code = history_get_int(members, "exit_code", -1);
+	const struct {
+		const char *name, **field;
+	} texts[] = {{"command", &run->command},
+		     {"project", &run->project},
+		     {"asked_by", &run->asked_by},
+		     {"working_dir", &run->working_dir},
+		     {"status", &run->status}};
+	for (size_t i = 0; i < AL_ARRAY_LEN(texts); i++)
+		replace(texts[i].field, json_value_string(json_value_member(record, texts[i].name)));
+	run->exit_code = json_value_int(json_value_member(record, "exit_code"), -1);
 }
 
 /* A run the database knows nothing of, or only its beginning. */
 static void complete(const char *dir, struct store_run *run)
 {
-	_cleanup_buf_ struct buf members = BUF_INIT;
-	if (history_read_file(dir, &members, NULL) == 0) {
-		read_ending(members.data, run);
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct json_value record;
+	if (history_read_file(dir, &text, &record, NULL) == 0) {
+		read_ending(record, run);
 		replace(&run->changes_state, strdup("direct")); /* unless there is a record of them */
 	} else if (history_is_alive(dir))
 		return;

@@ -2,21 +2,12 @@
 /* What history.c wrote, read again. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/json_value.h"
 #include "history/past_run.h"
 #include "store/runs.h"
 
-/* The members of run.json of the run in this directory, without its braces; AIRLOCK_ERR_NOT_FOUND: there is none. */
-int history_read_file(const char *run_dir, struct buf *ret, struct airlock_error *err);
-
-/* A member of that text that is a string, decoded, the caller's; NULL: there is none. */
-char *history_get_string(const char *members, const char *name);
-/* The same as it stands there, whatever it is; NULL also for null and []. */
-char *history_get_member(const char *members, const char *name);
-/* Calls each for every value of an array (its text, as a string of its own), or member of an object (name not NULL). */
-void history_each(const char *value, void (*each)(const char *name, const char *text, void *data), void *data);
-/* One that is a number; fallback when there is none. */
-int64_t history_get_int(const char *members, const char *name, int64_t fallback);
+/* run.json of the run in this directory: the object in its text. AIRLOCK_ERR_NOT_FOUND: there is none. */
+int history_read_file(const char *run_dir, struct buf *ret_text, struct json_value *ret, struct airlock_error *err);
 
 /* Every run there is, newest first: the database's, and those of directories the database knows nothing of. A run that has
  * no end is "running" while it is, "error" when airlock was killed over it. store may be NULL. */

@@ -335,6 +335,7 @@ static enum airlock_reason_code unfinished(const struct supervise_result *r)
 	case AIRLOCK_FAILED:
 		return r->error.code == AIRLOCK_ERR_CONFLICT ? AIRLOCK_REASON_ENDED : AIRLOCK_REASON_NOT_RUN;
 	case AIRLOCK_EXITED:
+	case AIRLOCK_RUNNING:
 		break;
 	}
 	return AIRLOCK_REASON_NONE;

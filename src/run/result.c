@@ -15,7 +15,8 @@
 static const char *const status_names[] = {[AIRLOCK_EXITED] = "exited",
 					   [AIRLOCK_SIGNALED] = "signaled",
 					   [AIRLOCK_TIMED_OUT] = "timeout",
-					   [AIRLOCK_FAILED] = "error"};
+					   [AIRLOCK_FAILED] = "error",
+					   [AIRLOCK_RUNNING] = "running"};
 
 const char *airlock_status_name(enum airlock_status status)
 {

@@ -11,13 +11,22 @@
 
 #include "store/store.h"
 
+#include <airlock/history.h>
+
 /* members: JSON members as in an object, starting with "event". Adds the new end to the news (inbox.h) for the
  * database. */
 int audit_append(const char *state_dir, const char *members, struct buf *news, struct airlock_error *err);
 
-/* 0 if nobody changed anything, or the number of changed places; report describes them for a person. The store (may be
- * NULL) was opened for the history. */
-int audit_verify(const char *state_dir, struct store *store, struct buf *report, struct airlock_error *err);
+struct audit_report {
+	struct airlock_audit_fault *v; /* empty: everything is as it was written */
+	size_t n, cap;
+	struct strs files; /* behind v */
+	uint64_t lines;
+};
+/* The store (may be NULL) is one that was opened for the history. */
+int audit_verify(const char *state_dir, struct store *store, struct audit_report *ret, struct airlock_error *err);
+void audit_report_done(struct audit_report *r);
+#define _cleanup_report_ _cleanup_(audit_report_done)
 
 /* For tests: another size for rotation. */
 int audit_append_rotating(const char *state_dir, const char *members, struct buf *news, int64_t rotate_at,

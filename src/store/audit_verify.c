@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "fs/fs.h"
@@ -8,7 +9,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -51,42 +51,42 @@ int audit_list(const char *dir, struct strs *ret)
 }
 
 struct verifier {
-	struct buf *report;
-	const char *file;
+	struct audit_report *report;
 	int64_t number; /* of the line before */
 	char hash[65];
 	int64_t end_number; /* the last line that the database knows; 0: none */
 	char *end_hash;
 	bool end_seen;
-	int faults;
-	uint64_t lines;
 };
 
-static void fault(struct verifier *v, int64_t number, const char *what)
+/* In the file that was added last. */
+static void fault(struct verifier *v, int64_t line, enum airlock_audit_fault_kind kind)
 {
-	v->faults++;
-	buf_printf(v->report, "%s: line %" PRId64 " %s\n", v->file, number, what);
+	struct audit_report *r = v->report;
+	r->files.failed |= !ARRAY_ROOM(r->v, r->n, r->cap, 16);
+	if (!r->files.failed)
+		r->v[r->n++] = (struct airlock_audit_fault){r->files.v[r->files.n - 1], line, kind};
 }
 
 static void verify_line(struct verifier *v, const char *line, size_t len)
 {
 	struct audit_line l;
-	v->lines++;
+	v->report->lines++;
 	if (!audit_read_line(line, len, &l)) {
-		fault(v, v->number + 1, "is not whole");
+		fault(v, v->number + 1, AIRLOCK_AUDIT_NOT_WHOLE);
 		hash_sha256_hex(line, len, v->hash);
 		return;
 	}
 	if (l.number != v->number + 1)
-		fault(v, v->number + 1, "is missing or not in its place");
+		fault(v, v->number + 1, AIRLOCK_AUDIT_OUT_OF_PLACE);
 	else if (strcmp(l.previous, v->hash) != 0)
-		fault(v, v->number, v->number ? "was changed after it was written" : "before the first was changed");
+		fault(v, v->number, v->number ? AIRLOCK_AUDIT_CHANGED : AIRLOCK_AUDIT_BEGINNING);
 	v->number = l.number;
 	hash_sha256_hex(line, len, v->hash);
 	if (l.number == v->end_number) {
 		v->end_seen = true;
 		if (strcmp(v->hash, v->end_hash) != 0)
-			fault(v, l.number, "was changed after it was written");
+			fault(v, l.number, AIRLOCK_AUDIT_CHANGED);
 	}
 }
 
@@ -131,25 +131,29 @@ static int verify_all(struct verifier *v, const char *dir, struct airlock_error 
 		return base_errno(err, AIRLOCK_ERR_IO, rc, "read", dir);
 	for (size_t i = 0; rc == 0 && i < names.n; i++) {
 		_cleanup_free_ char *path = path_join(dir, names.v[i]);
-		v->file = names.v[i];
+		strs_add(&v->report->files, names.v[i]);
 		rc = path ? verify_file(v, path, err) : base_oom(err);
 	}
 	if (rc == 0 && v->end_number > 0 && !v->end_seen) {
-		v->file = AUDIT_FILE;
-		fault(v, v->end_number, "was written and is missing");
+		strs_add(&v->report->files, AUDIT_FILE);
+		fault(v, v->end_number, AIRLOCK_AUDIT_MISSING);
 	}
 	return rc;
 }
 
-int audit_verify(const char *state_dir, struct store *store, struct buf *report, struct airlock_error *err)
+void audit_report_done(struct audit_report *r)
+{
+	strs_done(&r->files);
+	base_freep(&r->v);
+}
+
+int audit_verify(const char *state_dir, struct store *store, struct audit_report *ret, struct airlock_error *err)
 {
 	_cleanup_free_ char *dir = path_join(state_dir, "audit");
-	struct verifier v = {.report = report};
+	struct verifier v = {.report = ret};
 	audit_first_hash(v.hash);
 	int rc = dir ? load_end(&v, store, err) : base_oom(err);
 	rc = rc < 0 ? rc : verify_all(&v, dir, err);
-	if (rc == 0 && v.faults == 0)
-		buf_printf(report, "%" PRIu64 " lines, all as they were written\n", v.lines);
 	free(v.end_hash);
-	return rc < 0 ? rc : v.faults;
+	return rc < 0 ? rc : ret->files.failed ? base_oom(err) : 0;
 }

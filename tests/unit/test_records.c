@@ -165,8 +165,9 @@ static void only_what_is_unknown_and_unchanged_becomes_text(void **state)
 
 static int verify(struct store *s)
 {
-	_cleanup_buf_ struct buf report = BUF_INIT;
-	return audit_verify(dir, s, &report, NULL);
+	_cleanup_report_ struct audit_report report = {0};
+	assert_int_equal(audit_verify(dir, s, &report, NULL), 0);
+	return (int)report.n;
 }
 
 static void the_chain_goes_on_across_files(void **state)
