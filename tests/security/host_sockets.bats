@@ -130,6 +130,31 @@ try_fifo('$place')"
 	done
 }
 
+@test "nor do those that only a supplementary group may use" {
+	is_root || skip "needs: root, to put somebody into a group"
+	TOP=(/srv/airlock-test-$$ /srv/airlock-member-$$)
+	mkdir -p "${TOP[0]}" "${TOP[1]}/project"
+	serve "${TOP[0]}"
+	chown -R root:4343 "${TOP[0]}"
+	chmod -R 0770 "${TOP[0]}"
+	chown -R 4242:4242 "${TOP[1]}"
+	each_backend through_group
+}
+# as_member PROGRAM ARG...: as somebody who is in the group of these sockets
+as_member() {
+	run_program setpriv --reuid 4242 --regid 4242 --groups 4242,4343 env -u XDG_STATE_HOME -u XDG_DATA_HOME -u XDG_CONFIG_HOME \
+		"HOME=${TOP[1]}" sh -c 'cd "$HOME/project" && exec "$@"' sh "$@" </dev/null
+}
+through_group() {
+	local try="$PYTHON_PRELUDE$TRY$TRY_FIFO
+try_all('${TOP[0]}')
+try_fifo('${TOP[0]}')"
+	as_member "$AIRLOCK" run -- python3 -I -S -c "$try"
+	assert_all_failed 10
+	as_member python3 -I -S -c "$try"
+	[ "$(grep -c ': done$' "$RAW_STDOUT")" -eq 10 ] || fail "expected ten successes on the host"
+}
+
 @test "what the host makes while the command runs leads nowhere" {
 	each_backend made_meanwhile
 }
@@ -271,6 +296,10 @@ with m.Manager() as manager, m.Pool(2) as pool:
 		run_airlock run -c 'eval "$(ssh-agent)" >/dev/null; ssh-add -l; kill "$SSH_AGENT_PID"'
 		assert_stdout_contains 'no identities'
 	fi
+	run_airlock run -c 'export GNUPGHOME=$(mktemp -d); gpg --batch --quiet --passphrase "" --quick-generate-key me@here ed25519 sign never &&
+		gpg --batch --list-secret-keys --with-colons | grep -c ^sec'
+	assert_status 0
+	assert_stdout 1
 }
 
 # ---- mounts in the way
