@@ -2,11 +2,11 @@
 #include "commands.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "diff_show.h"
 #include "decide.h"
-#include "json_text.h"
 
 static int print_json(const struct invocation *inv, const struct airlock_changes *changes, struct airlock_error *err)
 {
@@ -14,9 +14,10 @@ static int print_json(const struct invocation *inv, const struct airlock_changes
 	int rc =
 		airlock_changes_diff(inv->settings, airlock_changes_run(changes), decide_paths(inv), false, &text, err);
 	if (rc >= 0) {
-		(void)printf("{\"run\": \"%s\", \"diff\": ", airlock_changes_run(changes));
-		json_print_string(stdout, text);
-		(void)printf("}\n");
+		char *quoted = airlock_text_json(text, strlen(text));
+		(void)printf("{\"run\": \"%s\", \"diff\": %s}\n", airlock_changes_run(changes),
+			     quoted ? quoted : "null");
+		airlock_free(quoted);
 	}
 	airlock_free(text);
 	return rc;

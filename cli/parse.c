@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "commands.h"
 #include "output.h"
@@ -92,18 +91,6 @@ static const char *take_value(struct parser *p, const char *shown, const char *v
 	return *p->next++;
 }
 
-static int parse_bool(const char *s, bool *ret)
-{
-	static const char *const words[][2] = {{"true", "false"}, {"yes", "no"}, {"on", "off"}, {"1", "0"}};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		for (int no = 0; no < 2; no++)
-			if (strcasecmp(s, words[i][no]) == 0) {
-				*ret = !no;
-				return 0;
-			}
-	return AIRLOCK_ERR_USAGE;
-}
-
 static int bad_bool(struct airlock_error *err, const char *origin, const char *value)
 {
 	(void)output_fail(err, AIRLOCK_ERR_USAGE, origin, "%s must be true or false, not '%s'", origin, value);
@@ -115,12 +102,12 @@ static int bad_bool(struct airlock_error *err, const char *origin, const char *v
 static void parse_flag_value(struct parser *p, const struct airlock_option *o, const char *value)
 {
 	char shown[64];
-	bool on;
+	int on;
 	(void)snprintf(shown, sizeof shown, "--%s", o->name);
 	if (o->implies) {
 		(void)output_fail(p->err, AIRLOCK_ERR_USAGE, shown, "option %s takes no value", shown);
 		see_help(p);
-	} else if (parse_bool(value, &on) < 0) {
+	} else if ((on = airlock_text_bool(value)) < 0) {
 		(void)bad_bool(p->err, shown, value);
 	} else {
 		add(p, o, on ? "true" : "false");
@@ -249,8 +236,7 @@ static const char *environment_value(const char *name, struct twin *ret_origin)
 	for (const struct airlock_option *o = airlock_options(); o->name && (!value || !*value); o++) {
 		struct twin twin = option_twin(o->name);
 		const char *given = implied_value(o, name) ? getenv(twin.name) : NULL;
-		bool on = false;
-		if (given && parse_bool(given, &on) == 0 && on) {
+		if (given && airlock_text_bool(given) == 1) {
 			*ret_origin = twin;
 			return implied_value(o, name);
 		}
@@ -279,8 +265,8 @@ int arguments_flag(const struct arguments *a, const char *name, bool *ret, struc
 {
 	struct twin origin;
 	const char *value = arguments_value(a, name, &origin);
-	bool on = false;
-	if (value && parse_bool(value, &on) < 0)
+	int on = value ? airlock_text_bool(value) : 0;
+	if (on < 0)
 		return bad_bool(err, origin.name, value);
 	*ret = on;
 	return 0;

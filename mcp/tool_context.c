@@ -207,18 +207,8 @@ int tool_paths(json_t *arguments, const char ***ret, struct airlock_error *err)
 
 json_t *tool_base64(const char *bytes, size_t len)
 {
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *in = (const unsigned char *)bytes;
-	char *out = malloc(len / 3 * 4 + 5), *at = out;
-	for (size_t i = 0; out && i < len; i += 3) {
-		unsigned three = (unsigned)in[i] << 16 | (i + 1 < len ? (unsigned)in[i + 1] << 8 : 0) |
-				 (i + 2 < len ? (unsigned)in[i + 2] : 0);
-		*at++ = letters[three >> 18];
-		*at++ = letters[three >> 12 & 63];
-		*at++ = i + 1 < len ? letters[three >> 6 & 63] : '=';
-		*at++ = i + 2 < len ? letters[three & 63] : '=';
-	}
-	json_t *text = out ? json_stringn(out, (size_t)(at - out)) : NULL;
-	free(out);
-	return text;
+	char *text = airlock_text_base64(bytes, len);
+	json_t *string = text ? json_string(text) : NULL;
+	airlock_free(text);
+	return string;
 }

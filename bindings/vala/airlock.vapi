@@ -967,6 +967,12 @@ namespace Airlock {
 
 	[CCode (cname = "airlock_text_inert")]
 	public string? text_inert ([CCode (array_length_type = "size_t", type = "const char *")] uint8[] bytes);
+	[CCode (cname = "airlock_text_json")]
+	public string? text_json ([CCode (array_length_type = "size_t", type = "const char *")] uint8[] bytes);
+	[CCode (cname = "airlock_text_base64")]
+	public string? text_base64 ([CCode (array_length_type = "size_t", type = "const void *")] uint8[] bytes);
+	[CCode (cname = "airlock_text_bool")]
+	public int text_bool (string word);
 	[CCode (cname = "airlock_text_columns")]
 	public size_t text_columns ([CCode (array_length_type = "size_t", type = "const char *")] uint8[] text);
 	[CCode (cname = "airlock_text_fit")]

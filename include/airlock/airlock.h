@@ -326,6 +326,10 @@ void airlock_free(void *p); /* for every text above that is the caller's */
 
 /* Helpers a front-end needs to show things safely. The text is the caller's; NULL: out of memory. */
 char *airlock_text_inert(const char *bytes, size_t len); /* control and deceptive characters escaped */
+char *airlock_text_json(const char *bytes, size_t len); /* a string of JSON, quoted; what is not UTF-8 becomes U+FFFD */
+char *airlock_text_base64(const void *bytes, size_t len);
+/* 1 for "true", "yes", "on" and "1", 0 for their opposites, in any case; AIRLOCK_ERR_INVALID for every other word. */
+int airlock_text_bool(const char *word);
 /* How many columns of a terminal an inert text takes, and how many of its bytes fit into so many columns. */
 size_t airlock_text_columns(const char *text, size_t len);
 size_t airlock_text_fit(const char *text, size_t len, size_t columns);

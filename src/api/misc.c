@@ -3,6 +3,7 @@
 #include "airlock/airlock.h"
 #include "base/buf.h"
 #include "base/columns.h"
+#include "base/json.h"
 #include "base/text.h"
 
 const char *airlock_version(void)
@@ -20,6 +21,27 @@ char *airlock_text_inert(const char *bytes, size_t len)
 	struct buf out = BUF_INIT;
 	text_add_escaped(&out, bytes, len);
 	return buf_take(&out);
+}
+
+char *airlock_text_json(const char *bytes, size_t len)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, false);
+	json_stringn(&j, NULL, bytes, len);
+	return buf_take(&out);
+}
+
+char *airlock_text_base64(const void *bytes, size_t len)
+{
+	struct buf out = BUF_INIT;
+	text_add_base64(&out, bytes, len);
+	return buf_take(&out);
+}
+
+int airlock_text_bool(const char *word)
+{
+	bool value;
+	return text_parse_bool(word, &value) < 0 ? AIRLOCK_ERR_INVALID : value;
 }
 
 size_t airlock_text_columns(const char *text, size_t len)
