@@ -20,8 +20,8 @@ SAMPLES = (
     ("run", ("allocations",), 8),
     ("apply", ("errors", "kill"), 6),
     ("undo", ("errors", "kill"), 6),
-    ("run", ("errors",), 3, r"^airlock sendto$"),  # the word to start: without it both sides waited
-    ("auto", ("errors", "kill"), 5, r"^airlock (socketpair|memfd_create|clone|setsockopt)$"),  # before libc
+    ("run", ("errors",), 3, r"^airlock sendmsg$"),  # the word to start: without it both sides waited
+    ("auto", ("errors", "kill"), 5, r"^airlock (socketpair|memfd_create|clone|setsockopt)$"),  # while the sandbox is begun
     ("landlock", ("errors", "kill"), 5),
     ("landlock", ("errors",), 2, r"^airlock-init prctl$"),  # what it may have is taken from it, or it does not start
 )
