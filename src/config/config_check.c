@@ -3,6 +3,7 @@
  * without further checks. Everything quoted from the file is escaped: strangers write a project's file. */
 #include "config/config_file.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -300,6 +301,7 @@ static int check_sandbox(const struct config_file *f, const struct toml_entry *e
 /* Paths of a layer are relative to its root; such a pattern would silently match nothing. */
 static bool leaves_project(const char *pattern)
 {
+	assert(pattern); /* a TOML string */
 	for (const char *p = pattern; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL)
 		if (strcspn(p, "/") == 2 && strncmp(p, "..", 2) == 0)
 			return true;

@@ -107,11 +107,11 @@ static int chain_of(const struct merge *m, const char *name, struct strs *ret, s
 	strs_add(ret, name);
 	while (!policy_is_builtin(name)) {
 		struct parent_profile p = parent_of(m, name);
-		if (strs_has(ret, p.name))
+		if (p.value && strs_has(ret, p.name))
 			return cycle(&p, name, err);
-		if (!merge_has_profile(m, p.name))
+		if (p.value && !merge_has_profile(m, p.name))
 			return unknown_profile(m, p.file, p.value, err);
-		if (ret->n == CHAIN_MAX)
+		if (p.value && ret->n == CHAIN_MAX) /* the default is built in: it ends the chain */
 			return config_file_fault(p.file, p.value->line, p.value->column, err,
 						 "more than %d profiles extend each other", CHAIN_MAX);
 		strs_add(ret, p.name);

@@ -9,6 +9,7 @@
  * two repairs, skew and split, done bottom-up along the path of an insertion. */
 #include "config/toml_internal.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <string.h>
 
@@ -111,6 +112,7 @@ int toml_value_new(struct toml_parser *ps, enum toml_type type, struct toml_plac
 	int rc = new_value(ps, sizeof **ret, at, depth, &p);
 	if (rc < 0)
 		return rc;
+	assert(p); /* new_value succeeded */
 	*ret = p;
 	(*ret)->type = type;
 	return 0;
@@ -123,6 +125,7 @@ int toml_table_new(struct toml_parser *ps, enum toml_origin origin, struct toml_
 	int rc = new_value(ps, sizeof **ret, at, depth, &p);
 	if (rc < 0)
 		return rc;
+	assert(p); /* new_value succeeded */
 	*ret = p;
 	(*ret)->value.type = TOML_TABLE;
 	(*ret)->origin = origin;
@@ -136,6 +139,7 @@ int toml_array_new(struct toml_parser *ps, struct toml_place at, size_t depth, s
 	int rc = new_value(ps, sizeof **ret, at, depth, &p);
 	if (rc < 0)
 		return rc;
+	assert(p); /* new_value succeeded */
 	*ret = p;
 	(*ret)->value.type = TOML_ARRAY;
 	(*ret)->depth = depth;

@@ -278,6 +278,17 @@ static void a_chain_has_an_end(void **state)
 	assert_non_null(strstr(w->err.message, "more than 32 profiles extend each other"));
 }
 
+static void the_longest_chain_ends_with_the_default(void **state)
+{
+	struct world *w = *state;
+	FILE *f = fopen(w->user, "w");
+	for (int i = 0; i < 31; i++)
+		fprintf(f, "[profiles.p%d]\nextends = \"p%d\"\n", i, i + 1);
+	fprintf(f, "[profiles.p31]\n");
+	fclose(f);
+	load_well(w);
+}
+
 static void write_bytes(const char *path, size_t n)
 {
 	FILE *f = fopen(path, "w");
@@ -445,6 +456,7 @@ int main(void)
 		WORLD_TEST(a_project_is_held_to_the_same_rules),
 		WORLD_TEST(profiles_of_other_files_are_no_mistake),
 		WORLD_TEST(a_chain_has_an_end),
+		WORLD_TEST(the_longest_chain_ends_with_the_default),
 		WORLD_TEST(a_mebibyte_is_the_limit),
 		WORLD_TEST(what_is_no_file_is_refused),
 		WORLD_TEST(missing_files_are_fine_unless_named),
