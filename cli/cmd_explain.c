@@ -220,7 +220,7 @@ int cmd_explain(const struct invocation *inv, struct airlock_error *err)
 		output_say("%s", airlock_job_warning(job, i));
 	if (rc >= 0 && inv->json)
 		(void)fputs(airlock_job_json(job), stdout);
-	else if (rc >= 0)
+	else if (plan)
 		print_plan(plan);
 	airlock_job_free(job);
 	return rc < 0 ? rc : 0;

@@ -199,7 +199,7 @@ static int set_up(const struct agent *a, const struct invocation *inv, struct ai
 		rc = output_fail(err, AIRLOCK_ERR_USAGE, "--print", "--print and --undo cannot be combined");
 	if (rc < 0)
 		return rc;
-	struct target t;
+	struct target t = {0};
 	char *program = agent_program(), *command = program ? agent_command(a, program) : NULL;
 	rc = command ? target_read(&t, a, err)
 		     : output_fail(err, AIRLOCK_ERR_IO, "/proc/self/exe", "cannot find out where airlock is");

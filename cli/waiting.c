@@ -24,6 +24,7 @@ static struct {
 static size_t add(char *line, size_t at, const char *text)
 {
 	size_t len = strlen(text);
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the line is written by its length */
 	(void)memcpy(line + at, text, len);
 	return at + len;
 }

@@ -26,6 +26,7 @@ static bool parse(const char *uri, struct address *ret)
 	const char *rest = uri + used;
 	used = 0;
 	if (*rest &&
+	    /* NOLINTNEXTLINE(cert-err34-c): 18 digits fit */
 	    (sscanf(rest, "?offset=%18" SCNd64 "%n", &ret->offset, &used) != 1 || rest[used] || ret->offset < 0))
 		return false;
 	return strcmp(ret->what, "stdout") == 0 || strcmp(ret->what, "stderr") == 0 || strcmp(ret->what, "diff") == 0;

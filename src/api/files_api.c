@@ -11,6 +11,7 @@
 #include "run/run.h"
 #include "run/workspace.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct airlock_place {
@@ -92,6 +93,7 @@ static int open_project_place(struct airlock_place *place, const struct airlock_
 		rc = job_open(place->job, s, v, err);
 	if (rc < 0)
 		return rc;
+	assert(place->job); /* base_oom fails */
 	const struct project *project = place->job->project;
 	place->place.base = strdup(project->dir);
 	place->dir = strdup(project->dir);
@@ -121,6 +123,7 @@ static int open_run(struct airlock_place *place, const struct airlock_settings *
 		bool layered = e.set->n > 0 && access(r->upper, F_OK) == 0;
 		rc = files_place_mount(&place->place, r->path, r->path, layered ? r->upper : NULL, true, err);
 	}
+	assert(rc != 0 || place->job); /* base_oom fails */
 	if (rc == 0)
 		rc = add_rules(place, err);
 	if (rc == 0) {

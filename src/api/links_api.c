@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "api/projects_api.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -60,6 +61,7 @@ static int links_open(const struct airlock_settings *s, const struct job_opening
 		l->job = job_new();
 	rc = l && l->job ? 0 : base_oom(err);
 	if (rc == 0) {
+		assert(l && l->job); /* base_oom fails */
 		l->job->opening = *opening;
 		rc = job_open(l->job, s, &v, err);
 		l->job->opening.dir = NULL; /* borrowed */
@@ -167,9 +169,7 @@ static int look_at(const struct airlock_links *l, const struct project_query *q,
 	if (!name)
 		return base_oom(err);
 	int rc = project_look_at_link(q, l->job->project, name, ret, &why);
-	if (rc < 0 && answer == AIRLOCK_LINK_DENIED && project_find_answer(q, name, ret) == 1)
-		rc = 0;
-	else if (rc < 0)
+	if (rc < 0 && (answer != AIRLOCK_LINK_DENIED || project_find_answer(q, name, ret) != 1))
 		return base_pass(err, &why);
 	ret->state = answer;
 	return 0;
@@ -188,6 +188,7 @@ static int answer_all(struct airlock_links *l, const char *const *paths, enum ai
 	l->items = calloc(n + 1, sizeof *l->items);
 	if (rc == 0 && !l->items)
 		rc = base_oom(err);
+	assert(rc != 0 || l->items); /* base_oom fails */
 	for (; rc == 0 && l->n < n; l->n += rc == 0)
 		rc = look_at(l, &q, paths[l->n], answer, &l->items[l->n], err);
 	return rc < 0 ? rc : project_answer(&q, l->items, n, answer, err);

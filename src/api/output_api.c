@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/path.h"
 
+#include <assert.h>
 #include <fcntl.h>
 
 int airlock_output_open(const struct airlock_settings *s, const char *run, int is_stderr, int *ret_fd,
@@ -24,6 +25,7 @@ int airlock_output_open(const struct airlock_settings *s, const char *run, int i
 	past_run_done(&e);
 	if (rc < 0)
 		return rc;
+	assert(path); /* base_oom fails */
 	*ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (*ret_fd < 0 && errno == ENOENT) /* the file is made when the first output comes */
 		*ret_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

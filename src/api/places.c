@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fs/fs.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ static int with_playground(const struct airlock_settings *s, playground_job job,
 
 static int measure(int data_fd, uint64_t *bytes, uint64_t *entries, struct airlock_error *err)
 {
+	assert(entries); /* airlock_playground_size's caller wants both */
 	int rc = fs_tree_size_at(data_fd, "playground", bytes, entries, err);
 	if (rc == 0 && *entries > 0)
 		*entries -= 1; /* not the playground itself */

@@ -36,6 +36,7 @@ static enum bwrap_cause try_version(const char *path, struct bwrap_verdict *v)
 	sys_probe_exec(path, argv, TIMEOUT_MS, &x);
 	if (x.errnum || x.timed_out)
 		return cause_of_not_running(&x, v);
+	/* NOLINTNEXTLINE(cert-err34-c): 9 digits fit */
 	int n = sscanf(x.out, "bubblewrap %9d.%9d.%9d", &v->major, &v->minor, &v->patch);
 	if (x.exit_code != 0 || n < 2) {
 		keep_words(*x.err ? x.err : x.out, v->detail, sizeof v->detail);

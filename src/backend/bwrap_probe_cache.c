@@ -80,8 +80,10 @@ bool bwrap_cache_load(const char *file, const struct buf *key, struct bwrap_verd
 	if (key->failed || strncmp(text, buf_str(key), key->len) != 0)
 		return false;
 	const char *rest = text + key->len;
-	if (sscanf(rest, "%d.%d.%d %d %" SCNd64 "%n", &v.major, &v.minor, &v.patch, &cause, &when, &detail_at) != 5 ||
-	    rest[detail_at] != '\n' || cause < 0 || cause >= BWRAP_CAUSES)
+	/* NOLINTNEXTLINE(cert-err34-c): 9 and 18 digits fit */
+	int n = sscanf(rest, "%9d.%9d.%9d %9d %18" SCNd64 "%n", &v.major, &v.minor, &v.patch, &cause, &when,
+		       &detail_at);
+	if (n != 5 || rest[detail_at] != '\n' || cause < 0 || cause >= BWRAP_CAUSES)
 		return false;
 	int64_t age = seconds_now() - when;
 	if (cause != BWRAP_FINE && (age < 0 || age >= FAILURE_LASTS_S))

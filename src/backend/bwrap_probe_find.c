@@ -18,6 +18,7 @@ static bool is_mapped(unsigned long id)
 	if (sys_read_small("/proc/self/uid_map", map, sizeof map) <= 0)
 		return true;
 	for (const char *line = map; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		/* NOLINTNEXTLINE(cert-err34-c): the kernel's numbers have 32 bits */
 		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &count) == 3 && id >= inside && id - inside < count)
 			return true;
 	return false;

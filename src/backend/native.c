@@ -25,7 +25,7 @@ int native_find(const struct backend_context *ctx, struct native_info *ret, stru
 
 static int probe(const struct backend_context *ctx, struct airlock_error *err)
 {
-	struct native_info info;
+	struct native_info info = {0};
 	int rc = native_find(ctx, &info, err);
 	return rc < 0 ? rc : info.own_proc ? 0 : 1;
 }
@@ -40,7 +40,7 @@ static int describe(const struct backend_context *ctx, const struct plan *plan, 
 
 static struct backend_isolation isolation(const struct backend_context *ctx, const struct plan *plan)
 {
-	struct native_info info;
+	struct native_info info = {0};
 	bool own_pids = plan->namespaces & PLAN_NS_PID;
 	bool own_proc = native_find(ctx, &info, NULL) == 0 && info.own_proc;
 	return (struct backend_isolation){
@@ -60,7 +60,7 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 int native_look_around(const struct backend_context *ctx, const struct plan *plan, struct native_scene *ret,
 		       struct airlock_error *err)
 {
-	struct native_info info;
+	struct native_info info = {0};
 	int rc = native_find(ctx, &info, err);
 	if (rc == 0)
 		rc = backend_make_empty_file(ctx, plan, err);

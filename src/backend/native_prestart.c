@@ -370,7 +370,7 @@ static bool is_what_it_was_told(const struct backend_prestart *p, const struct p
 	_cleanup_buf_ struct buf key = BUF_INIT;
 	size_t at;
 	return !p->key || (make_key(p, plan, scene, &key, &at) == 0 && key.len == p->key_len &&
-			   memcmp(key.data, p->key, key.len) == 0);
+			   memcmp(buf_str(&key), p->key, key.len) == 0);
 }
 
 /* The mount tables are looked at last: what happened before they are asked is in their answer. */

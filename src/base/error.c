@@ -78,7 +78,7 @@ static void copy_fitting(char *dst, size_t size, const char *src)
 	}
 	size_t head = size / 2, tail = size - head - 4;
 	memcpy(dst, src, head);
-	memcpy(dst + head, "...", 3);
+	memcpy(dst + head, "...", 3); /* NOLINT(bugprone-not-null-terminated-result): the end follows */
 	memcpy(dst + head + 3, src + len - tail, tail + 1);
 }
 

@@ -97,7 +97,7 @@ void hash_sha256_hex(const void *data, size_t len, char out[65])
 	size_t whole = len / BLOCK * BLOCK;
 	for (size_t i = 0; i < whole; i += BLOCK)
 		compress(state, p + i);
-	finish(state, len > whole ? p + whole : NULL, len - whole, len);
+	finish(state, len > 0 ? p + whole : NULL, len - whole, len);
 	put_hex(out, state);
 }
 

@@ -63,7 +63,7 @@ char *path_join(const char *dir, const char *name)
 	char *out = malloc(n_dir + slash + n_name + 1);
 	if (!out)
 		return NULL;
-	memcpy(out, dir, n_dir);
+	memcpy(out, dir, n_dir); /* NOLINT(bugprone-not-null-terminated-result): the name follows */
 	if (slash)
 		out[n_dir] = '/';
 	memcpy(out + n_dir + slash, name, n_name + 1);

@@ -172,7 +172,7 @@ static void look_at(struct call_look *l, enum want want)
 {
 	int only_name_missing = !place.type && place.first_missing == place.len;
 	if (want == WANT_MAKE && only_name_missing)
-		note_change(l);
+		note_change(l); /* NOLINT(bugprone-branch-clone): the next condition comes between */
 	else if (want == WANT_MAKE ? !place.type : want == WANT_READ || !place.type)
 		note_read(l);
 	else if (want == WANT_CHANGE)

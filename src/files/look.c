@@ -28,7 +28,7 @@ static int is_decided(const struct files_look *l, const char *name, bool *ret)
 static int look_upper(const struct files_look *l, const char *name, struct stat *ret)
 {
 	struct upper_dir marks;
-	struct upper_entry entry;
+	struct upper_entry entry = {0};
 	bool decided;
 	if (fstatat(l->upper_fd, name, ret, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;

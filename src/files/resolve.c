@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "layer/upper.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
@@ -429,6 +430,7 @@ static int walk(struct path_walk *w, const char *path, int flags, struct files_a
 	w->todo = strdup(path);
 	w->given = strlen(path);
 	int rc = w->todo ? start_at_root(w) : base_oom(w->err);
+	assert(rc != 0 || w->todo); /* base_oom fails */
 	if (rc == 0 && relative)
 		rc = prepend(w, w->place->base, 0);
 	while (rc == 0)

@@ -13,6 +13,7 @@
 #include "layer/upper.h"
 #include "layer/xattrs.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static int check_mount(const struct files_place *p, const struct files_at *at, c
 	_cleanup_free_ char *whole = path_join(at->inside, at->name);
 	if (!whole)
 		return base_oom(err);
+	assert(at->mount); /* files_resolve found it */
 	if (at->mount->read_only || files_place_access(p, whole) != FILES_WRITABLE)
 		return base_error(err, AIRLOCK_ERR_BLOCKED, "write", path, "%s is read-only here", path);
 	return 0;
@@ -67,7 +69,10 @@ int files_resolve_removal(const struct files_place *p, const char *path, struct 
 	int rc = !*path ? is_empty("delete", err) : files_find(p, path, FILES_NO_FOLLOW, at, err);
 	if (rc == 0)
 		rc = check_mount(p, at, path, err);
-	if (rc < 0 || strcmp(at->name, ".") != 0)
+	if (rc < 0)
+		return rc;
+	assert(at->name); /* files_find found it */
+	if (strcmp(at->name, ".") != 0)
 		return rc;
 	return base_error(err, AIRLOCK_ERR_BLOCKED, "delete", path,
 			  "%s is the project or workspace itself and cannot be deleted", path);

@@ -50,7 +50,7 @@ static int note_chunk(struct graph *g, const unsigned char *row)
 
 static int read_head(struct graph *g)
 {
-	unsigned char head[8], row[12], last[4];
+	unsigned char head[8], row[12], last[4] = {0};
 	int rc = read_at(g, 0, head, sizeof head);
 	if (rc < 0)
 		return rc;

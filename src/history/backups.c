@@ -10,6 +10,7 @@
 #include "fs/fs.h"
 #include "history/records.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ static int want(struct backups *b, size_t i, struct airlock_error *err)
 	if (rc <= 0)
 		return rc;
 	if (strcmp(f.type, "file") == 0 && !has_of_today(b, f.id, err)) {
+		assert(b->v); /* plan made it */
 		struct wanted *w = &b->v[b->n++];
 		*w = (struct wanted){.change = i, .file = f.id};
 		backups_name(w->name, f.id, b->date, path_basename(c->path));
@@ -252,6 +254,7 @@ static int make_all(struct backups *b, struct airlock_error *err)
 static int write_down(struct backups *b, const bool *touched, struct airlock_error *err)
 {
 	int rc = store_begin(b->store, err);
+	assert(b->n == 0 || b->v); /* plan made it */
 	for (size_t i = 0; rc == 0 && i < b->n; i++) {
 		const struct wanted *w = &b->v[i];
 		struct stat st;
@@ -291,6 +294,7 @@ static int apply_with_backups(struct backups *b, struct strs *notes)
 	int rc = touched ? plan(b, &why) : base_oom(&why);
 	if (rc < 0)
 		return cannot(b, &why);
+	assert(touched); /* base_oom fails */
 	for (size_t i = 0; i < set->n; i++)
 		touched[i] = is_selected(b->request, i);
 	int count = apply_execute(b->request, notes, b->err);
@@ -359,6 +363,7 @@ static int undo_with_records(struct backups *b, struct strs *notes)
 	_cleanup_(images_done) struct images images = {.before_fd = -EBADF};
 	int rc = touched ? open_dir(b, &why) : base_oom(&why);
 	rc = rc < 0 ? rc : images_open(&images, b->request, &why);
+	assert(rc != 0 || touched); /* base_oom fails */
 	for (size_t i = 0; rc == 0 && i < set->n; i++) {
 		touched[i] = is_selected(b->request, i);
 		if (touched[i])

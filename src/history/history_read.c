@@ -5,6 +5,7 @@
 #include "fs/fs.h"
 #include "history/history.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,7 @@ int64_t history_time_of_id(const char *id)
 {
 	struct tm tm = {0};
 	long micro = 0;
+	/* NOLINTNEXTLINE(cert-err34-c): 6 digits fit */
 	if (sscanf(id, "%4d%2d%2d-%2d%2d%2d.%6ld", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
 		   &tm.tm_sec, &micro) < 7)
 		return 0;
@@ -176,6 +178,7 @@ static int add_unknown(const struct past_run *e, const char *project, int64_t li
 		int rc = from_directory(e->runs, id, &run, err);
 		if (rc < 0)
 			return rc;
+		assert(run.project); /* from_directory fails without it */
 		/* airlock was killed before it wrote which project this was: it may be this one */
 		bool may_be_here = !project || !*run.project || strcmp(run.project, project) == 0;
 		if (!may_be_here)

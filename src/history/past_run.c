@@ -11,6 +11,7 @@
 #include "store/runs.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
@@ -121,6 +122,7 @@ int past_run_project(const struct past_run *e, char **ret, struct airlock_error 
 
 static bool is_of_project(const struct change_set *set, const char *project)
 {
+	assert(set); /* past_run_load succeeded */
 	return set->n_roots > 0 && strcmp(set->roots[0].path, project) == 0;
 }
 
@@ -165,6 +167,7 @@ static int find_by_name(const struct past_run *e, const char *name, char **ret, 
 		rc = find_by_prefix(&runs, name, &found, err);
 	if (rc < 0)
 		return rc;
+	assert(found); /* find_by_prefix succeeded */
 	*ret = strdup(found);
 	return *ret ? 0 : base_oom(err);
 }

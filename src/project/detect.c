@@ -6,6 +6,7 @@
 #include "fs/fs.h"
 #include "project/unclaimed.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -71,6 +72,7 @@ static bool is_marked(const char *dir, const char *home, const char *state_dir)
 /* cwd, if nothing marks a directory below $HOME and /. */
 static char *nearest_marked(const char *cwd, const char *home, const char *state_dir)
 {
+	assert(cwd); /* real_directory succeeded */
 	_cleanup_free_ char *dir = strdup(cwd);
 	while (dir && !is_too_wide(dir, home)) {
 		if (is_marked(dir, home, state_dir))

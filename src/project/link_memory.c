@@ -152,7 +152,7 @@ static bool is_there_already(const char *file, const struct buf *content)
 {
 	_cleanup_buf_ struct buf old = BUF_INIT;
 	return read_trusted(file, &old, NULL) == 0 && old.len == content->len &&
-	       memcmp(old.data, content->data, old.len) == 0;
+	       memcmp(buf_str(&old), buf_str(content), old.len) == 0;
 }
 
 int memory_save(const char *state_dir, const char *project, const struct links *links, struct airlock_error *err)

@@ -9,6 +9,7 @@
 #include "project/link_memory.h"
 #include "project/roots.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct opening {
@@ -355,6 +356,7 @@ int project_look_at_link(const struct project_query *q, const struct project *p,
 		rc = links_look(&o.rules, path, &o.links, err);
 	if (rc < 0)
 		return rc;
+	assert(o.links.v); /* links_look succeeded */
 	*ret = o.links.v[0];
 	o.links.n = 0;
 	return 0;

@@ -43,7 +43,7 @@ static bool read_start_time(pid_t pid, unsigned long long *ret)
 	const char *at = read_line(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
-	return at && sscanf(at, "%llu", ret) == 1;
+	return at && sscanf(at, "%llu", ret) == 1; /* NOLINT(cert-err34-c): the kernel's number fits */
 }
 
 /* "terminal 4711 123456 <boot>": the number of a process is given again, with its start and the boot it is not. */
@@ -70,6 +70,7 @@ bool job_is_terminal_session(const char *name)
 
 bool job_terminal_session_lives(const char *name)
 {
+	/* NOLINTNEXTLINE(cert-err34-c): a wrong number makes another name */
 	_cleanup_free_ char *now = name_session(atoi(name + sizeof TERMINAL_SESSION - 1));
 	return now && strcmp(now, name) == 0;
 }

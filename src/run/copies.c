@@ -8,6 +8,7 @@
 #include "fs/fs.h"
 #include "history/backups.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -199,6 +200,7 @@ int copies_settle(struct run_layers *c, const struct host *host, const char *run
 		rc = copied_run_put_back(c->set, host, run_dir, &c->notes, &c->error);
 	if (rc < 0)
 		return leave(c, rc);
+	assert(marker); /* base_oom fails */
 	if (unlink(marker) < 0 && errno != ENOENT)
 		return leave(c, base_errno(&c->error, AIRLOCK_ERR_IO, errno, "unlink", marker));
 	lock_release(&c->lock);

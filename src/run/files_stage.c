@@ -10,6 +10,7 @@
 #include "run/run_record.h"
 #include "run/run.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -142,6 +143,8 @@ static int put_into_layer(struct staging *s, const char *upper, struct airlock_e
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", upper);
 	_cleanup_close_ int dir = stage_parents(upper_root, s->at.mount->lower_fd, path, &name);
 	int rc = dir;
+	/* stage_parents names it */
+	assert(rc < 0 || name);
 	if (rc >= 0 && s->request->what == STAGE_DELETE) /* a whiteout, as overlay makes it */
 		rc = mknodat(dir, name, S_IFCHR, 0) < 0 ? -errno : 0;
 	else if (rc >= 0)
@@ -272,6 +275,7 @@ int stage_change(struct airlock_job *job, const struct files_place *p, const str
 		rc = base_oom(err);
 	if (rc < 0)
 		return rc;
+	assert(run); /* base_oom fails */
 	run->files_only = true;
 	rc = name_command(job, request, err);
 	if (rc == 0)

@@ -26,6 +26,7 @@ static bool lies_on_root(const struct plan *plan, const struct plan_mount *m)
 
 static int open_parent(int root_fd, const char *path, const char **ret_name)
 {
+	*ret_name = path;
 	_cleanup_close_ int fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
 	for (const char *slash; fd >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
 		_cleanup_free_ char *name = strndup(path, (size_t)(slash - path));

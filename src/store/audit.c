@@ -202,7 +202,7 @@ static int append(int fd, const struct end *end, const char *members, struct buf
 int audit_append_rotating(const char *state_dir, const char *members, struct buf *news, int64_t rotate_at,
 			  struct airlock_error *err)
 {
-	struct end end;
+	struct end end = {0};
 	_cleanup_free_ char *dir = path_join(state_dir, "audit");
 	if (!dir)
 		return base_oom(err);

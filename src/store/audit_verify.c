@@ -7,6 +7,7 @@
 #include "store/audit_file.h"
 #include "store/sql.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,6 +127,7 @@ static int load_end(struct verifier *v, struct store *store, struct airlock_erro
 static int verify_all(struct verifier *v, const char *dir, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
+	assert(dir); /* base_oom fails */
 	int rc = audit_list(dir, &names);
 	if (rc < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, rc, "read", dir);

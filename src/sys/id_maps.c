@@ -26,6 +26,7 @@ static bool has_ids(const char *map, uint32_t first, uint32_t count)
 		return false;
 	for (const char *line = text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "") {
 		unsigned long inside = 0, outside = 0, n = 0;
+		/* NOLINTNEXTLINE(cert-err34-c): the kernel's numbers have 32 bits */
 		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &n) == 3 && first >= inside &&
 		    (uint64_t)first + count <= (uint64_t)inside + n)
 			return true;

@@ -274,7 +274,7 @@ static void examine_v1(const struct sys_cgroup_places *at, struct sys_cgroup *re
 
 void sys_probe_cgroup(struct sys_cgroup *ret)
 {
-	struct sys_cgroup_places at;
+	struct sys_cgroup_places at = {0};
 	struct probe_report v2 = {0}, v1 = {0};
 	char what[64];
 	*ret = (struct sys_cgroup){0};

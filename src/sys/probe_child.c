@@ -91,7 +91,7 @@ static long clone_child(int *pidfd)
 
 int probe_start(probe_fn fn, const void *arg, struct probe_child *ret)
 {
-	int fds[2], pidfd = -EBADF;
+	int fds[2] = {-EBADF, -EBADF}, pidfd = -EBADF;
 	int rc = probe_pipe(fds);
 	if (rc < 0)
 		return rc;

@@ -59,7 +59,7 @@ static void name_container(struct sys_environment *e, const char *name, size_t l
 /* The variable `container`, which container managers set for pid 1; readable only by its owner and root. */
 static void look_at_init(const char *root, struct sys_environment *e)
 {
-	char text[4096];
+	char text[4096] = "";
 	int n = get(root, "/proc/1/environ", text, sizeof text);
 	for (int i = 0; i < n; i += (int)strlen(text + i) + 1)
 		if (strncmp(text + i, "container=", 10) == 0 && text[i + 10])
@@ -102,6 +102,7 @@ static bool is_first_userns(const char *root)
 	unsigned long inside, outside, count;
 	if (get(root, "/proc/self/uid_map", text, sizeof text) <= 0)
 		return true;
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel's numbers have 32 bits */
 	return sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 &&
 	       count == UINT32_MAX;
 }

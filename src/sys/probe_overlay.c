@@ -46,6 +46,7 @@ static long mount_overlay(const char *over, const char *upper, const char *work,
 					    [RAW_OVERLAY_OPTION] = "fsconfig(overlay)",
 					    [RAW_OVERLAY_CREATE] = "creating the overlay",
 					    [RAW_OVERLAY_MOUNT] = "fsmount(overlay)",
+					    /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one text */
 					    [RAW_OVERLAY_WORKDIR] = "chdir(" RAW_OVERLAY_FDS ")"};
 	int lower = (int)open_directory(over);
 	struct raw_overlay o = {

@@ -316,7 +316,9 @@ int step_forward(struct apply_tx *tx, struct apply_op *op)
 {
 	assert(op->path[0] && op->path[0] != '/'); /* I6: a path is walked beneath its root's descriptor */
 	struct ends e;
-	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
+	if (op->step == APPLY_NONE)
+		return 0;
+	int rc = find_ends(tx, op, &e);
 	if (rc != 0)
 		return rc == STEP_FOREIGN ? forward_without_directory(tx, op, &e) : rc;
 	if (op->linked && !tx->undo)
@@ -393,7 +395,9 @@ static int revert_remove(struct apply_tx *tx, struct apply_op *op, const struct 
 int step_revert(struct apply_tx *tx, struct apply_op *op)
 {
 	struct ends e;
-	int rc = op->step == APPLY_NONE ? 0 : find_ends(tx, op, &e);
+	if (op->step == APPLY_NONE)
+		return 0;
+	int rc = find_ends(tx, op, &e);
 	if (rc != 0)
 		return rc == STEP_FOREIGN && op->step == APPLY_INSTALL ? 0 : rc; /* its directory never came */
 	if (op->linked && !tx->undo)

@@ -135,6 +135,7 @@ static ssize_t read_live_link(struct gate *g, const struct lead *lead, char *tar
 	_cleanup_close_ int opened = -EBADF;
 	int dir = g->roots[lead->root].live; /* a name without slash needs no directory opened: there are many */
 	if (strchr(lead->path, '/'))
+		/* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): _cleanup_close_ reads it */
 		dir = opened = fs_open_parent(dir, lead->path, &name);
 	*ret_mode = 0;
 	if (dir < 0 || *name == '\0' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)

@@ -59,9 +59,11 @@ static char *expand(const struct live *l, const char *value)
 }
 
 /* For each work tree that a relative place may be meant in; once for an absolute one. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): i and base are declared */
 #define FOR_EACH_BASE(l, i, base)                                                                                      \
 	for (size_t i = 0; i < ((l)->top ? 1 : (l)->g->tops.n); i++)                                                   \
 		for (const char *base = (l)->top ? (l)->top : (l)->g->tops.v[i]; base; base = NULL)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static void lead_to(struct live *l, const char *value, const char *rest, const struct sensitive_rule *rule)
 {

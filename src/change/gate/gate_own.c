@@ -99,11 +99,9 @@ static bool find_entry(struct gate_repo *repo, const struct git_oid *tree, const
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	size_t at = 0;
 	int rc = git_object_read(&repo->objects, tree, GIT_TREE, NULL, &text);
-	while (rc == 0 && (rc = git_tree_next(&text, repo->objects.hash, &at, ret)) == 1) {
+	while (rc == 0 && git_tree_next(&text, repo->objects.hash, &at, ret) == 1)
 		if (ret->name_len == len && memcmp(ret->name, name, len) == 0)
 			return true;
-		rc = 0;
-	}
 	return false;
 }
 

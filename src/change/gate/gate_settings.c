@@ -232,8 +232,9 @@ static const struct airlock_reason *judge_settings(struct gate *g, const struct 
 	_cleanup_strs_ struct strs known = STRS_INIT;
 	const char *slash = strrchr(c->path, '/');
 	_cleanup_free_ char *dir = strndup(c->path, slash ? (size_t)(slash - c->path) : 0);
-	const struct airlock_reason *reason =
-		dir ? gate_read_both(g, c, &before, &after) : change_reason_of(AIRLOCK_REASON_UNREADABLE);
+	if (!dir)
+		return change_reason_of(AIRLOCK_REASON_UNREADABLE);
+	const struct airlock_reason *reason = gate_read_both(g, c, &before, &after);
 	if (reason)
 		return reason;
 	read_known(&before, &known);

@@ -10,6 +10,7 @@
 #include "layer/open.h"
 #include "layer/upper.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -29,6 +30,7 @@ int gate_open(struct gate *g, struct change_set *set, const char *home, struct a
 	rc = rc < 0 ? rc : gate_rows_init(&g->harmless, sensitive_harmless);
 	for (size_t i = 0; g->roots && i < set->n_roots; i++)
 		g->roots[i] = (struct gate_root){.live = -EBADF, .layer = -EBADF};
+	assert(rc != 0 || g->roots); /* without them rc is -ENOMEM */
 	for (size_t i = 0; rc == 0 && i < set->n_roots; i++) {
 		g->roots[i].live = open_top(change_root_before(&set->roots[i]));
 		g->roots[i].layer = open_top(change_root_after(&set->roots[i]));

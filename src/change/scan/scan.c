@@ -185,7 +185,7 @@ static bool is_untouched(const struct scan *s, const struct pair *p)
 
 static int on_same_type(struct scan *s, const struct pair *p)
 {
-	struct comparison found;
+	struct comparison found = {0};
 	if (is_untouched(s, p))
 		return 0;
 	int rc = compare_pair(s, p, &found);
@@ -273,7 +273,7 @@ static int on_entry(struct scan *s)
 /* The live directory beside the one to be entered: its state, descriptor and what differs in it. 1: leave it out. */
 static int pair_dirs(struct scan *s, const struct pair *p, struct scan_level *l)
 {
-	struct comparison found;
+	struct comparison found = {0};
 	if (p->live != SCAN_PRESENT || !S_ISDIR(p->live_st.st_mode))
 		return 0;
 	l->live_fd = fs_open_dir_at(scan_top(s)->live_fd, s->upper.name, O_PATH);

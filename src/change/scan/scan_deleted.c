@@ -101,12 +101,12 @@ static int delete_unless_there(struct scan *s, const char *name, struct buf *pat
 static int delete_each(struct scan *s, struct fs_walk *live)
 {
 	_cleanup_buf_ struct buf path = BUF_INIT;
-	int event, rc = 0;
+	int event = 0, rc = 0;
 	buf_add(&path, buf_str(&s->upper.path), s->upper.path.len); /* with its slash: the walk has just entered */
 	size_t prefix = path.len;
 	while (rc == 0 && (event = fs_walk_next(live)) > 0)
 		rc = delete_unless_there(s, live->name, &path, prefix);
-	return rc;
+	return rc != 0 ? rc : left_out(s, event, buf_str(&s->upper.path), "some of what is in it is left out");
 }
 
 int scan_delete_hidden(struct scan *s)
