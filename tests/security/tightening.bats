@@ -79,7 +79,7 @@ inner_trust() {
 	run_airlock trust
 	assert_status 0
 	cannot_read
-	assert_stderr_contains "$PROJECT/.airlock.toml above $PROJECT/sub/.airlock.toml is not trusted"
+	assert_stderr_contains "$PROJECT/.airlock.toml, above $PROJECT/sub/.airlock.toml, is not trusted"
 	run_airlock trust "$PROJECT"
 	assert_status 0
 	can_read
