@@ -261,15 +261,16 @@ enum airlock_answer ask_permission(const struct airlock_question *q, void *data)
 	struct ask_more more[MAX_KEYS + 1] = {{0}};
 	for (size_t i = 0; i < MAX_KEYS && keys[i].key.letter; i++)
 		more[i] = keys[i].key;
-	const struct ask ask = {.text = q->text,
-				.keys = q->is_optional	   ? "[A]llow once  [D]eny  allow al[W]ays"
-					: q->one_time_only ? "[A]llow once  [D]eny"
-							   : "[A]llow once  [D]eny  allow: [S]ession, al[W]ays  "
-							     "deny: s[E]ssion, ne[V]er",
-				.word = "allow",
-				.said_yes = "allow once",
-				.said_no = q->is_optional ? "not this time" : "deny",
-				.more = q->one_time_only ? NULL : more};
+	const struct ask ask = {
+		.text = q->text,
+		.keys = q->is_optional ? "[A]llow once  [D]eny  allow al[W]ays"
+			: q->one_time_only
+				? "[A]llow once  [D]eny"
+				: "[A]llow once  [D]eny  allow: [S]ession, al[W]ays  deny: s[E]ssion, ne[V]er",
+		.word = "allow",
+		.said_yes = "allow once",
+		.said_no = q->is_optional ? "not this time" : "deny",
+		.more = q->one_time_only ? NULL : more};
 	struct airlock_error err = {0};
 	int rc = ask_terminal(&ask, &err);
 	if (rc < 0)

@@ -48,8 +48,8 @@ static void print_links(struct airlock_links *links, bool json)
 	if (airlock_links_count(links) == 0)
 		output_say("no symbolic link leads out of %s", airlock_links_project(links));
 	else if (open > 0)
-		output_say("what is behind unanswered links is read-only: airlock project link PATH allows one, "
-			   "airlock project unlink PATH denies it");
+		output_say(
+			"what is behind unanswered links is read-only: airlock project link PATH allows one, airlock project unlink PATH denies it");
 }
 
 int cmd_project_links(const struct invocation *inv, struct airlock_error *err)

@@ -55,8 +55,9 @@ int cmd_undo(const struct invocation *inv, struct airlock_error *err)
 	waiting_end();
 	if (rc == AIRLOCK_ERR_NOT_FOUND && r.run && strcmp(err->op, "run") == 0) {
 		err->hint[0] = '\0'; /* the word may have been meant as a path */
-		rc = output_hint(err, "airlock log lists the runs; put a path that looks like a run id after --: "
-				      "airlock undo -- PATH");
+		rc = output_hint(
+			err,
+			"airlock log lists the runs; put a path that looks like a run id after --: airlock undo -- PATH");
 	}
 	if (rc >= 0)
 		rc = decide_tell(inv, changes, err);

@@ -63,9 +63,9 @@ static void print_verbs(const struct command *c)
 		(void)printf("' -a %s", v->name);
 		print_description(v->summary);
 		if (v->operand) {
-			(void)printf("complete -c airlock -n '__fish_seen_subcommand_from %s; and "
-				     "__fish_seen_subcommand_from %s'",
-				     c->name, v->name);
+			(void)printf(
+				"complete -c airlock -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from %s'",
+				c->name, v->name);
 			print_action(NULL, v->completes);
 			(void)putchar('\n');
 		}
@@ -95,9 +95,9 @@ static void print_program(const struct command *c)
 {
 	(void)printf("complete -c airlock -n '__fish_seen_subcommand_from %s' -s c -x", c->name);
 	print_description("a command line for the shell");
-	(void)printf("complete -c airlock -n '__fish_seen_subcommand_from %s' -a '(__fish_complete_subcommand "
-		     "--fcs-skip=2)'\n",
-		     c->name);
+	(void)printf(
+		"complete -c airlock -n '__fish_seen_subcommand_from %s' -a '(__fish_complete_subcommand --fcs-skip=2)'\n",
+		c->name);
 }
 
 static void print_command(const struct command *c)

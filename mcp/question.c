@@ -66,11 +66,11 @@ void tool_deny(struct mcp_request *r, const struct airlock_question *q, bool ask
 	struct airlock_error err = {0};
 	char reasons[256];
 	name_reasons(q, reasons, sizeof reasons);
-	(void)tool_error(&err, AIRLOCK_ERR_DENIED,
-			 asked ? "permission was denied (%s)"
-			       : "permission is needed (%s), and this client cannot ask a person for it: it has no "
-				 "elicitation. Nothing was done",
-			 reasons);
+	(void)tool_error(
+		&err, AIRLOCK_ERR_DENIED,
+		asked ? "permission was denied (%s)"
+		      : "permission is needed (%s), and this client cannot ask a person for it: it has no elicitation. Nothing was done",
+		reasons);
 	(void)snprintf(err.op, sizeof err.op, "ask");
 	(void)snprintf(err.subject, sizeof err.subject, "%s", reasons);
 	mcp_reply(r, tool_failure(&err, false, false));

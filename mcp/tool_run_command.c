@@ -44,8 +44,9 @@ static char *add_notes(char *text, const struct command_run *c)
 	const struct airlock_changes *changes = airlock_run_changes(c->run);
 	enum airlock_changes_state state = changes ? airlock_changes_state(changes) : AIRLOCK_CHANGES_NONE;
 	if (state == AIRLOCK_CHANGES_HELD || state == AIRLOCK_CHANGES_PARTIAL)
-		text = tool_join(text, "Held changes are not in the project yet: see diff, apply_changes and "
-				       "discard_changes.\n");
+		text = tool_join(
+			text,
+			"Held changes are not in the project yet: see diff, apply_changes and discard_changes.\n");
 	return text;
 }
 

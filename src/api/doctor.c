@@ -107,11 +107,9 @@ static const char *fix_of_overlay(const struct exam *x, const struct sys_probe *
 	if (p->errnum == ENODEV)
 		return "as root: `modprobe overlay`";
 	if (x->state_fs.overlay || x->state_fs.network || x->state_fs.fuse)
-		return "set XDG_STATE_HOME to a directory on a local file system (ext4, btrfs, xfs), in a container a "
-		       "volume";
+		return "set XDG_STATE_HOME to a directory on a local file system (ext4, btrfs, xfs), in a container a volume";
 	if (p->errnum == EIO)
-		return "set XDG_STATE_HOME to a directory on a file system with user extended attributes (ext4, btrfs, "
-		       "xfs; tmpfs from Linux 6.6 on)";
+		return "set XDG_STATE_HOME to a directory on a file system with user extended attributes (ext4, btrfs, xfs; tmpfs from Linux 6.6 on)";
 	if (p->errnum == EPERM || p->errnum == EINVAL)
 		return "use Linux 5.11 or newer, and a local file system with user extended attributes";
 	return "see the rows \"user namespaces\" and \"state directory\"";
@@ -127,9 +125,7 @@ static void add_overlay(struct exam *x)
 	(void)snprintf(detail, sizeof detail, "upper directory on %s: %s",
 		       *x->state_fs.type ? x->state_fs.type : "the state directory", p.detail);
 	add_row(x, "overlay", p.works ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_DEGRADED, detail,
-		"changes are found by comparing with a copy of the project: starting takes longer, and large projects "
-		"are "
-		"refused ([capture] in airlock.toml)",
+		"changes are found by comparing with a copy of the project: starting takes longer, and large projects are refused ([capture] in airlock.toml)",
 		fix_of_overlay(x, &p));
 }
 
@@ -152,9 +148,7 @@ static void add_native(struct exam *x)
 	const struct native_info *n = &x->native;
 	if (n->works && !n->own_proc)
 		add_row(x, "native", AIRLOCK_CHECK_DEGRADED, "made a sandbox, but without a fresh /proc",
-			"a command sees the names of other processes, directories that were there cannot be renamed as "
-			"a "
-			"whole, and memory is not watched; results say \"partial\"",
+			"a command sees the names of other processes, directories that were there cannot be renamed as a whole, and memory is not watched; results say \"partial\"",
 			bwrap_cause_words(BWRAP_PROC)->fix);
 	else
 		add_row(x, "native", grade_of_need(x, n->works),
@@ -195,8 +189,7 @@ static void add_listener(struct exam *x)
 	struct sys_probe p;
 	sys_probe_listener(&p);
 	add_row(x, "explained denials", p.works ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_DEGRADED, p.detail,
-		"results cannot say what the sandbox refused, and a directory that was there before a run cannot be "
-		"renamed by it with rename(2)",
+		"results cannot say what the sandbox refused, and a directory that was there before a run cannot be renamed by it with rename(2)",
 		p.errnum == EBUSY ? "run airlock outside of the sandbox that listens to its calls"
 				  : "use Linux 5.19 or newer");
 }
@@ -230,13 +223,14 @@ static void add_cgroups(struct exam *x)
 		       : c.pids	 ? "enforced"
 				 : "none",
 		       c.probe.detail);
-	const char *lost = c.memory ? "the number of processes cannot be limited for root"
-				    : "memory is watched instead of bounded: a command can pass its limit for a moment "
-				      "before it is killed, and results say \"partial\"";
-	const char *fix = x->place.container
-				  ? "give the container a writable /sys/fs/cgroup"
-				  : "with systemd, run it where groups are delegated: `systemd-run --user --scope -p "
-				    "Delegate=yes airlock ...`";
+	const char *lost =
+		c.memory
+			? "the number of processes cannot be limited for root"
+			: "memory is watched instead of bounded: a command can pass its limit for a moment before it is killed, and results say \"partial\"";
+	const char *fix =
+		x->place.container
+			? "give the container a writable /sys/fs/cgroup"
+			: "with systemd, run it where groups are delegated: `systemd-run --user --scope -p Delegate=yes airlock ...`";
 	add_row(x, "control groups", c.memory && (c.pids || by_rlimit) ? AIRLOCK_CHECK_OK : AIRLOCK_CHECK_DEGRADED,
 		detail, lost, fix);
 }

@@ -97,8 +97,7 @@ static void explain(const struct attempt *a, struct airlock_error *ret)
 	if (a->errnum == ENOSYS)
 		base_error(
 			ret, AIRLOCK_ERR_UNAVAILABLE, what, "native",
-			"the native backend cannot be used: this kernel, or a filter on this process, lacks a call it "
-			"needs (%s)",
+			"the native backend cannot be used: this kernel, or a filter on this process, lacks a call it needs (%s)",
 			what);
 	else
 		base_error(ret, AIRLOCK_ERR_UNAVAILABLE, what, "native",

@@ -61,9 +61,10 @@ static void add_processes(const struct plan *plan, struct buf *out)
 		buf_adds(out, "(allow process-info*)\n");
 	buf_adds(out, "\n; mach and ipc: what libc needs, and nothing of others\n");
 	add_services(out, services, AL_ARRAY_LEN(services));
-	buf_adds(out, "(allow ipc-posix-sem)\n"
-		      "(allow ipc-posix-shm-read-data ipc-posix-shm-read-metadata (ipc-posix-name "
-		      "\"apple.shm.notification_center\"))\n");
+	buf_adds(
+		out,
+		"(allow ipc-posix-sem)\n"
+		"(allow ipc-posix-shm-read-data ipc-posix-shm-read-metadata (ipc-posix-name \"apple.shm.notification_center\"))\n");
 }
 
 static void add_devices(struct buf *out)

@@ -85,8 +85,8 @@ void denial_add_hint(const struct airlock_denial *d, struct buf *out)
 		[AIRLOCK_REMEDY_UNHIDE] = "leave out --hide ",
 		[AIRLOCK_REMEDY_NETWORK] = "--network",
 		[AIRLOCK_REMEDY_PROFILE] = "--profile ",
-		[AIRLOCK_REMEDY_NESTED] = ("nested = true in the profile, or in a rule for this command "
-					   "(airlock.toml(5)); the profile permissive has it"),
+		[AIRLOCK_REMEDY_NESTED] =
+			("nested = true in the profile, or in a rule for this command (airlock.toml(5)); the profile permissive has it"),
 	};
 	buf_adds(out, options[d->remedy]);
 	if (d->value)

@@ -388,9 +388,9 @@ int permission_denied(const struct permission_question *q, enum permission_refus
 	} words[] = {
 		[PERMISSION_SAID_NO] = {"was denied", ""},
 		[PERMISSION_NOBODY_TO_ASK] = {"is needed", " and there is nobody to ask"},
-		[PERMISSION_AGENT] = {"is needed",
-				      ", and only a person can give it. Nothing was done; the person finds this in "
-				      "airlock log"},
+		[PERMISSION_AGENT] =
+			{"is needed",
+			 ", and only a person can give it. Nothing was done; the person finds this in airlock log"},
 	};
 	struct buf what = BUF_INIT;
 	for (size_t i = 0; i < q->n_reasons; i++)

@@ -131,27 +131,25 @@ void capture_describe(const struct airlock_job *job, const struct capture_choice
 	case CAPTURE_FREE:
 		return;
 	case CAPTURE_FOREIGN_GROUP:
-		buf_printf(ret,
-			   "changes are found by comparing with a copy of %s, which is made for each run: its group is "
-			   "not "
-			   "your own, an overlay cannot copy files of another group, and %s",
-			   choice->root, choice->detail);
+		buf_printf(
+			ret,
+			"changes are found by comparing with a copy of %s, which is made for each run: its group is not your own, an overlay cannot copy files of another group, and %s",
+			choice->root, choice->detail);
 		return;
 	case CAPTURE_FOREIGN_OWNER:
 		buf_printf(
 			ret,
-			"changes are found by comparing with a copy of %s, which is made for each run: it belongs to "
-			"another user, and an overlay cannot copy their files. What the command changes becomes yours",
+			"changes are found by comparing with a copy of %s, which is made for each run: it belongs to another user, and an overlay cannot copy their files. What the command changes becomes yours",
 			choice->root);
 		return;
 	case CAPTURE_NO_OVERLAY:
 		sys_fs_examine(job->host.state_dir, &state);
 		sys_fs_examine(choice->root, &project);
-		buf_printf(ret,
-			   "changes are found by comparing with a copy of %s (%s): overlays do not work with airlock's "
-			   "state on %s (%s); `airlock doctor` says more",
-			   choice->root, project.errnum ? "?" : project.type, state.errnum ? "?" : state.type,
-			   choice->detail);
+		buf_printf(
+			ret,
+			"changes are found by comparing with a copy of %s (%s): overlays do not work with airlock's state on %s (%s); `airlock doctor` says more",
+			choice->root, project.errnum ? "?" : project.type, state.errnum ? "?" : state.type,
+			choice->detail);
 		return;
 	}
 }

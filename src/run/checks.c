@@ -62,9 +62,9 @@ static int inside_flatpak(struct airlock_error *err)
 {
 	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "backend", "flatpak",
 		   "a Flatpak application cannot make another sandbox");
-	return base_hint(err,
-			 "run airlock outside of the Flatpak application (flatpak-spawn --host), or answer for each "
-			 "command");
+	return base_hint(
+		err,
+		"run airlock outside of the Flatpak application (flatpak-spawn --host), or answer for each command");
 }
 
 /* Whoever wrote "refuse" down has decided; where nobody did, a person decides about each command. */

@@ -49,14 +49,15 @@ int copies_too_large(const struct config *config, const char *root, const struct
 		   " entries, %s to copy",
 		   root, size->entries, buf_str(&bytes));
 	if (many)
-		return base_hint(err,
-				 "at most %" PRId64 " are copied: raise copy_files in [capture], or use --changes "
-				 "direct: the command writes straight to the project",
-				 config->copy_files);
-	return base_hint(err,
-			 "at most %s is copied: raise copy_size in [capture], or use --changes direct: the command "
-			 "writes straight to the project",
-			 buf_str(&limit));
+		return base_hint(
+			err,
+			"at most %" PRId64
+			" are copied: raise copy_files in [capture], or use --changes direct: the command writes straight to the project",
+			config->copy_files);
+	return base_hint(
+		err,
+		"at most %s is copied: raise copy_size in [capture], or use --changes direct: the command writes straight to the project",
+		buf_str(&limit));
 }
 
 static bool fits(const struct config *config, const struct copy_size *size)
@@ -105,9 +106,9 @@ static int copy_roots(struct run_layers *c, const struct config *config, struct 
 			base_error_clear(err);
 			rc = copies_too_large(config, r->path, &size, err);
 		} else if (rc < 0)
-			base_hint(err,
-				  "changes can only be found by comparing with a copy here; --changes direct lets the "
-				  "command write straight to the project");
+			base_hint(
+				err,
+				"changes can only be found by comparing with a copy here; --changes direct lets the command write straight to the project");
 	}
 	return rc;
 }
@@ -140,10 +141,10 @@ static void remove_run(const char *run_dir)
 static void note_outside(struct run_layers *c)
 {
 	if (c->origins.outside > 0)
-		strs_addf(&c->notes,
-			  "%zu files have another name outside the project (%s): what the command writes into them is "
-			  "written there too",
-			  c->origins.outside, c->origins.outside_of);
+		strs_addf(
+			&c->notes,
+			"%zu files have another name outside the project (%s): what the command writes into them is written there too",
+			c->origins.outside, c->origins.outside_of);
 }
 
 int copies_begin(struct run_layers *c, const struct airlock_job *job, const char *run_dir, struct airlock_error *err)

@@ -43,16 +43,16 @@ static void describe(const struct sys_ids_failure *f, uint32_t group, char *ret,
 		(void)snprintf(ret, size, "no user namespace could be made for it (%s)", strerror(f->errnum));
 		return;
 	case SYS_IDS_NO_HELPER:
-		(void)snprintf(ret, size,
-			       "newgidmap, which could make it known inside, is not installed (package uidmap; and "
-			       "/etc/subgid must have %u:%u:1)",
-			       geteuid(), group);
+		(void)snprintf(
+			ret, size,
+			"newgidmap, which could make it known inside, is not installed (package uidmap; and /etc/subgid must have %u:%u:1)",
+			geteuid(), group);
 		return;
 	case SYS_IDS_REFUSED:
-		(void)snprintf(ret, size,
-			       "newgidmap does not make it known inside (%s). An administrator allows it with the line "
-			       "%u:%u:1 in /etc/subgid",
-			       f->said, geteuid(), group);
+		(void)snprintf(
+			ret, size,
+			"newgidmap does not make it known inside (%s). An administrator allows it with the line %u:%u:1 in /etc/subgid",
+			f->said, geteuid(), group);
 		return;
 	}
 }

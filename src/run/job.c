@@ -106,10 +106,10 @@ static void warn_of_owner(struct airlock_job *job)
 		return;
 	if (faccessat(AT_FDCWD, job->project->dir, W_OK, AT_EACCESS) == 0) /* captured by copy */
 		return;
-	strs_addf(&job->warnings,
-		  "%s belongs to somebody else: files there that are not yours cannot be changed in a layer "
-		  "(EOVERFLOW); --changes direct lets the command change those that you may",
-		  job->project->dir);
+	strs_addf(
+		&job->warnings,
+		"%s belongs to somebody else: files there that are not yours cannot be changed in a layer (EOVERFLOW); --changes direct lets the command change those that you may",
+		job->project->dir);
 }
 
 /* What root writes there its owner cannot use: airlock without sudo would fail from then on. */
@@ -119,10 +119,10 @@ static void warn_of_home(struct airlock_job *job)
 	if (geteuid() != 0 || stat(job->host.home, &st) < 0 || st.st_uid == 0 ||
 	    !path_is_beneath(job->host.state_dir, job->host.home))
 		return;
-	strs_addf(&job->warnings,
-		  "you are root, but HOME is %s, which belongs to another user: airlock's files there will belong to "
-		  "root; use sudo -H",
-		  job->host.home);
+	strs_addf(
+		&job->warnings,
+		"you are root, but HOME is %s, which belongs to another user: airlock's files there will belong to root; use sudo -H",
+		job->host.home);
 }
 
 int job_project_query(const struct airlock_job *job, const char *dir, struct strs *ret_secrets, char **ret_home,

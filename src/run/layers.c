@@ -445,11 +445,11 @@ static void give_up_held(struct run_layers *c, const char *run_dir, const struct
 	strs_addf(&c->notes, "the changes could not be kept (%s); until `airlock gc` what it wrote is in %s/upper",
 		  why->message, run_dir);
 	c->error.hint[0] = '\0';
-	base_hint(&c->error,
-		  "the changes could not be recorded: the project does not have them, and they cannot be applied; once "
-		  "this is fixed, run the command again%s%s%s",
-		  c->notes.failed ? "; what it wrote is in " : "", c->notes.failed ? run_dir : "",
-		  c->notes.failed ? "/upper until `airlock gc`" : "");
+	base_hint(
+		&c->error,
+		"the changes could not be recorded: the project does not have them, and they cannot be applied; once this is fixed, run the command again%s%s%s",
+		c->notes.failed ? "; what it wrote is in " : "", c->notes.failed ? run_dir : "",
+		c->notes.failed ? "/upper until `airlock gc`" : "");
 }
 
 static bool save_record(struct run_layers *c, const struct airlock_job *job, const char *run_dir, int prepared)

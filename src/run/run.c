@@ -220,10 +220,10 @@ static void note_exposed(struct airlock_run *run)
 	const char *dir = run_exposed(run->job, r);
 	bool is_told = dir && dir == r->exposed && r->exposed_errnum;
 	if (dir)
-		strs_addf(&run->layers.notes,
-			  "the command could reach sockets of the host in %s, which cannot be shown through an "
-			  "overlay%s%s; hide it with --hide if that matters",
-			  dir, is_told ? ": " : "", is_told ? strerror(r->exposed_errnum) : "");
+		strs_addf(
+			&run->layers.notes,
+			"the command could reach sockets of the host in %s, which cannot be shown through an overlay%s%s; hide it with --hide if that matters",
+			dir, is_told ? ": " : "", is_told ? strerror(r->exposed_errnum) : "");
 }
 
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
@@ -241,9 +241,9 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	if (run->job->backend->unsandboxed)
 		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
 	if (run->job->backend->isolation(&run->job->ctx, run->job->plan).abstract_sockets)
-		strs_add(&run->layers.notes,
-			 "with the network the command could reach sockets with abstract names (a session bus, "
-			 "X11); Linux 6.12 with Landlock keeps them apart");
+		strs_add(
+			&run->layers.notes,
+			"with the network the command could reach sockets with abstract names (a session bus, X11); Linux 6.12 with Landlock keeps them apart");
 	note_exposed(run);
 	const char *again = supervise_result(run->supervise)->covered_again;
 	if (again)

@@ -48,11 +48,11 @@ static int list(struct sql *q, struct store_backups *ret)
 int store_backup_list(struct store *s, int64_t project, const char *path, struct store_backups *ret,
 		      struct airlock_error *err)
 {
-	_cleanup_sql_ struct sql q =
-		sql_begin(s,
-			  SELECT " WHERE (?1 = 0 OR project_id = ?1) AND (?2 IS NULL OR file.path = ?2)"
-				 " ORDER BY date DESC, project.path, file.path",
-			  err);
+	_cleanup_sql_ struct sql q = sql_begin(
+		s,
+		SELECT
+		" WHERE (?1 = 0 OR project_id = ?1) AND (?2 IS NULL OR file.path = ?2) ORDER BY date DESC, project.path, file.path",
+		err);
 	sql_bind_int(&q, project);
 	sql_bind_blob(&q, path);
 	return list(&q, ret);
@@ -99,18 +99,16 @@ int store_backup_remove(struct store *s, const struct store_backup *b, const cha
 	sql_bind_int(&remove, b->id);
 	if (sql_run(&remove) < 0)
 		return remove.rc;
-	_cleanup_sql_ struct sql forget = sql_begin(s,
-						    "UPDATE file SET last_approved_copy_path = x''"
-						    " WHERE id = ? AND last_approved_copy_path = ?",
-						    err);
+	_cleanup_sql_ struct sql forget = sql_begin(
+		s, "UPDATE file SET last_approved_copy_path = x'' WHERE id = ? AND last_approved_copy_path = ?", err);
 	sql_bind_int(&forget, b->file);
 	sql_bind_blob(&forget, copy_path);
 	if (sql_run(&forget) < 0)
 		return forget.rc;
-	_cleanup_sql_ struct sql gone = sql_begin(s,
-						  "DELETE FROM file WHERE id = ?1 AND is_deleted AND NOT EXISTS"
-						  " (SELECT 1 FROM backup WHERE file_id = ?1)",
-						  err);
+	_cleanup_sql_ struct sql gone = sql_begin(
+		s,
+		"DELETE FROM file WHERE id = ?1 AND is_deleted AND NOT EXISTS (SELECT 1 FROM backup WHERE file_id = ?1)",
+		err);
 	sql_bind_int(&gone, b->file);
 	return sql_run(&gone);
 }

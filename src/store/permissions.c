@@ -48,11 +48,10 @@ static struct store_permission read_row(struct sql *q)
 
 int store_permission_add(struct store *s, const struct store_permission *p, int64_t *ret_id, struct airlock_error *err)
 {
-	_cleanup_sql_ struct sql q =
-		sql_begin(s,
-			  "INSERT OR REPLACE INTO permission(kind, command, working_dir, project, profile, decision,"
-			  " scope, created) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-			  err);
+	_cleanup_sql_ struct sql q = sql_begin(
+		s,
+		"INSERT OR REPLACE INTO permission(kind, command, working_dir, project, profile, decision, scope, created) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+		err);
 	bind_key(&q, p);
 	sql_bind_text(&q, p->decision);
 	sql_bind_text(&q, p->scope);
@@ -65,10 +64,11 @@ int store_permission_add(struct store *s, const struct store_permission *p, int6
 int store_permission_find(struct store *s, const struct store_permission *key, struct store_permission *ret,
 			  struct airlock_error *err)
 {
-	_cleanup_sql_ struct sql q = sql_begin(s,
-					       "SELECT " COLUMNS " FROM permission WHERE kind = ? AND command = ?"
-					       " AND working_dir = ? AND project = ? AND profile = ?",
-					       err);
+	_cleanup_sql_ struct sql q = sql_begin(
+		s,
+		"SELECT " COLUMNS
+		" FROM permission WHERE kind = ? AND command = ? AND working_dir = ? AND project = ? AND profile = ?",
+		err);
 	bind_key(&q, key);
 	if (!sql_next(&q))
 		return q.rc;

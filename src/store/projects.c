@@ -71,11 +71,10 @@ int store_project_get(struct store *s, const char *path, struct store_project *r
 int store_project_list(struct store *s, struct store_projects *ret, struct airlock_error *err)
 {
 	_cleanup_projects_ struct store_projects l = {0};
-	_cleanup_sql_ struct sql q =
-		sql_begin(s,
-			  "SELECT id, path, (SELECT count(*) FROM file WHERE project_id = project.id"
-			  " AND NOT is_deleted), added, scanned FROM project ORDER BY path",
-			  err);
+	_cleanup_sql_ struct sql q = sql_begin(
+		s,
+		"SELECT id, path, (SELECT count(*) FROM file WHERE project_id = project.id AND NOT is_deleted), added, scanned FROM project ORDER BY path",
+		err);
 	while (sql_next(&q))
 		q.rc = append(&l, &q);
 	if (q.rc < 0)

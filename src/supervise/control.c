@@ -111,8 +111,9 @@ static void explain_layer(const struct supervise *s, const char *path, const cha
 		   "changes in %s (%s) cannot be captured with airlock's state on %s: cannot %s: %s", path,
 		   project.errnum ? "unknown" : project.type, state.errnum ? "an unknown file system" : state.type,
 		   what, why);
-	base_hint(err, "point XDG_STATE_HOME to another file system, or let the command write straight to the project "
-		       "with `--changes direct`; `airlock doctor` says more");
+	base_hint(
+		err,
+		"point XDG_STATE_HOME to another file system, or let the command write straight to the project with `--changes direct`; `airlock doctor` says more");
 }
 
 /* What was being done to which path, in words a person can act on. */

@@ -89,10 +89,10 @@ int covers_check(struct supervise *s, struct airlock_error *err)
 		}
 		if (m->replaced_by_root)
 			continue;
-		base_error(err, AIRLOCK_ERR_CONFLICT, "hide", m->target,
-			   "airlock ended the command because %s, which is hidden from it, was replaced or removed on "
-			   "the host",
-			   m->target);
+		base_error(
+			err, AIRLOCK_ERR_CONFLICT, "hide", m->target,
+			"airlock ended the command because %s, which is hidden from it, was replaced or removed on the host",
+			m->target);
 		return base_hint(err, "run it again: the new file will be hidden too");
 	}
 	return 0;
