@@ -68,12 +68,22 @@ static int visit_descriptor(int number, void *data)
 	return 0;
 }
 
+/* False for a thread that is ending: the kernel takes its memory first. */
+static int has_memory(int thread)
+{
+	char path[WATCH_PATH], buf[256];
+	watch_path(path, thread, "statm");
+	const char *p = buf;
+	return watch_read(path, buf, sizeof buf) > 0 && watch_parse_number(&p) > 0;
+}
+
 void watch_shared_add_files(struct watch_shared *s, int thread)
 {
 	char path[WATCH_PATH];
 	watch_path(path, thread, "fd");
-	/* A process that has just ended hides nothing. */
-	if (watch_each_number(path, visit_descriptor, &(struct descriptors){s, thread}) == -EACCES)
+	/* A process that has just ended hides nothing, though its descriptors belong to root from the moment it has no memory. */
+	if (watch_each_number(path, visit_descriptor, &(struct descriptors){s, thread}) == -EACCES &&
+	    has_memory(thread))
 		s->hidden = 1;
 }
 
