@@ -159,7 +159,7 @@ nobodys() {
 		run_program "$SH" -c 'echo x >made' </dev/null
 		assert_status 125
 		assert_absent made
-		refute_stderr_contains '-p'
+		refute_stderr_contains ' -p'
 		# The positive control: the same directory, with the project named by whoever started the agent.
 		rm -f "$PROJECT/made"
 		AIRLOCK_PROJECT=$PROJECT run_program "$SH" -c "echo x >made; echo y >'$PROJECT/made'" </dev/null
