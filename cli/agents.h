@@ -48,7 +48,7 @@ struct agent {
 	int version;	     /* version of its configuration format; 0: it has none */
 	/* Its hooks may not be shell lines; "failClosed" in the entry does what "|| exit 2" does elsewhere. */
 	bool is_no_shell_line;
-	/* What a person must do before the agent runs the hook, or NULL. Until then setup must not call the hook
+	/* The step that a person must take before the agent runs the hook, or NULL. Until then setup must not call the hook
 	 * active. */
 	const char *until_active;
 };

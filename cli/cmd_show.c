@@ -84,7 +84,7 @@ static void print_questions(const struct airlock_history *h)
 	}
 }
 
-/* What somebody has set; the profile's own values are in the manual. */
+/* Prints only the values that somebody has set: the manual lists the profile's own. */
 static void print_values(const struct airlock_history *h)
 {
 	const struct airlock_config_value *v;

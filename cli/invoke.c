@@ -127,7 +127,7 @@ static int give_command(const struct invocation *inv, struct airlock_error *err)
 	return 0;
 }
 
-/* What the library must know. Variables first: options override them. */
+/* Passes variables and options to the library. Variables come first: options override them. */
 int invocation_settings(const struct invocation *inv, struct airlock_settings **ret, struct airlock_error *err)
 {
 	*ret = airlock_settings_new();

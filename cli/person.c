@@ -5,7 +5,7 @@
 
 #include "output.h"
 
-/* Whoever adds a command that grants something, or that forgets a refusal, must add a row. */
+/* Add a row here for every command that grants something or forgets a refusal. */
 struct decision {
 	const char *command, *verb; /* verb NULL: a command without verbs */
 	const char *with;	    /* counts only with this flag; NULL: always */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a person can do with a run's changes during a review, however they are shown. */
+/* The actions of a review: apply and discard changes. The list on the screen and the plain form share them. */
 #pragma once
 
 #include <stdbool.h>

@@ -10,5 +10,5 @@
  * input must be one. Returns the exit status, or a negative code. */
 int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err);
 
-/* What `airlock shell` starts: the requested shell, else the user's own, else /bin/sh. */
+/* The program that `airlock shell` starts: the requested shell, else the user's own, else /bin/sh. */
 const char *run_loop_shell(const struct invocation *inv);

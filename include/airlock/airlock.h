@@ -105,7 +105,7 @@ struct airlock_job;
 int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err);
 void airlock_job_free(struct airlock_job *job);
 
-/* What it would do is in airlock_job_plan (job.h). */
+/* airlock_job_plan (job.h) gives the plan of a job as values. */
 /* Sentences the person should see before the run (untrusted project settings left out, links that changed…). NULL beyond
  * the last. */
 size_t airlock_job_warning_count(const struct airlock_job *job);
@@ -129,7 +129,7 @@ const char *airlock_answer_name(enum airlock_answer answer); /* "allow_once", "d
 /* The answer of that name. AIRLOCK_ERR_INVALID: there is none. */
 int airlock_answer_parse(const char *name, enum airlock_answer *ret);
 
-/* What a yes would open. */
+/* Why airlock asks: each reason names one thing that a yes would open. */
 enum airlock_question_reason {
 	AIRLOCK_ASK_UNSANDBOXED, /* the command has no sandbox */
 	AIRLOCK_ASK_ALLOW_WRITE, /* it may write to more directories */
