@@ -192,7 +192,7 @@ namespace Airlock {
 	}
 
 	[CCode (cname = "enum airlock_question_reason", cprefix = "AIRLOCK_ASK_", has_type_id = false)]
-	public enum QuestionReason { UNSANDBOXED, ALLOW_WRITE, LINK, NETWORK, SENSITIVE_CHANGES, HELD_CHANGES;
+	public enum QuestionReason { UNSANDBOXED, ALLOW_WRITE, LINK, NETWORK, SENSITIVE_CHANGES, HELD_CHANGES, HOST;
 		[CCode (cname = "airlock_question_reason_name")]
 		public unowned string name ();
 	}

@@ -137,6 +137,7 @@ enum airlock_question_reason {
 	AIRLOCK_ASK_NETWORK,
 	AIRLOCK_ASK_SENSITIVE_CHANGES, /* changes are applied that make other programs do things */
 	AIRLOCK_ASK_HELD_CHANGES,      /* changes are applied that the mode held */
+	AIRLOCK_ASK_HOST,	       /* a running command connects to this host */
 };
 const char *airlock_question_reason_name(enum airlock_question_reason reason); /* "allow-write", "network", … */
 

@@ -56,15 +56,27 @@ static void add_inert(struct buf *out, const char *s)
 	}
 }
 
+static const char *const reason_names[] = {[AIRLOCK_ASK_UNSANDBOXED] = "unsandboxed",
+					   [AIRLOCK_ASK_ALLOW_WRITE] = "allow-write",
+					   [AIRLOCK_ASK_LINK] = "link",
+					   [AIRLOCK_ASK_NETWORK] = "network",
+					   [AIRLOCK_ASK_SENSITIVE_CHANGES] = "sensitive-changes",
+					   [AIRLOCK_ASK_HELD_CHANGES] = "held-changes",
+					   [AIRLOCK_ASK_HOST] = "host"};
+
 const char *airlock_question_reason_name(enum airlock_question_reason reason)
 {
-	static const char *const names[] = {[AIRLOCK_ASK_UNSANDBOXED] = "unsandboxed",
-					    [AIRLOCK_ASK_ALLOW_WRITE] = "allow-write",
-					    [AIRLOCK_ASK_LINK] = "link",
-					    [AIRLOCK_ASK_NETWORK] = "network",
-					    [AIRLOCK_ASK_SENSITIVE_CHANGES] = "sensitive-changes",
-					    [AIRLOCK_ASK_HELD_CHANGES] = "held-changes"};
-	return names[reason];
+	return reason_names[reason];
+}
+
+bool permission_parse_reason(const char *name, enum airlock_question_reason *ret)
+{
+	for (size_t i = 0; i < AL_ARRAY_LEN(reason_names); i++)
+		if (strcmp(reason_names[i], name) == 0) {
+			*ret = (enum airlock_question_reason)i;
+			return true;
+		}
+	return false;
 }
 
 static void add_reason(struct permission_question *q, enum airlock_question_reason reason)

@@ -77,6 +77,9 @@ void permission_done(struct permission_question *q);
 /* The question for the public API; borrows from q. */
 struct airlock_question permission_show(const struct permission_question *q);
 
+/* The reason of that name (airlock_question_reason_name). False: there is none. */
+bool permission_parse_reason(const char *name, enum airlock_question_reason *ret);
+
 bool permission_is_choice(const struct permission_question *q, enum airlock_answer answer);
 bool permission_allows(enum airlock_answer answer);
 /* "once", "session" or "always". */
