@@ -9,7 +9,8 @@ IDENTITIES = ("user", "root")
 MODULE, VERSION = "github.com/spf13/pflag", "v1.0.6"
 ENVIRONMENT = {"GOFLAGS": "-p=2", "GONOSUMDB": "*", "GONOSUMCHECK": "1", "GOSUMDB": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
 PROXY = "export GOPROXY=file://$PWD/proxy; cd app && "
-STEPS = (PROXY + "go mod tidy", PROXY + "go vet ./... && go build -trimpath -o app . && ./app --count 3", PROXY + "go test -v -count=1 ./... " + MODULE)
+STEPS = (PROXY + "go mod tidy", PROXY + "go vet ./... && go build -trimpath -o app . && ./app --count 3",
+         PROXY + "go test -v -count=1 -vet=off ./... " + MODULE)  # without vet, which refuses one line of the module's tests
 COUNTS = counts.go
 MAIN = f"""package main
 
