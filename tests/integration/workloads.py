@@ -200,6 +200,8 @@ def whole_driver(top):
     told, result = drive(top, BUILD / "airlock")
     expect(told.returncode == 0 and told.stdout.endswith("\n1 passed, 0 failed\n"), told)
     expect(result["tests"] == "3 tests" and result["changes"] == 7, result)
+    again = subprocess.run([TOP / "tools/workloads", "--results", top / "json", "--results", top / "json"], capture_output=True, text=True, check=False)
+    expect(again.returncode == 0 and again.stdout == "2 passed, 0 failed\n", "results of runs before", again)
 
 
 def driver_refuses(top):
