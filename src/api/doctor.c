@@ -328,6 +328,7 @@ static char *find_foreign(const struct exam *x, bool *ret_is_root)
 			*ret_is_root = st.st_uid == 0;
 			return st.st_uid != geteuid() ? TAKE_PTR(path) : NULL;
 		}
+		/* cppcheck-suppress nullPointer ; only TAKE_PTR sets it to NULL, and returns */
 		*strrchr(path, '/') = '\0';
 	}
 	return NULL;

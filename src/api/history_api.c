@@ -32,6 +32,7 @@ static int open_store(const struct past_run *e, struct store **ret, struct airlo
 }
 
 /* The value of this name; the first for any other word. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): type and function are declared */
 #define READ_WORD(function, type, name_of, last)                                                                       \
 	static enum type function(const char *word)                                                                    \
 	{                                                                                                              \
@@ -40,6 +41,7 @@ static int open_store(const struct past_run *e, struct store **ret, struct airlo
 				return v;                                                                              \
 		return (enum type)0;                                                                                   \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 READ_WORD(read_status, airlock_status, airlock_status_name, AIRLOCK_RUNNING)
 READ_WORD(read_state, airlock_changes_state, airlock_changes_state_name, AIRLOCK_CHANGES_DIRECT)
 

@@ -270,12 +270,13 @@ int airlock_project_scan(const struct airlock_settings *s, const char *dir, void
 	struct project_view v;
 	int64_t files = 0;
 	struct airlock_project *p = calloc(1, sizeof *p);
-	int rc = p ? project_view_open(&v, s, dir, err) : base_oom(err);
+	if (!p)
+		return base_oom(err);
+	int rc = project_view_open(&v, s, dir, err);
 	rc = rc < 0 ? rc : open_project(&v.host, v.dir, true, progress, data, &p->project, err);
 	rc = rc < 0 ? rc : scan(&v, p->project, progress, data, &files, err);
 	rc = rc < 0 ? rc : fill(p, &v, &files, err);
-	if (p)
-		project_view_done(&v);
+	project_view_done(&v);
 	if (rc == 0)
 		*ret = p;
 	else
@@ -288,12 +289,13 @@ int airlock_project_open(const struct airlock_settings *s, const char *dir, stru
 {
 	struct project_view v;
 	struct airlock_project *p = calloc(1, sizeof *p);
-	int rc = p ? project_view_open(&v, s, dir, err) : base_oom(err);
+	if (!p)
+		return base_oom(err);
+	int rc = project_view_open(&v, s, dir, err);
 	rc = rc < 0 ? rc : project_view_need(&v, err);
 	rc = rc < 0 ? rc : open_project(&v.host, v.dir, false, NULL, NULL, &p->project, err);
 	rc = rc < 0 ? rc : fill(p, &v, NULL, err);
-	if (p)
-		project_view_done(&v);
+	project_view_done(&v);
 	if (rc == 0)
 		*ret = p;
 	else

@@ -47,7 +47,7 @@ long pass_send(int socket, const struct child_message *m, const int *fds, unsign
 	struct io_vector iov = {(void *)(uintptr_t)m, sizeof *m};
 	struct message_head head = {.iov = &iov, .iovlen = 1};
 	for (unsigned i = 0; i < n_fds && i < PASS_MAX_FDS; i++)
-		rights.fds[i] = fds[i];
+		rights.fds[i] = fds[i]; /* cppcheck-suppress objectIndex ; pass_send_fd gives one and says so */
 	if (n_fds > 0) {
 		head.control = &rights;
 		head.controllen = rights.head.len;

@@ -81,7 +81,8 @@ static uint64_t put_string(struct layout *l, const char *s)
 
 static void pack(struct layout *l, union child_text *t)
 {
-	t->at = t->text ? put_string(l, t->text) : 0;
+	const char *text = t->text;
+	t->at = text ? put_string(l, text) : 0;
 }
 
 static void pack_list(struct layout *l, union child_texts *t, size_t n)

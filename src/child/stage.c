@@ -85,18 +85,22 @@ static void mount_layers(const struct child_stage_job *job)
 	const char *base = (const char *)job;
 	const struct child_layer *layers = (const void *)(base + job->layers.at);
 	const uint64_t *screens = (const void *)(base + job->screens.at), *kept = (const void *)(base + job->kept.at);
+	const uint32_t n_layers = job->n_layers, n_kept = job->n_kept;
 	int layer_mounts[CHILD_MAX_LAYERS];
 	long kept_mounts[CHILD_MAX_KEPT];
-	for (uint32_t *i = &mounts_progress.subject; *i < job->n_layers; ++*i)
-		layer_mounts[*i] = make_layer(base, &layers[*i]);
-	for (uint32_t i = 0; i < job->n_kept; i++)
+	for (uint32_t i = 0; i < n_layers; i++) {
+		mounts_progress.subject = i;
+		layer_mounts[i] = make_layer(base, &layers[i]);
+	}
+	mounts_progress.subject = n_layers; /* whatever fails from here on is no layer's fault */
+	for (uint32_t i = 0; i < n_kept; i++)
 		kept_mounts[i] = open_host(base + kept[i]);
 	long aside = job->aside.at ? open_host(base + job->aside.at) : -1;
 	for (uint32_t i = 0; i < job->n_screens; i++)
 		mount_screen(base + screens[i]);
-	for (uint32_t i = 0; i < job->n_layers; i++)
+	for (uint32_t i = 0; i < n_layers; i++)
 		attach(layer_mounts[i], base + layers[i].root.at);
-	for (uint32_t i = 0; i < job->n_kept; i++)
+	for (uint32_t i = 0; i < n_kept; i++)
 		attach((int)kept_mounts[i], base + kept[i]);
 	if (aside >= 0)
 		attach((int)aside, CHILD_ASIDE);

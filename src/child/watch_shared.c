@@ -114,7 +114,7 @@ static void add_segments(struct watch_shared *s)
 void watch_shared_add_places(struct watch_shared *s)
 {
 	static const char *const places[] = {"/tmp", "/dev/shm", "/var/tmp"};
-	uint64_t counted[3];
+	uint64_t counted[3] = {0};
 	size_t n_counted = 0;
 	for (size_t i = 0; i < 3; i++) {
 		struct statx st;

@@ -14,7 +14,7 @@ bool sys_mount_point(const char *line, char *out, size_t size)
 	size_t n = 0;
 	for (; *line && *line != ' ' && n + 1 < size; line++) {
 		if (line[0] == '\\' && line[1] && line[2] && line[3]) {
-			out[n++] = (char)((line[1] - '0') << 6 | (line[2] - '0') << 3 | (line[3] - '0'));
+			out[n++] = (char)((line[1] - '0') * 64 + (line[2] - '0') * 8 + (line[3] - '0'));
 			line += 3;
 		} else
 			out[n++] = *line;

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define BLANKS " \t\r"
@@ -192,6 +193,7 @@ const struct airlock_reason *gate_judge_words(struct gate *g, const struct chang
 {
 	_cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
 	struct line_search s = {.is_sensitive = has_word, .known = STRS_INIT, .macros = STRS_INIT};
+	assert(rule && rule->words); /* the table has words for every rule of this kind */
 	const struct airlock_reason *reason = read_lines(g, c, &before, &after, rule);
 	if (reason)
 		return reason;
