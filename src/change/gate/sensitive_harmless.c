@@ -432,6 +432,11 @@ const struct sensitive_rule sensitive_harmless[] = {
 	FINE(".dirstamp"),
 	FINE(".obj*/**"),
 	FINE(".cmake/**"),
+	FINE(".fingerprint/**"), /* this and the next four: cargo */
+	FINE(".cargo-lock"),
+	FINE(".cargo-ok"),
+	FINE(".rustc_info.json"),
+	FINE(".rustdoc_fingerprint.json"),
 	FINE(".ninja_deps"),
 	FINE(".ninja_log"),
 	FINE(".sconsign*"),
