@@ -168,8 +168,8 @@ def counting(_top):
              (counts.go, "--- PASS: TestA (0.0s)\n    --- PASS: TestA/b (0.0s)\n--- SKIP: C\n", {"pass": 2, "skip": 1}),
              (counts.cargo, "test result: ok. 2 passed; 0 failed; 1 ignored\ntest result: ok. 3 passed; 0 failed; 0 ignored\n",
               {"passed": 5, "failed": 0, "ignored": 1}),
-             (counts.tap, "ok 1 - a\nnot ok 2 - b\nok 3 # skip x\nnot ok 4 - c # TODO known breakage\n",
-              {"passed": 1, "failed": 1, "skipped": 1, "known breakage": 1}),
+             (counts.tap, "ok 1 - a\n# file x\nnot ok 1 - b\nok 2 # skip x\n# file y\nnot ok 1 - c # TODO known breakage\n",
+              {"1": "passed", "x 1": "failed", "x 2": "skipped", "y 1": "known breakage"}),
              (counts.lines("n"), "n keys 12\nother\n", {"keys": 12}))
     for read, text, expected in cases:
         expect(read(text) == expected, read, read(text))

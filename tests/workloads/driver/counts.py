@@ -49,11 +49,14 @@ def cargo(output):
 
 
 def tap(output):
-    """Also of git's suite, whose scripts each have a plan."""
-    totals = Counter()
-    for failed, rest in re.findall(r"^(not )?ok \d+(.*)$", output, re.MULTILINE):
-        totals["skipped" if "# skip" in rest else "known breakage" if "# TODO" in rest else "failed" if failed else "passed"] += 1
-    return dict(totals)
+    """The outcome of every test by its number, after the name of its file where "# file NAME" stands before it."""
+    outcomes, file = {}, ""
+    for name, failed, number, rest in re.findall(r"^(?:# file (\S+)|(not )?ok (\d+)(.*))$", output, re.MULTILINE):
+        file = name or file
+        if number:
+            outcomes[f"{file} {number}".strip()] = \
+                "skipped" if "# skip" in rest else "known breakage" if "# TODO" in rest else "failed" if failed else "passed"
+    return outcomes
 
 
 def lines(prefix):
