@@ -12,6 +12,7 @@
 #define DAY_MS ((int64_t)24 * 60 * 60 * 1000)
 #define DEFAULT_KEEP_BACKUPS (7 * DAY_MS)
 #define DEFAULT_KEEP_RUNS (30 * DAY_MS)
+#define DEFAULT_PERMISSION_WAIT ((int64_t)120 * 1000)
 #define DEFAULT_COPY_SIZE ((int64_t)512 << 20)
 #define DEFAULT_COPY_FILES 100000
 
@@ -56,6 +57,7 @@ static struct config *config_new(void)
 	c->warm_start = true;
 	c->keep_backups_ms = DEFAULT_KEEP_BACKUPS;
 	c->keep_runs_ms = DEFAULT_KEEP_RUNS;
+	c->permission_wait_ms = DEFAULT_PERMISSION_WAIT;
 	c->copy_size = DEFAULT_COPY_SIZE;
 	c->copy_files = DEFAULT_COPY_FILES;
 	c->cache_enabled = true;
@@ -146,6 +148,8 @@ static int fold(struct merge *m, struct airlock_error *err)
 		rc = merge_capture(m, err);
 	if (rc >= 0)
 		rc = merge_cache(m, err);
+	if (rc >= 0)
+		rc = merge_permission(m, err);
 	if (rc >= 0)
 		rc = settings_apply_sandbox(m, err);
 	if (rc >= 0)

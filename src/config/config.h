@@ -66,7 +66,8 @@ struct config {
 	bool explain_asked;	 /* someone set it */
 	int64_t keep_backups_ms; /* how long gc keeps daily backups, and runs; TEXT_NONE: forever */
 	int64_t keep_runs_ms;
-	int64_t copy_size; /* limits of roots that are captured by copy: bytes and entries; TEXT_NONE: none */
+	int64_t permission_wait_ms; /* how long a question of an agent's run waits for a person; TEXT_NONE: until one answers */
+	int64_t copy_size;	    /* limits of roots that are captured by copy: bytes and entries; TEXT_NONE: none */
 	int64_t copy_files;
 	struct strs gate_hold;			/* patterns of paths whose changes are held for a person */
 	struct strs gate_allow;			/* patterns of paths whose changes are never held */

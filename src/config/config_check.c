@@ -31,6 +31,8 @@ static const char *home_of(const struct toml_entry *e)
 		return "[capture]";
 	if (schema_find(SCHEMA_CACHE, e->key, e->key_len))
 		return "[cache]";
+	if (schema_find(SCHEMA_PERMISSION, e->key, e->key_len))
+		return "[permission]";
 	return schema_find(SCHEMA_GATE, e->key, e->key_len) ? "[gate]" : NULL;
 }
 
@@ -382,12 +384,20 @@ static int check_cache(const struct config_file *f, const struct toml_entry *e, 
 	return rc < 0 ? rc : check_caches(f, toml_get(e->value, "paths"), err);
 }
 
+static int check_permission(const struct config_file *f, const struct toml_entry *e, struct airlock_error *err)
+{
+	if (e->value->type != TOML_TABLE)
+		return not_a_table(f, e, "\"permission\" must be a table [permission]", err);
+	return check_table(f, e->value, SCHEMA_PERMISSION, "[permission]", err);
+}
+
 int config_file_check(const struct config_file *f, struct airlock_error *err)
 {
-	static const char *const names[] = {"sandbox",	 "profiles", "commands", "gate",
-					    "retention", "capture",  "cache",	 NULL};
+	static const char *const names[] = {"sandbox", "profiles", "commands",	 "gate", "retention",
+					    "capture", "cache",	   "permission", NULL};
 	static int (*const checks[])(const struct config_file *, const struct toml_entry *, struct airlock_error *) = {
-		check_sandbox, check_profiles, check_commands, check_gate, check_retention, check_capture, check_cache};
+		check_sandbox,	 check_profiles, check_commands, check_gate,
+		check_retention, check_capture,	 check_cache,	 check_permission};
 	const struct toml_value *root = toml_root(f->doc);
 	for (size_t i = 0; i < root->u.table.n; i++) {
 		const struct toml_entry *e = &root->u.table.entries[i];

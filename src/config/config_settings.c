@@ -54,6 +54,8 @@ static const struct setting_row {
 	 "a size such as 512M or 2G, at least 1M, or none"},
 	{"pids", set_value, SCHEMA_PROFILE, "pids", SCHEMA_COUNT, "a number, at least 1, or none"},
 	{"fsize", set_value, SCHEMA_PROFILE, "file_size", SCHEMA_SIZE, "a size such as 512M or 2G, or none"},
+	{"permission-wait", set_value, SCHEMA_PERMISSION, "wait", SCHEMA_WAIT,
+	 "a duration such as 90s or 5m, 0 for not at all, or none"},
 	{"clear-env", set_clear_env, SCHEMA_PROFILE, NULL, SCHEMA_BOOL, NULL},
 	{"env", add_env, SCHEMA_PROFILE, NULL, SCHEMA_ARGV, NULL},
 };
@@ -225,13 +227,13 @@ static int add_env(struct merge *m, const struct setting_row *row, const struct 
 	return set->failed ? base_oom(err) : 0;
 }
 
-static int apply(struct merge *m, unsigned scope, struct airlock_error *err)
+static int apply(struct merge *m, unsigned scopes, struct airlock_error *err)
 {
 	int rc = 0;
 	for (size_t i = 0; rc >= 0 && i < m->in->n_settings; i++) {
 		const struct config_setting *s = &m->in->settings[i];
 		for (size_t k = 0; rc >= 0 && k < AL_ARRAY_LEN(rows); k++)
-			if (rows[k].scope == scope && strcmp(rows[k].option, s->key) == 0)
+			if ((rows[k].scope & scopes) && strcmp(rows[k].option, s->key) == 0)
 				rc = rows[k].apply(m, &rows[k], s, err);
 	}
 	return rc;
@@ -239,7 +241,7 @@ static int apply(struct merge *m, unsigned scope, struct airlock_error *err)
 
 int settings_apply_sandbox(struct merge *m, struct airlock_error *err)
 {
-	return apply(m, SCHEMA_SANDBOX, err);
+	return apply(m, SCHEMA_SANDBOX | SCHEMA_PERMISSION, err);
 }
 
 int settings_apply_policy(struct merge *m, struct airlock_error *err)

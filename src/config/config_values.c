@@ -46,6 +46,8 @@ static char *name_of(const struct merge *m, const struct schema_key *key)
 		buf_adds(&b, "capture.");
 	else if (key->scopes & SCHEMA_CACHE)
 		buf_adds(&b, "cache.");
+	else if (key->scopes & SCHEMA_PERMISSION)
+		buf_adds(&b, "permission.");
 	else
 		buf_printf(&b, "profiles.%s.%s", m->c->policy.profile, key->scopes & SCHEMA_ENV ? "env." : "");
 	buf_adds(&b, key->name);

@@ -179,6 +179,11 @@ int merge_cache(struct merge *m, struct airlock_error *err)
 	return merge_plain(m, SCHEMA_CACHE, "cache", err);
 }
 
+int merge_permission(struct merge *m, struct airlock_error *err)
+{
+	return merge_plain(m, SCHEMA_PERMISSION, "permission", err);
+}
+
 /* ── [[commands]] ── */
 
 static int merge_command(struct merge *m, const struct config_file *f, const struct toml_value *rule,

@@ -8,6 +8,7 @@
  *   merge_retention(&m, err);    [retention] of every file
  *   merge_capture(&m, err);      [capture] of every file
  *   merge_cache(&m, err);        [cache] of every file
+ *   merge_permission(&m, err);   [permission] of every file
  *   merge_profile(&m, err);      the built-in profile, then every [profiles.NAME] down to the active one
  *   merge_commands(&m, err);     rules that match
  *   …options about the policy…   config_settings.h
@@ -56,6 +57,7 @@ int merge_gate(struct merge *m, struct airlock_error *err);
 int merge_retention(struct merge *m, struct airlock_error *err);
 int merge_capture(struct merge *m, struct airlock_error *err);
 int merge_cache(struct merge *m, struct airlock_error *err);
+int merge_permission(struct merge *m, struct airlock_error *err);
 int merge_profile(struct merge *m, struct airlock_error *err);
 int merge_commands(struct merge *m, struct airlock_error *err);
 

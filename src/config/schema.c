@@ -28,6 +28,7 @@ static const char a_time[] = "a time such as \"7d\" or \"36h\", a number of seco
 static const char a_size[] = "a size such as \"512M\" or \"2G\", a number of bytes, or \"none\"";
 static const char a_share[] =
 	"a size of at least \"1M\" such as \"512M\" or \"2G\", or a part of the machine's memory such as \"50%\"";
+static const char a_wait[] = "a duration such as \"90s\" or \"5m\", a number of seconds, 0 for not at all, or \"none\"";
 static const char paths[] = "a list of paths";
 static const char globs[] = "a list of names or patterns of paths in the project, such as \"*.sh\" or \"deploy/**\"";
 static const char patterns[] = "a list of names or patterns such as \"LC_*\"";
@@ -88,6 +89,8 @@ static const struct schema_key keys[] = {
 	{"shared", SCHEMA_CACHE, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(cache_shared)},
 	{"paths", SCHEMA_CACHE, SCHEMA_PATHS, SCHEMA_NEVER, AT(cache_paths), .form = paths},
 	{"exclude", SCHEMA_CACHE, SCHEMA_PATHS, SCHEMA_ADDS, AT(cache_exclude), .form = paths},
+
+	{"wait", SCHEMA_PERMISSION, SCHEMA_WAIT, SCHEMA_LOWER, AT(permission_wait_ms), .form = a_wait, ANY_NUMBER},
 };
 _Static_assert(AL_ARRAY_LEN(keys) <= SCHEMA_MAX_KEYS, "SCHEMA_MAX_KEYS is too small");
 _Static_assert(offsetof(struct policy_limit, value) == 0, "limits and plain numbers are stored alike");
@@ -180,11 +183,26 @@ static int parse_share(const char *text, int64_t *ret)
 	return rc;
 }
 
+/* Nothing but zeros before the unit: a duration has to be longer. */
+static int parse_wait(const char *text, int64_t *ret)
+{
+	size_t zeros = strspn(text, "0");
+	_cleanup_buf_ struct buf other = BUF_INIT;
+	if (zeros == 0 || text[zeros] == '.' || (text[zeros] >= '1' && text[zeros] <= '9'))
+		return text_parse_duration_ms(text, ret);
+	buf_printf(&other, "1%s", text + zeros); /* the unit must be one */
+	int rc = text_parse_duration_ms(buf_str(&other), ret);
+	*ret = 0;
+	return rc;
+}
+
 static int parse_number(enum schema_type type, const char *text, int64_t *ret)
 {
 	switch (type) {
 	case SCHEMA_DURATION:
 		return text_parse_duration_ms(text, ret);
+	case SCHEMA_WAIT:
+		return parse_wait(text, ret);
 	case SCHEMA_MEGABYTES:
 		return parse_megabytes(text, ret);
 	case SCHEMA_COUNT:

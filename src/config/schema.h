@@ -13,15 +13,16 @@
 #include "config/config.h"
 #include "config/toml.h"
 
-enum {				  /* the tables a key may stand in */
-       SCHEMA_SANDBOX = 1 << 0,	  /* [sandbox] */
-       SCHEMA_PROFILE = 1 << 1,	  /* [profiles.NAME] */
-       SCHEMA_COMMAND = 1 << 2,	  /* [[commands]] */
-       SCHEMA_ENV = 1 << 3,	  /* env of the two above */
-       SCHEMA_GATE = 1 << 4,	  /* [gate] */
-       SCHEMA_RETENTION = 1 << 5, /* [retention] */
-       SCHEMA_CAPTURE = 1 << 6,	  /* [capture] */
-       SCHEMA_CACHE = 1 << 7,	  /* [cache] */
+enum {				   /* the tables a key may stand in */
+       SCHEMA_SANDBOX = 1 << 0,	   /* [sandbox] */
+       SCHEMA_PROFILE = 1 << 1,	   /* [profiles.NAME] */
+       SCHEMA_COMMAND = 1 << 2,	   /* [[commands]] */
+       SCHEMA_ENV = 1 << 3,	   /* env of the two above */
+       SCHEMA_GATE = 1 << 4,	   /* [gate] */
+       SCHEMA_RETENTION = 1 << 5,  /* [retention] */
+       SCHEMA_CAPTURE = 1 << 6,	   /* [capture] */
+       SCHEMA_CACHE = 1 << 7,	   /* [cache] */
+       SCHEMA_PERMISSION = 1 << 8, /* [permission] */
 };
 
 enum schema_type {
@@ -40,6 +41,7 @@ enum schema_type {
 	SCHEMA_GLOBS, /* of paths in a project */
 	SCHEMA_ARGV,  /* what a command starts with */
 	SCHEMA_TABLE, /* env */
+	SCHEMA_WAIT,  /* milliseconds like a duration, and 0: do not wait */
 };
 
 /* When a value of an untrusted project may replace the current one; an equal one always may (I10). */
@@ -76,7 +78,7 @@ struct schema_value {
 	const char *text; /* CHOICE, SHELL, PROFILE_NAME */
 };
 
-#define SCHEMA_MAX_KEYS 48
+#define SCHEMA_MAX_KEYS 80
 
 /* Every key. An env table's deny comes before its allow, so that exceptions have the last word. */
 const struct schema_key *schema_keys(size_t *ret_n);

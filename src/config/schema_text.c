@@ -120,6 +120,7 @@ void schema_add_value(const struct schema_key *key, const struct config *c, stru
 		schema_add_string(out, key->words[*(const int *)at].word);
 		break;
 	case SCHEMA_DURATION:
+	case SCHEMA_WAIT:
 		add_duration(out, *(const int64_t *)at);
 		break;
 	case SCHEMA_MEGABYTES:

@@ -39,6 +39,7 @@ static const struct airlock_option options[] = {
 	 IMPLIES("explain-denials=false")},
 	{"yes", 'y', FLAG, "answer yes to the questions of this run"},
 	{"agent", 0, VALUE, "NAME", "mark this run as an agent's: ask nothing on the terminal"},
+	{"permission-wait", 0, VALUE, "DUR", "how long a question of an agent's run waits for a person; default: 120s"},
 	{"timeout", 0, VALUE, "DUR", "time limit: 90s, 5m, 1h or none"},
 	{"memory", 0, VALUE, "SIZE", "memory limit: 512M, 2G or none"},
 	{"pids", 0, VALUE, "N", "maximum number of processes, or none"},

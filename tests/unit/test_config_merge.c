@@ -490,6 +490,7 @@ static void every_key_has_a_row_in_order(void **state)
 		"capture.copy_size",
 		"gate.allow",
 		"gate.hold",
+		"permission.wait",
 		"profiles.moderate.blocked_paths",
 		"profiles.moderate.changes",
 		"profiles.moderate.env.allow",
