@@ -179,7 +179,7 @@ struct airlock_io {
 	int terminal_fd;
 	/* Called once when the run needs permission; NULL denies. Not called with the "yes" option, nor for a run of an
 	 * agent's (the option "agent"): it asks where the agent could answer. Such a run is denied, unless
-	 * airlock_job_answer brought an answer that a person gave elsewhere. */
+	 * airlock_job_answer, or airlock_job_ask of questions.h, brought an answer that a person gave elsewhere. */
 	enum airlock_answer (*ask)(const struct airlock_question *q, void *data);
 	void *data;
 };

@@ -403,6 +403,9 @@ int permission_denied(const struct permission_question *q, enum permission_refus
 		[PERMISSION_AGENT] =
 			{"is needed",
 			 ", and only a person can give it. Nothing was done; the person finds this in airlock log"},
+		[PERMISSION_IGNORED] =
+			{"is needed",
+			 ", only a person can give it, and nobody answered in time. Nothing was done; the person finds this in airlock log, and the next such question in airlock questions"},
 	};
 	struct buf what = BUF_INIT;
 	for (size_t i = 0; i < q->n_reasons; i++)

@@ -89,7 +89,8 @@ const char *permission_scope(enum airlock_answer answer);
 enum permission_refusal {
 	PERMISSION_SAID_NO,
 	PERMISSION_NOBODY_TO_ASK,
-	PERMISSION_AGENT, /* an agent wants it, and there is no way to ask a person whom the agent could not impersonate */
+	PERMISSION_AGENT,   /* an agent wants it, and nobody was asked whom the agent could not impersonate */
+	PERMISSION_IGNORED, /* an agent wants it, a person was asked, and nobody answered */
 };
 /* AIRLOCK_ERR_DENIED; if a person reads it, with the way to grant it. */
 int permission_denied(const struct permission_question *q, enum permission_refusal why, struct airlock_error *err);

@@ -138,7 +138,8 @@ int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock
 	if (!optional)
 		(void)remember_keep(job, answer, &job->not_remembered);
 	if (!optional && !permission_allows(answer))
-		return permission_denied(&job->question, PERMISSION_SAID_NO, err);
+		return permission_denied(&job->question, job->is_ignored ? PERMISSION_IGNORED : PERMISSION_SAID_NO,
+					 err);
 	return links_take_answer(job, answer, err);
 }
 

@@ -36,6 +36,7 @@ struct airlock_job {
 	struct airlock_question shown; /* the same for the caller; made when it is asked for */
 	enum airlock_answer answer;
 	bool answered;		      /* by airlock_job_answer */
+	bool is_ignored;	      /* a person could have answered and nobody did */
 	bool looked_up, was_answered; /* by an earlier answer that was remembered */
 	enum airlock_answer earlier_answer;
 	int64_t earlier_id;
