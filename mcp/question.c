@@ -61,15 +61,28 @@ static void name_reasons(const struct airlock_question *q, char *out, size_t siz
 					airlock_question_reason_name(q->reasons[i]));
 }
 
-void tool_deny(struct mcp_request *r, const struct airlock_question *q, bool asked)
+#define PROGRESS_MS 2000
+
+void tool_wait_for_person(struct mcp_request *r, const struct airlock_asking *asking, int64_t since_ms,
+			  void (*ready)(struct mcp_request *r))
+{
+	int64_t now = mcp_now_ms();
+	double seconds = (double)(now - since_ms) / 1000;
+	if (mcp_wants_progress(r) && seconds > 0)
+		mcp_progress(r, seconds, "waiting for a person to answer a question");
+	mcp_wait(r, airlock_asking_fd(asking), mcp_wants_progress(r) ? now + PROGRESS_MS : 0, ready);
+}
+
+void tool_deny(struct mcp_request *r, const struct airlock_question *q, bool is_ignored)
 {
 	struct airlock_error err = {0};
 	char reasons[256];
 	name_reasons(q, reasons, sizeof reasons);
 	(void)tool_error(
 		&err, AIRLOCK_ERR_DENIED,
-		asked ? "permission was denied (%s)"
-		      : "permission is needed (%s), and this client cannot ask a person for it: it has no elicitation. Nothing was done",
+		is_ignored
+			? "permission is needed (%s), only a person can give it, and nobody answered in time. Nothing was done; the person finds the next such question in airlock questions"
+			: "permission was denied (%s)",
 		reasons);
 	(void)snprintf(err.op, sizeof err.op, "ask");
 	(void)snprintf(err.subject, sizeof err.subject, "%s", reasons);

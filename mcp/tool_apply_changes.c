@@ -8,6 +8,8 @@
 struct applying {
 	struct airlock_settings *settings;
 	struct airlock_asked *asked;
+	struct airlock_asking *asking; /* a person answers elsewhere */
+	int64_t started_ms;
 	const char **paths;
 	json_t *arguments; /* behind the paths */
 	char run[48];
@@ -16,6 +18,7 @@ struct applying {
 static void release(void *state)
 {
 	struct applying *a = state;
+	airlock_asking_free(a->asking);
 	airlock_asked_free(a->asked);
 	airlock_settings_free(a->settings);
 	json_decref(a->arguments);
@@ -39,7 +42,30 @@ static void answered(struct mcp_request *r, json_t *answers)
 	if (tool_is_yes(tool_answer(answers)))
 		apply(r, a);
 	else
-		tool_deny(r, airlock_asked_question(a->asked), true);
+		tool_deny(r, airlock_asked_question(a->asked), false);
+}
+
+/* The client cannot ask a person: the question waits where one finds it. */
+static void asked_ready(struct mcp_request *r)
+{
+	struct applying *a = mcp_state(r);
+	enum airlock_answer answer = AIRLOCK_DENY;
+	if (airlock_asking_poll(a->asking, &answer) == 1)
+		tool_wait_for_person(r, a->asking, a->started_ms, asked_ready);
+	else if (tool_is_yes(answer))
+		apply(r, a);
+	else
+		tool_deny(r, airlock_asked_question(a->asked), airlock_asking_is_ignored(a->asking));
+}
+
+static void ask_person(struct mcp_request *r, struct applying *a)
+{
+	struct airlock_error err = {0};
+	a->started_ms = mcp_now_ms();
+	if (airlock_question_ask(a->settings, airlock_asked_question(a->asked), &a->asking, &err) < 0)
+		tool_fail(r, &err);
+	else
+		asked_ready(r);
 }
 
 void tool_apply_changes(struct mcp_request *r, json_t *arguments)
@@ -64,6 +90,6 @@ void tool_apply_changes(struct mcp_request *r, json_t *arguments)
 	} else if (!a->asked) {
 		apply(r, a);
 	} else if (!tool_ask(r, airlock_asked_question(a->asked), answered)) {
-		tool_deny(r, airlock_asked_question(a->asked), false);
+		ask_person(r, a);
 	}
 }

@@ -4,6 +4,7 @@
 
 #include <airlock/airlock.h>
 #include <airlock/changes.h>
+#include <airlock/questions.h>
 
 #include "serve.h"
 #include "server.h"
@@ -60,9 +61,13 @@ json_t *tool_base64(const char *bytes, size_t len);
 bool tool_ask(struct mcp_request *r, const struct airlock_question *q, mcp_answered *answered);
 enum airlock_answer tool_answer(json_t *answers);
 bool tool_is_yes(enum airlock_answer answer);
-/* The refusal of a question that could not be asked or was denied. It names no command that would grant it: the model
+/* Without a client that asks: waits until there is news about a question that a person answers elsewhere, and tells the
+ * client every other second that it does. */
+void tool_wait_for_person(struct mcp_request *r, const struct airlock_asking *asking, int64_t since_ms,
+			  void (*ready)(struct mcp_request *r));
+/* The refusal of a question that was denied, or that nobody answered. It names no command that would grant it: the model
  * reads it. */
-void tool_deny(struct mcp_request *r, const struct airlock_question *q, bool asked);
+void tool_deny(struct mcp_request *r, const struct airlock_question *q, bool is_ignored);
 
 /* ── Arguments ── */
 

@@ -3,6 +3,7 @@
  */
 #include "tool_context.h"
 
+#include <airlock/questions.h>
 #include <airlock/result.h>
 
 #include <signal.h>
@@ -15,13 +16,15 @@
 
 struct command_run {
 	struct airlock_job *job;
-	struct airlock_run *run; /* NULL until it has started */
-	int64_t started_ms;
+	struct airlock_asking *asking; /* a person answers elsewhere; NULL: there is nothing to wait for */
+	struct airlock_run *run;       /* NULL until it has started */
+	int64_t started_ms; /* 0: neither asked nor started */
 };
 
 static void release(void *state)
 {
 	struct command_run *c = state;
+	airlock_asking_free(c->asking);
 	airlock_run_free(c->run);
 	airlock_job_free(c->job);
 	free(c);
@@ -174,8 +177,10 @@ static void start(struct mcp_request *r, struct command_run *c)
 		tool_fail_run(r, &err);
 		return;
 	}
-	c->started_ms = mcp_now_ms();
-	mcp_wait(r, airlock_run_fd(c->run), mcp_wants_progress(r) ? c->started_ms + PROGRESS_MS : 0, ready);
+	int64_t now = mcp_now_ms();
+	if (c->started_ms == 0)
+		c->started_ms = now; /* else it is the time of the question: what progress tells must grow */
+	mcp_wait(r, airlock_run_fd(c->run), mcp_wants_progress(r) ? now + PROGRESS_MS : 0, ready);
 }
 
 static void answered(struct mcp_request *r, json_t *answers)
@@ -183,6 +188,31 @@ static void answered(struct mcp_request *r, json_t *answers)
 	struct command_run *c = mcp_state(r);
 	airlock_job_answer(c->job, tool_answer(answers));
 	start(r, c);
+}
+
+/* The client cannot ask a person: the question waits where one finds it. */
+static void asked_ready(struct mcp_request *r)
+{
+	struct command_run *c = mcp_state(r);
+	enum airlock_answer answer = AIRLOCK_DENY;
+	if (airlock_asking_poll(c->asking, &answer) == 1) {
+		tool_wait_for_person(r, c->asking, c->started_ms, asked_ready);
+		return;
+	}
+	airlock_asking_free(c->asking);
+	c->asking = NULL;
+	start(r, c);
+}
+
+/* What cannot be asked is refused by the library, and recorded for the person. */
+static void ask_person(struct mcp_request *r, struct command_run *c)
+{
+	struct airlock_error ignored = {0};
+	c->started_ms = mcp_now_ms();
+	if (airlock_job_ask(c->job, &c->asking, &ignored) == 1)
+		asked_ready(r);
+	else
+		start(r, c);
 }
 
 static int set_network(struct airlock_settings *s, json_t *arguments, struct airlock_error *err)
@@ -257,8 +287,9 @@ void tool_run_command(struct mcp_request *r, json_t *arguments)
 		tool_fail_run(r, &err);
 		return;
 	}
-	/* If the client cannot ask, the library refuses, and records the run for the person. */
 	const struct airlock_question *q = airlock_job_question(c->job);
-	if (!q || !tool_ask(r, q, answered))
+	if (!q)
 		start(r, c);
+	else if (!tool_ask(r, q, answered))
+		ask_person(r, c);
 }

@@ -32,6 +32,7 @@ class Place:
         self.project.mkdir(parents=True)
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "AIRLOCK_"))}
         self.env["HOME"] = str(self.home)
+        self.env["AIRLOCK_PERMISSION_WAIT"] = "0"  # nobody is there to answer, but for the tests that say so
         return self
 
     def __exit__(self, *_):
