@@ -46,6 +46,9 @@ static const struct airlock_option own_options[] = {
 	 .help = "search only files whose names match, such as '*.c'"},
 	{.name = "max", .kind = AIRLOCK_OPTION_VALUE, .value_name = "N", .help = "maximum number of results"},
 	{.name = "print", .kind = AIRLOCK_OPTION_FLAG, .help = "print what would be written, and change nothing"},
+	{.name = "watch",
+	 .kind = AIRLOCK_OPTION_FLAG,
+	 .help = "show questions as they come; on a terminal, answer by key"},
 	{.name = "undo", .kind = AIRLOCK_OPTION_FLAG, .help = "remove airlock from the agent's configuration"},
 	{0},
 };
@@ -353,6 +356,29 @@ const struct command commands[] = {
 	 .examples = "airlock setup claude\tClaude Code runs its commands in airlock\n"
 		     "airlock setup gemini --print\tsee what would be written\n"
 		     "airlock setup claude --undo\tremove the hook"},
+	{.name = "questions",
+	 .group = "For agents",
+	 .summary = "list the questions of agents' runs that wait for your answer",
+	 .options = "watch json",
+	 .run = cmd_questions,
+	 .about = "airlock never asks about an agent's run on a terminal, because the agent may be able to type there. "
+		  "Such a question waits here, for two minutes unless [permission] wait in the configuration says "
+		  "otherwise, and is then denied. With --watch on a terminal, a and d allow and deny.",
+	 .examples = "airlock questions\twhat waits now\n"
+		     "airlock questions --watch\tin another terminal, beside the agent\n"
+		     "airlock questions --watch --json\tone object a line, for a program"},
+	{.name = "answer",
+	 .group = "For agents",
+	 .summary = "answer a question of an agent's run",
+	 .options = "json",
+	 .operand = "ID allow|deny",
+	 .completes = "question",
+	 .then = "allow deny",
+	 .run = cmd_answer,
+	 .about = "The answer counts for that run only. Exits with 3 if the question is decided already, with 1 if "
+		  "there is no such question: what asked it has ended.",
+	 .examples = "airlock answer 3f9a1c20 allow\tit goes on\n"
+		     "airlock answer 3f9a1c20 deny\tit is refused"},
 	{.name = "hook",
 	 .group = "For agents",
 	 .summary = "answer an agent's hook, so that its commands run in a sandbox",

@@ -46,6 +46,7 @@ struct command {
 	const char *operand; /* as in struct verb */
 	const char *completes;
 	const char *words;	  /* the possible words of the operand, separated by spaces, or NULL */
+	const char *then;	  /* the same for the operand after it */
 	const struct verb *verbs; /* ends with name == NULL; NULL for commands without */
 	const char *about;	  /* paragraphs for its help, separated by '\n' */
 	const char *examples;	  /* lines "command line\twhat it does" */
@@ -87,6 +88,7 @@ int invoke_report(const struct command *c, bool json, const struct airlock_error
 
 command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_completion, cmd_help, cmd_mcp;
 command_function cmd_permissions_list, cmd_permissions_revoke, cmd_permissions_clear;
+command_function cmd_questions, cmd_answer;
 command_function cmd_hook, cmd_setup;
 command_function cmd_config_show, cmd_config_check, cmd_config_path;
 command_function cmd_cache_list, cmd_cache_clear;

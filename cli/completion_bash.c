@@ -122,7 +122,9 @@ static void print_options(void)
 static void print_kind(const char *words, const char *completes)
 {
 	bool is_path = completes && strcmp(completes, "path") == 0;
-	if (words)
+	if (completes && strcmp(completes, "question") == 0)
+		(void)printf(" echo words \"$(" COMPLETION_QUESTIONS ")\"");
+	else if (words)
 		(void)printf(" echo %s %s", completes ? "words-or-file" : "words", words);
 	else
 		(void)printf(" echo %s", is_path ? "file" : completes ? completes : "text");
@@ -177,6 +179,8 @@ static void print_operand_of(const struct command *c)
 		print_kind(c->words, c->completes);
 		if (command_takes_many(c->operand))
 			(void)printf("\t'%s '*) echo file ;;\n", c->name);
+		if (c->then)
+			(void)printf("\t'%s '*) echo words %s ;;\n", c->name, c->then);
 	}
 }
 

@@ -85,6 +85,8 @@ static void print_operand(const struct command *c)
 	(void)printf("complete -c airlock -n '__fish_seen_subcommand_from %s'", c->name);
 	if (c->completes && strcmp(c->completes, "command") == 0)
 		print_names();
+	else if (c->then)
+		(void)printf(" -x -a '(" COMPLETION_QUESTIONS ") %s'", c->then);
 	else
 		print_action(c->words, command_takes_many(c->operand) ? "path" : c->completes);
 	(void)putchar('\n');

@@ -32,6 +32,8 @@ static void print_action(const char *words, const char *completes)
 		(void)printf("_files -/");
 	else if (completes && strcmp(completes, "command") == 0)
 		(void)printf("_airlock_commands");
+	else if (completes && strcmp(completes, "question") == 0)
+		(void)printf("{compadd -- $(" COMPLETION_QUESTIONS ")}");
 	else if (completes)
 		(void)printf("_files");
 }
@@ -118,6 +120,8 @@ static void print_command(const struct command *c)
 		print_program();
 	else
 		print_operand(c->operand, c->words, c->completes);
+	if (c->then)
+		(void)printf(" \\\n\t\t'2:answer:(%s)'", c->then);
 	(void)printf("\n}\n\n");
 }
 

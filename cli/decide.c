@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer_wait.h"
 #include "ask.h"
 #include "change_list.h"
 #include "output.h"
@@ -96,13 +97,16 @@ static void list_sensitive(const struct airlock_changes *changes)
 	}
 }
 
-/* An agent may apply only what needs no confirmation. */
-static int deny_agent(const struct airlock_settings *s, const char *run, const char *const *paths,
+/* An agent may apply only what needs no confirmation; about the rest a person is asked elsewhere. */
+static int ask_person(const struct airlock_settings *s, const char *run, const char *const *paths, bool is_quiet,
 		      struct airlock_error *err)
 {
 	struct airlock_asked *asked = NULL;
+	enum airlock_answer answer = AIRLOCK_DENY;
 	int rc = airlock_changes_question(s, run, paths, &asked, err);
 	if (rc >= 0 && asked)
+		rc = answer_wait_changes(s, airlock_asked_question(asked), is_quiet, &answer, err);
+	if (rc >= 0 && asked && answer != AIRLOCK_ALLOW_ONCE)
 		rc = output_fail(err, AIRLOCK_ERR_DENIED, "apply",
 				 "nothing is applied: a person decides about these changes");
 	airlock_asked_free(asked);
@@ -114,7 +118,7 @@ int decide_confirm(const struct airlock_settings *s, const char *run, const char
 {
 	struct airlock_changes *sensitive = NULL;
 	if (airlock_settings_is_agent(s))
-		return deny_agent(s, run, paths, err);
+		return ask_person(s, run, paths, is_quiet, err);
 	int rc = airlock_changes_sensitive(s, run, paths, &sensitive, err);
 	bool is_any = rc >= 0 && airlock_changes_count(sensitive) > 0;
 	if (is_any && ask_is_possible(s))

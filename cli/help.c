@@ -132,6 +132,8 @@ static void about_exit(const struct command *c)
 	entry("2", 5, "wrong usage");
 	if (command_list_has(c->options, "force"))
 		entry("3", 5, "conflict: someone else changed the same file");
+	else if (strcmp(c->name, "answer") == 0)
+		entry("3", 5, "the question is decided already");
 	entry("125", 5, "failed");
 }
 

@@ -17,6 +17,7 @@ static const struct decision decisions[] = {
 	{"trust", NULL, NULL, NULL, "trust a project's configuration"},
 	{"permissions", "revoke", NULL, NULL, "take back an answer"}, /* it may have been a no */
 	{"permissions", "clear", NULL, NULL, "take back answers"},
+	{"answer", NULL, NULL, NULL, "answer a question"},
 	{"project", "link", NULL, NULL, "allow what a link leads to"},
 	{"project", "unlink", NULL, NULL, "decide what a link leads to"},
 	{"project", "add", NULL, NULL, "make a directory a project"},	 /* it is adopted from then on */

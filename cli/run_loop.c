@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "answer_wait.h"
 #include "ask.h"
 #include "first_aid.h"
 #include "output.h"
@@ -216,6 +217,8 @@ static int run_job(struct airlock_job *job, const struct invocation *inv, bool h
 			 .signal_fd = open_signals(err),
 			 .progress = progress_begin(json, has_pty)};
 	int rc = l.signal_fd;
+	if (rc >= 0)
+		answer_wait_job(job, l.signal_fd, json);
 	if (rc >= 0)
 		rc = airlock_run_start(job, &io, &l.run, err);
 	if (rc >= 0) {

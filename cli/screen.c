@@ -94,7 +94,8 @@ static int listen_for(const int *signals, size_t n)
 int screen_open(struct screen *s, struct airlock_error *err)
 {
 	static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT}, others[] = {SIGTSTP, SIGCONT, SIGWINCH};
-	*s = (struct screen){.tty = open_tty(), .signals = -1, .ends = -1, .mode = TERMINAL_INIT};
+	*s = (struct screen){
+		.tty = open_tty(), .signals = -1, .ends = -1, .mode = TERMINAL_INIT, .news_fd = -1, .tick_ms = -1};
 	(void)sigprocmask(SIG_BLOCK, NULL, &s->before);
 	if (s->tty < 0)
 		return output_fail(err, AIRLOCK_ERR_UNAVAILABLE, "/dev/tty", "there is no terminal");
@@ -194,21 +195,29 @@ static enum screen_event take_signals(struct screen *s)
 
 /* ── keys ── */
 
-enum readiness { NOT_READY, KEYS_READY, SIGNALS_READY, ENDED };
+enum readiness { NOT_READY, KEYS_READY, SIGNALS_READY, NEWS_READY, ENDED };
 
-static enum readiness wait_for(const struct screen *s, int timeout_ms)
+/* news_fd: -1 while only keys are waited for. */
+static enum readiness wait_for_any(const struct screen *s, int news_fd, int timeout_ms)
 {
 	struct pollfd fds[] = {{.fd = s->tty, .events = POLLIN},
 			       {.fd = s->signals, .events = POLLIN},
-			       {.fd = s->ends, .events = POLLIN}};
+			       {.fd = s->ends, .events = POLLIN},
+			       {.fd = news_fd, .events = POLLIN}};
 	int n;
 	do
-		n = poll(fds, 3, timeout_ms);
+		n = poll(fds, 4, timeout_ms);
 	while (n < 0 && errno == EINTR);
 	return n < 0 || (n > 0 && fds[2].revents) ? ENDED
 	       : n == 0				  ? NOT_READY
 	       : fds[1].revents			  ? SIGNALS_READY
-						  : KEYS_READY;
+	       : fds[0].revents			  ? KEYS_READY
+						  : NEWS_READY;
+}
+
+static enum readiness wait_for(const struct screen *s, int timeout_ms)
+{
+	return wait_for_any(s, -1, timeout_ms);
 }
 
 /* False: nothing will come any more. */
@@ -243,9 +252,11 @@ static struct screen_key take_key(struct screen *s)
 enum screen_event screen_wait(struct screen *s, struct screen_key *ret)
 {
 	if (s->n_bytes == 0) {
-		enum readiness ready = wait_for(s, -1);
+		enum readiness ready = wait_for_any(s, s->news_fd, s->tick_ms);
 		if (ready == SIGNALS_READY)
 			return take_signals(s);
+		if (ready == NEWS_READY || ready == NOT_READY)
+			return SCREEN_NEWS;
 		if (ready != KEYS_READY || !read_bytes(s))
 			return SCREEN_OVER;
 	}

@@ -28,6 +28,8 @@ struct screen {
 	unsigned char bytes[64]; /* read, but no keys yet */
 	size_t n_bytes;
 	bool is_burst; /* they came together with others */
+	int news_fd;   /* borrowed: also waited for; -1: none */
+	int tick_ms;   /* SCREEN_NEWS comes at least this often; -1: not by itself */
 };
 
 struct screen_size {
@@ -41,6 +43,7 @@ struct screen_key {
 
 enum screen_event {
 	SCREEN_KEY,
+	SCREEN_NEWS,	/* news_fd can be read, or it is time to look */
 	SCREEN_RESIZED, /* or we were continued: draw it again */
 	SCREEN_OVER,	/* a signal, or the terminal is gone */
 };

@@ -18,7 +18,7 @@ struct command_run {
 	struct airlock_job *job;
 	struct airlock_asking *asking; /* a person answers elsewhere; NULL: there is nothing to wait for */
 	struct airlock_run *run;       /* NULL until it has started */
-	int64_t started_ms; /* 0: neither asked nor started */
+	int64_t started_ms;	       /* 0: neither asked nor started */
 };
 
 static void release(void *state)

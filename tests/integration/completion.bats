@@ -73,6 +73,21 @@ long_options() {
 	[ "$found" = --profile=strict ]
 }
 
+@test "bash completes questions, and then answers" {
+	local asker id
+	PATH=$(dirname "$(readlink -f "$AIRLOCK")"):$PATH
+	assert_completes '' answer ''
+	assert_completes 'allow deny' answer 00000000 ''
+	assert_completes 'deny' answer 00000000 d
+	AIRLOCK_AGENT=1 "$AIRLOCK" run --network -- true >/dev/null 2>&1 </dev/null 3>&- &
+	asker=$!
+	eventually eval '[ -n "$("$AIRLOCK" questions 2>/dev/null)" ]'
+	id=$("$AIRLOCK" questions | cut -c1-8)
+	assert_completes "$id" answer ''
+	"$AIRLOCK" answer "$id" deny
+	wait "$asker" || true
+}
+
 @test "bash completes directories and files" {
 	mkdir apple avocado
 	touch apricot

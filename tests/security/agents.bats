@@ -9,6 +9,7 @@ load ../helpers
 setup() {
 	default_setup
 	unset CLAUDE_PROJECT_DIR AIRLOCK_AGENT AIRLOCK_PROJECT
+	export AIRLOCK_PERMISSION_WAIT=0 # nobody is there to answer: integration/questions.bats
 	SH=$(dirname "$(readlink -f "$AIRLOCK")")/airlock-sh
 }
 
