@@ -192,11 +192,8 @@ static void print_plan(const struct airlock_plan *p)
 	printf("unix sockets: %s\n", p->unix_sockets ? "allowed" : "only pairs");
 	print_environment(p);
 	print_limits(p);
-	for (const char *const *note = p->notes; *note; note++) {
-		(void)fputs("note: ", stdout);
-		print_inert(*note);
-		(void)putchar('\n');
-	}
+	for (size_t i = 0; i < p->n_notes; i++)
+		output_note_line(stdout, "note: ", &p->notes[i]);
 	if (p->explains_denials)
 		printf("what is refused is explained in the result\n");
 	if (p->sandbox_profile)
@@ -217,7 +214,7 @@ int cmd_explain(const struct invocation *inv, struct airlock_error *err)
 	if (rc >= 0 && !plan)
 		rc = output_fail(err, AIRLOCK_ERR_INTERNAL, "plan", "out of memory");
 	for (size_t i = 0; rc >= 0 && i < airlock_job_warning_count(job); i++)
-		output_say("%s", airlock_job_warning(job, i));
+		output_note(airlock_job_warning(job, i));
 	if (rc >= 0 && inv->json)
 		(void)fputs(airlock_job_json(job), stdout);
 	else if (plan)

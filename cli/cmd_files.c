@@ -79,7 +79,7 @@ static void print_restored(const struct airlock_changes *c)
 	char *lines = change_lines(c, NULL);
 	(void)fputs(lines ? lines : "", stdout);
 	for (size_t i = 0; airlock_changes_note(c, i); i++)
-		(void)printf("note: %s\n", airlock_changes_note(c, i));
+		output_note_line(stdout, "note: ", airlock_changes_note(c, i));
 	(void)printf("restored; airlock undo %s takes it back\n", airlock_changes_run(c));
 	free(lines);
 }

@@ -32,11 +32,8 @@ static void print_project(const struct airlock_project *p)
 		output_text(stdout, link->target);
 		(void)putchar('\n');
 	}
-	for (size_t i = 0; airlock_project_note(p, i); i++) {
-		(void)fputs("note: ", stdout);
-		output_text(stdout, airlock_project_note(p, i));
-		(void)putchar('\n');
-	}
+	for (size_t i = 0; airlock_project_note(p, i); i++)
+		output_note_line(stdout, "note: ", airlock_project_note(p, i));
 	(void)printf("%" PRId64 " files and directories recorded\n", airlock_project_record(p)->file_count);
 }
 

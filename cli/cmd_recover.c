@@ -11,7 +11,7 @@ static void print_recovery(const struct airlock_recovery *r)
 {
 	size_t count = airlock_recovery_count(r);
 	for (size_t i = 0; airlock_recovery_note(r, i); i++)
-		(void)puts(airlock_recovery_note(r, i));
+		output_note_line(stdout, "", airlock_recovery_note(r, i));
 	if (count == 0)
 		(void)puts("nothing to recover");
 	else

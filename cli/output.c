@@ -95,9 +95,18 @@ void output_error(const struct airlock_error *err)
 		say_line("hint: ", "\033[36m", err->hint);
 }
 
-void output_inert(const char *line)
+void output_note(const struct airlock_note *note)
 {
-	put_line("", "\033[1m", line);
+	char *line = airlock_note_text(note);
+	put_line("", "\033[1m", line ? line : airlock_note_name(note->code));
+	airlock_free(line);
+}
+
+void output_note_line(FILE *out, const char *label, const struct airlock_note *note)
+{
+	char *line = airlock_note_text(note);
+	(void)fprintf(out, "%s%s\n", label, line ? line : airlock_note_name(note->code));
+	airlock_free(line);
 }
 
 size_t output_lines(const char *text, size_t max)

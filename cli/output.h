@@ -23,7 +23,9 @@ int output_hint(struct airlock_error *err, const char *fmt, ...) __attribute__((
 /* One line on stderr. The arguments may be hostile: the whole line is escaped. */
 void output_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct airlock_error *err);
-void output_inert(const char *line); /* one line that is inert already */
+void output_note(const struct airlock_note *note);
+/* The same on stdout, behind a label. */
+void output_note_line(FILE *out, const char *label, const struct airlock_note *note);
 /* The first lines of an escaped text, at most max, indented, on stderr. Returns how many are left. */
 size_t output_lines(const char *text, size_t max);
 

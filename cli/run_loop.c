@@ -247,7 +247,7 @@ static void tell_warnings(const struct airlock_job *job)
 {
 	size_t n = airlock_job_warning_count(job), shown = n > WARNINGS_MAX + 1 ? WARNINGS_MAX : n;
 	for (size_t i = 0; i < shown; i++)
-		output_say("%s", airlock_job_warning(job, i));
+		output_note(airlock_job_warning(job, i));
 	if (n > shown)
 		output_say("… and %zu more like these", n - shown);
 }

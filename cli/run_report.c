@@ -215,5 +215,5 @@ void report_run(const struct invocation *inv, struct airlock_run *run)
 	tell_denials(run, airlock_settings_is_agent(inv->settings));
 	tell_changes(inv, run);
 	for (size_t i = 0; airlock_run_note(run, i); i++)
-		output_inert(airlock_run_note(run, i));
+		output_note(airlock_run_note(run, i));
 }

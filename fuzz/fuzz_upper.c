@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&in, choose(&in, 3) ? upper : lower);
 	struct airlock_error err = {0};
 	struct change_set *set = change_set_new("run");
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	demand(set != NULL);
 	if (change_set_add_root(set, lower, upper, &err) == 0 && change_scan(set, &notes, &err) == 0)
 		check_changes(set);

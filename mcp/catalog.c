@@ -5,6 +5,7 @@
 /* Not "type": [..., "null"]: some clients support only one type. */
 #define OR_NULL(schema) "{\"anyOf\":[" schema ",{\"type\":\"null\"}]}"
 #define STRING "{\"type\":\"string\"}"
+#define STRINGS "{\"type\":\"array\",\"items\":" STRING "}"
 #define INTEGER "{\"type\":\"integer\"}"
 #define OBJECT "{\"type\":\"object\"}"
 
@@ -49,8 +50,8 @@
 	"\"working_dir\":" OR_NULL(STRING) ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(                    \
 		OBJECT) ",\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING                          \
 			",\"files\":" FILES_SCHEMA "},\"required\":[\"state\",\"files\"]},\"denials\":" DENIALS_SCHEMA \
-			",\"denials_note\":" STRING ",\"notes\":{\"type\":\"array\",\"items\":" STRING                 \
-			"},\"error\":" ERROR_SCHEMA
+			",\"denials_note\":" STRING ",\"notes\":" STRINGS ",\"note_codes\":" STRINGS                   \
+			",\"error\":" ERROR_SCHEMA
 #define RUN_OUTPUT                                                                                                     \
 	"{\"type\":\"object\",\"properties\":{" RUN_OUTPUT_FIRST "," RUN_OUTPUT_STREAMS "," RUN_OUTPUT_REST "},"       \
 	"\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"

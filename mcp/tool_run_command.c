@@ -41,7 +41,9 @@ static char *add_notes(char *text, const struct command_run *c)
 	}
 	for (size_t i = 0; airlock_run_note(c->run, i); i++) {
 		text = tool_join(text, "note: ");
-		text = tool_join(text, airlock_run_note(c->run, i));
+		char *line = airlock_note_text(airlock_run_note(c->run, i));
+		text = tool_join(text, line);
+		airlock_free(line);
 		text = tool_join(text, "\n");
 	}
 	const struct airlock_changes *changes = airlock_run_changes(c->run);

@@ -153,7 +153,10 @@ char *change_lines_done(const struct airlock_changes *c)
 		if (change->is_done)
 			ok = (is_undone ? add_undone_line(out, change) : add_line(out, change, false)) && ok;
 	}
-	for (size_t i = 0; airlock_changes_note(c, i); i++)
-		(void)fprintf(out, "note: %s\n", airlock_changes_note(c, i));
+	for (size_t i = 0; airlock_changes_note(c, i); i++) {
+		char *line = airlock_note_text(airlock_changes_note(c, i));
+		(void)fprintf(out, "note: %s\n", line ? line : airlock_note_name(airlock_changes_note(c, i)->code));
+		airlock_free(line);
+	}
 	return finish(out, ok, &text);
 }

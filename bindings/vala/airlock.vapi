@@ -234,7 +234,7 @@ namespace Airlock {
 		public size_t warning_count { [CCode (cname = "airlock_job_warning_count")] get; }
 		public size_t links_unanswered { [CCode (cname = "airlock_job_links_unanswered")] get; }
 		[CCode (cname = "airlock_job_warning")]
-		public unowned string? warning (size_t i);
+		public unowned Note? warning (size_t i);
 		[CCode (cname = "airlock_job_question")]
 		public unowned Question? question ();
 		[CCode (cname = "airlock_job_answer")]
@@ -329,8 +329,8 @@ namespace Airlock {
 		public int64 pids;
 		public int64 file_size;
 		public bool explains_denials;
-		[CCode (array_length = false, array_null_terminated = true)]
-		public unowned string[] notes;
+		[CCode (array_length_cname = "n_notes", array_length_type = "size_t")]
+		public unowned Note[] notes;
 		[CCode (array_length = false, array_null_terminated = true)]
 		public unowned string[] argv;
 		public unowned string? sandbox_profile;
@@ -359,6 +359,34 @@ namespace Airlock {
 		BUILTIN, ALWAYS, PROFILE, FILE, CALLER, SHARE_PID, PROJECT, LINK_ALLOWED, LINK_GRANTED, WORKTREE, SUBMODULE, WORKSPACE,
 		PLAYGROUND, CACHE, OWN_STATE, OWN_CONFIGURATION, KERNEL_ADDRESSES, SESSION_SOCKETS, HOST_SOCKET, OTHER_NAME, RESOLVER,
 		SOCKETS, GATHERED, ENTRY, LEFT_OUT, PLACE, SYSTEM, MACHINE, MACHINE_ONLY, MADE
+	}
+
+	[CCode (cname = "enum airlock_note_code", cprefix = "AIRLOCK_NOTE_", cheader_filename = "airlock/note.h", has_type_id = false)]
+	public enum NoteCode {
+		NONE, UNTRUSTED, UNTRUSTED_ABOVE, FOREIGN_FILE, LINK_REFUSED, LINKS_MANY, LINKS_LEFT_OUT, NOT_SEARCHED,
+		MOUNT_NOT_SEARCHED, LINKS_NOT_STORED, STATE_INSIDE, LINKS_DAMAGED, GIT_REFUSED, GIT_MISSING, NOT_SHOWN,
+		PARENT_UNREADABLE, NO_MOUNT_POINT, MISSING, FOREIGN_PROJECT, FOREIGN_HOME, COPIED, PARTIAL_ISOLATION,
+		FELL_BACK, UNSANDBOXED, KILLED, KILLED_MEMORY, KILLED_FILE_SIZE, KILLED_FULL, FULL, OUTPUT_NOT_WRITTEN,
+		OUTPUT_NOT_STORED, ABSTRACT_SOCKETS, EXPOSED, HIDDEN_AGAIN, ANSWER_LOST, LINK_UNANSWERED, LINKS_UNANSWERED,
+		NOT_OBSERVED, REFUSED, REFUSED_MORE, NOT_COPIED, OUTSIDE_NAMES, CLOCK_BACK, CHANGES_UNREAD,
+		CHANGES_NOT_KEPT, LEFT_OUT, CONTENT_LEFT_OUT, SOME_LEFT_OUT, CHANGES_LEFT_OUT, TAKEN_AS_CHANGED,
+		ALL_TAKEN_CHANGED, UNREAD_MORE, ACL_LOST, WAITING, LINK_SPLIT, LINK_NOT_MADE, KEPT_ASIDE,
+		MODES_NOT_RESTORED, CHANGED_MEANWHILE, INTERRUPTED, APPLY_FINISHED, APPLY_REVERTED, UNDO_FINISHED,
+		UNDO_REVERTED, NOT_RECOVERED, RECOVERY_TROUBLE, TAKEN_OUT, NOT_TAKEN_OUT, NOT_TAKEN_BACK, UNDO_NOT_RECORDED,
+		REDO_NOT_RECORDED, RECORDS_STALE, HISTORY_GAP, HISTORY_BEHIND;
+		[CCode (cname = "airlock_note_name")]
+		public unowned string? name ();
+	}
+
+	[CCode (cname = "struct airlock_note", cheader_filename = "airlock/note.h", has_type_id = false, destroy_function = "", has_copy_function = false)]
+	public struct Note {
+		public NoteCode code;
+		public unowned string? subject;
+		public unowned string? other;
+		public unowned string? cause;
+		public int64 number;
+		[CCode (cname = "airlock_note_text", instance_pos = 0)]
+		public string? text ();
 	}
 
 	[CCode (cname = "struct airlock_origin", cheader_filename = "airlock/origin.h", has_type_id = false, destroy_function = "", has_copy_function = false)]
@@ -512,7 +540,7 @@ namespace Airlock {
 		[CCode (cname = "airlock_run_changes", cheader_filename = "airlock/changes.h")]
 		public unowned Changes? changes ();
 		[CCode (cname = "airlock_run_note")]
-		public unowned string? note (size_t i);
+		public unowned Note? note (size_t i);
 		public Isolation isolation { [CCode (cname = "airlock_run_isolation", cheader_filename = "airlock/result.h")] get; }
 		public Usage usage { [CCode (cname = "airlock_run_usage", cheader_filename = "airlock/result.h")] get; }
 		public Output output { [CCode (cname = "airlock_run_output", cheader_filename = "airlock/result.h")] get; }
@@ -628,7 +656,7 @@ namespace Airlock {
 		[CCode (cname = "airlock_changes_at")]
 		public unowned Change? at (size_t i);
 		[CCode (cname = "airlock_changes_note")]
-		public unowned string? note (size_t i);
+		public unowned Note? note (size_t i);
 		[CCode (cname = "airlock_changes_json")]
 		public unowned string? json ();
 	}
@@ -651,7 +679,7 @@ namespace Airlock {
 		[CCode (cname = "airlock_config_at")]
 		public unowned ConfigValue? at (size_t i);
 		[CCode (cname = "airlock_config_warning")]
-		public unowned string? warning (size_t i);
+		public unowned Note? warning (size_t i);
 		[CCode (cname = "airlock_config_json")]
 		public unowned string? json ();
 	}
@@ -802,7 +830,7 @@ namespace Airlock {
 		[CCode (cname = "airlock_project_link_at")]
 		public unowned Link? link (size_t i);
 		[CCode (cname = "airlock_project_note")]
-		public unowned string? note (size_t i);
+		public unowned Note? note (size_t i);
 		[CCode (cname = "airlock_project_json")]
 		public unowned string? json ();
 	}
@@ -925,7 +953,7 @@ namespace Airlock {
 	public class Recovery {
 		public size_t count { [CCode (cname = "airlock_recovery_count")] get; }
 		[CCode (cname = "airlock_recovery_note")]
-		public unowned string? note (size_t i);
+		public unowned Note? note (size_t i);
 		[CCode (cname = "airlock_recovery_json")]
 		public unowned string? json ();
 	}
@@ -1118,7 +1146,7 @@ namespace Airlock {
 		public unowned string project { [CCode (cname = "airlock_links_project")] get; }
 		public size_t note_count { [CCode (cname = "airlock_links_note_count")] get; }
 		[CCode (cname = "airlock_links_note")]
-		public unowned string? note (size_t i);
+		public unowned Note? note (size_t i);
 		[CCode (cname = "airlock_links_json")]
 		public unowned string json ();
 	}

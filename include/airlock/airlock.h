@@ -38,6 +38,7 @@
 #include <stdint.h>
 
 #include <airlock/error.h>
+#include <airlock/note.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -106,10 +107,10 @@ int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **r
 void airlock_job_free(struct airlock_job *job);
 
 /* airlock_job_plan (job.h) gives the plan of a job as values. */
-/* Sentences the person should see before the run (untrusted project settings left out, links that changed…). NULL beyond
+/* What the person should know before the run (untrusted project settings left out, links that changed…). NULL beyond
  * the last. */
 size_t airlock_job_warning_count(const struct airlock_job *job);
-const char *airlock_job_warning(const struct airlock_job *job, size_t i);
+const struct airlock_note *airlock_job_warning(const struct airlock_job *job, size_t i);
 /* How many symlinks of the project lead to directories outside that this run cannot write because no person has answered yet;
  * a remembered no is an answer. 0 in a run that is marked as an agent's. airlock/project.h lists the links and takes answers. */
 size_t airlock_job_links_unanswered(const struct airlock_job *job);
@@ -277,8 +278,8 @@ const char *airlock_run_result_json(struct airlock_run *run);
 const char *airlock_run_result_text(struct airlock_run *run);
 
 /* What it changed is in airlock_run_changes (changes.h); what was in force, used and refused in result.h. */
-/* Sentences a person should see after the run: what could not be looked at, links that were split. NULL beyond the last. */
-const char *airlock_run_note(const struct airlock_run *run, size_t i);
+/* What a person should know after the run: what could not be looked at, links that were split. NULL beyond the last. */
+const struct airlock_note *airlock_run_note(const struct airlock_run *run, size_t i);
 /* While it runs: how many paths have changed so far and the latest of them (or "", until the next call). -1: not known. */
 int64_t airlock_run_progress(struct airlock_run *run, const char **ret_latest);
 

@@ -212,8 +212,8 @@ int airlock_changes_diff(const struct airlock_settings *s, const char *run, cons
 
 /* ── Deciding ── */
 
-/* Each gives the changes of the run as they are afterwards; is_done marks what the call has done, and notes are sentences a
- * person should see. */
+/* Each gives the changes of the run as they are afterwards; is_done marks what the call has done, and notes tell what
+ * a person should know. */
 
 enum airlock_changes_action {
 	AIRLOCK_ACTION_NONE,
@@ -241,7 +241,7 @@ int airlock_changes_undo_action(const struct airlock_settings *s, const char *ru
 
 enum airlock_changes_action airlock_changes_action(const struct airlock_changes *c); /* NONE: only looked at */
 size_t airlock_changes_done_count(const struct airlock_changes *c);
-const char *airlock_changes_note(const struct airlock_changes *c, size_t i); /* NULL beyond the last */
+const struct airlock_note *airlock_changes_note(const struct airlock_changes *c, size_t i); /* NULL beyond the last */
 
 /* The sensitive ones as a question, with the reason "sensitive-changes". With settings of an agent also about changes that
  * the mode held ("held-changes"): a person decides about those. *ret is NULL when there is nothing to confirm. Whoever gets

@@ -39,7 +39,8 @@ struct airlock_config;
 int airlock_config_open(const struct airlock_settings *s, struct airlock_config **ret, struct airlock_error *err);
 size_t airlock_config_count(const struct airlock_config *c);
 const struct airlock_config_value *airlock_config_at(const struct airlock_config *c, size_t i);
-const char *airlock_config_warning(const struct airlock_config *c, size_t i); /* a sentence; NULL beyond the last */
+const struct airlock_note *airlock_config_warning(const struct airlock_config *c,
+						  size_t i); /* a sentence; NULL beyond the last */
 const char *airlock_config_json(struct airlock_config *c);
 void airlock_config_free(struct airlock_config *c);
 

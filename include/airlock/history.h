@@ -155,7 +155,8 @@ struct airlock_project_root {
 /* These give NULL beyond the last. */
 const struct airlock_project_root *airlock_project_root(const struct airlock_project *p, size_t i);
 const struct airlock_link *airlock_project_link_at(const struct airlock_project *p, size_t i);
-const char *airlock_project_note(const struct airlock_project *p, size_t i); /* what could not be searched */
+const struct airlock_note *airlock_project_note(const struct airlock_project *p,
+						size_t i); /* what could not be searched */
 const char *airlock_project_json(struct airlock_project *p);
 void airlock_project_free(struct airlock_project *p);
 
@@ -278,8 +279,8 @@ void airlock_gc_free(struct airlock_gc *g);
 /* Finishes or reverts interrupted applies. Also done by every run. */
 struct airlock_recovery;
 int airlock_recover(const struct airlock_settings *s, struct airlock_recovery **ret, struct airlock_error *err);
-size_t airlock_recovery_count(const struct airlock_recovery *r);	       /* how many there were */
-const char *airlock_recovery_note(const struct airlock_recovery *r, size_t i); /* a sentence; NULL beyond the last */
+size_t airlock_recovery_count(const struct airlock_recovery *r);			      /* how many there were */
+const struct airlock_note *airlock_recovery_note(const struct airlock_recovery *r, size_t i); /* NULL beyond the last */
 const char *airlock_recovery_json(struct airlock_recovery *r);
 void airlock_recovery_free(struct airlock_recovery *r);
 

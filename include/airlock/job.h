@@ -104,7 +104,8 @@ struct airlock_plan {
 	const char *const *env_removed_for[AIRLOCK_N_REMOVED];
 	int64_t timeout_ms, memory, pids, file_size; /* -1: no limit */
 	int explains_denials;
-	const char *const *notes;    /* what was left out, in sentences; bytes */
+	const struct airlock_note *notes; /* what was left out */
+	size_t n_notes;
 	const char *const *argv;     /* the command line a person could type; empty when the backend has none */
 	const char *sandbox_profile; /* the text that the backend is given, or NULL */
 	const struct airlock_question *question; /* what needs a person's yes, also if it is answered; or NULL */

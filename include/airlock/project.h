@@ -71,8 +71,8 @@ struct airlock_links;
 size_t airlock_links_count(const struct airlock_links *l);
 const struct airlock_link *airlock_links_at(const struct airlock_links *l, size_t i); /* NULL: no such */
 const char *airlock_links_project(const struct airlock_links *l);
-size_t airlock_links_note_count(const struct airlock_links *l); /* what could not be searched, in sentences */
-const char *airlock_links_note(const struct airlock_links *l, size_t i);
+size_t airlock_links_note_count(const struct airlock_links *l); /* what could not be searched */
+const struct airlock_note *airlock_links_note(const struct airlock_links *l, size_t i);
 /* The JSON that `airlock project links --json` prints, with a newline at its end; "" when memory is short. */
 const char *airlock_links_json(struct airlock_links *l);
 void airlock_links_free(struct airlock_links *l);

@@ -65,7 +65,7 @@ static int select_changes(struct change_set *set, const char *const *paths, bool
 	return 0;
 }
 
-static int carry_out(struct past_run *e, const bool *selected, bool undo, bool force, struct strs *notes,
+static int carry_out(struct past_run *e, const bool *selected, bool undo, bool force, struct notes *notes,
 		     struct airlock_error *err)
 {
 	struct apply_request request = {.set = e->set,
@@ -116,14 +116,16 @@ static int select_undo(struct change_set *set, const char *const *paths, bool **
 	return rc;
 }
 
-static int mark_undone(struct past_run *e, const bool *selected, size_t n, bool undone, struct strs *notes,
+static int mark_undone(struct past_run *e, const bool *selected, size_t n, bool undone, struct notes *notes,
 		       struct airlock_error *err)
 {
 	_cleanup_lock_ struct lock lock = LOCK_INIT;
 	struct airlock_error why = {0};
 	int rc = lock_record(e, &lock, &why);
 	if (rc < 0 && e->set) { /* it is undone all the same */
-		strs_addf(notes, "cannot record that it was %s: %s", undone ? "undone" : "done again", why.message);
+		notes_add(notes, &(struct airlock_note){.code = undone ? AIRLOCK_NOTE_UNDO_NOT_RECORDED
+								       : AIRLOCK_NOTE_REDO_NOT_RECORDED,
+							.cause = why.message});
 		return 0;
 	}
 	if (rc < 0)
@@ -152,7 +154,7 @@ static int move_changes(struct past_run *e, const bool *selected, enum airlock_c
 	static const char *const events[] = {
 		[AIRLOCK_ACTION_APPLY] = "apply", [AIRLOCK_ACTION_UNDO] = "undo", [AIRLOCK_ACTION_REDO] = "redo"};
 	bool undo = action == AIRLOCK_ACTION_UNDO, decides = action == AIRLOCK_ACTION_APPLY;
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	size_t n = e->set->n, count = count_selected(e->set, selected);
 	int rc = count == 0 || decides || force ? 0 : check_result(e, selected, undo, err);
 	if (rc == 0 && count > 0)
@@ -261,7 +263,7 @@ int airlock_changes_discard(const struct airlock_settings *s, const char *run, c
 {
 	struct past_run e;
 	_cleanup_free_ bool *selected = NULL;
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	_cleanup_lock_ struct lock lock = LOCK_INIT;
 	int rc = past_run_open(&e, s, run, err);
 	if (rc == 0 && e.set->n > 0)

@@ -37,9 +37,9 @@ void airlock_config_free(struct airlock_config *c)
 	free(c);
 }
 
-const char *airlock_config_warning(const struct airlock_config *c, size_t i)
+const struct airlock_note *airlock_config_warning(const struct airlock_config *c, size_t i)
 {
-	return i < c->config->warnings.n ? c->config->warnings.v[i] : NULL;
+	return notes_at(&c->config->warnings, i);
 }
 
 int airlock_config_open(const struct airlock_settings *s, struct airlock_config **ret, struct airlock_error *err)
@@ -118,10 +118,7 @@ const char *airlock_config_json(struct airlock_config *c)
 		json_close(&j);
 	}
 	json_close(&j);
-	json_open_array(&j, "warnings");
-	for (size_t i = 0; airlock_config_warning(c, i); i++)
-		json_string(&j, NULL, airlock_config_warning(c, i));
-	json_close(&j);
+	notes_add_json(&j, "warnings", &c->config->warnings);
 	json_close(&j);
 	return api_json(&out, &c->json);
 }

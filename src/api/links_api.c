@@ -239,9 +239,9 @@ size_t airlock_links_note_count(const struct airlock_links *l)
 	return l->job->warnings.n;
 }
 
-const char *airlock_links_note(const struct airlock_links *l, size_t i)
+const struct airlock_note *airlock_links_note(const struct airlock_links *l, size_t i)
 {
-	return i < l->job->warnings.n ? l->job->warnings.v[i] : NULL;
+	return notes_at(&l->job->warnings, i);
 }
 
 const char *airlock_links_json(struct airlock_links *l)
@@ -253,10 +253,7 @@ const char *airlock_links_json(struct airlock_links *l)
 	json_open_object(&j, NULL);
 	json_path(&j, "project", l->job->project->dir);
 	links_json(l->items ? &part : l->job->project, &j);
-	json_open_array(&j, "notes");
-	for (size_t i = 0; i < l->job->warnings.n; i++)
-		json_string(&j, NULL, l->job->warnings.v[i]);
-	json_close(&j);
+	notes_add_json(&j, "notes", &l->job->warnings);
 	json_close(&j);
 	buf_addc(&out, '\n');
 	l->json = buf_take(&out);

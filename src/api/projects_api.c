@@ -181,9 +181,9 @@ const struct airlock_link *airlock_project_link_at(const struct airlock_project 
 	return i < p->project->n_links ? &p->links[i] : NULL;
 }
 
-const char *airlock_project_note(const struct airlock_project *p, size_t i)
+const struct airlock_note *airlock_project_note(const struct airlock_project *p, size_t i)
 {
-	return i < p->project->notes.n ? p->project->notes.v[i] : NULL;
+	return notes_at(&p->project->notes, i);
 }
 
 static struct airlock_project_record record_of(const struct store_project *row, const char *path)
@@ -247,10 +247,7 @@ const char *airlock_project_json(struct airlock_project *p)
 	}
 	json_close(&j);
 	links_json(p->project, &j);
-	json_open_array(&j, "notes");
-	for (size_t i = 0; airlock_project_note(p, i); i++)
-		json_string(&j, NULL, airlock_project_note(p, i));
-	json_close(&j);
+	notes_add_json(&j, "notes", &p->project->notes);
 	json_close(&j);
 	return api_json(&out, &p->json);
 }

@@ -8,7 +8,7 @@
 
 struct airlock_recovery {
 	size_t count;
-	struct strs notes;
+	struct notes notes;
 	char *json;
 };
 
@@ -34,7 +34,7 @@ void airlock_recovery_free(struct airlock_recovery *r)
 {
 	if (!r)
 		return;
-	strs_done(&r->notes);
+	notes_done(&r->notes);
 	free(r->json);
 	free(r);
 }
@@ -44,9 +44,9 @@ size_t airlock_recovery_count(const struct airlock_recovery *r)
 	return r->count;
 }
 
-const char *airlock_recovery_note(const struct airlock_recovery *r, size_t i)
+const struct airlock_note *airlock_recovery_note(const struct airlock_recovery *r, size_t i)
 {
-	return i < r->notes.n ? r->notes.v[i] : NULL;
+	return notes_at(&r->notes, i);
 }
 
 const char *airlock_recovery_json(struct airlock_recovery *r)
@@ -55,10 +55,7 @@ const char *airlock_recovery_json(struct airlock_recovery *r)
 	struct json j = json_begin(&out, true);
 	json_open_object(&j, NULL);
 	json_int(&j, "recovered", (int64_t)r->count);
-	json_open_array(&j, "notes");
-	for (size_t i = 0; i < r->notes.n; i++)
-		json_string(&j, NULL, r->notes.v[i]);
-	json_close(&j);
+	notes_add_json(&j, "notes", &r->notes);
 	json_close(&j);
 	return api_json(&out, &r->json);
 }

@@ -27,7 +27,7 @@ struct restore {
 	char *dir, *upper;
 	int lock_fd;
 	struct change_set *set;
-	struct strs notes;
+	struct notes notes;
 	struct airlock_error *err;
 };
 
@@ -36,7 +36,7 @@ static void restore_done(struct restore *r)
 	project_view_done(&r->v);
 	change_set_free(r->set);
 	base_closep(&r->lock_fd);
-	strs_done(&r->notes);
+	notes_done(&r->notes);
 	char **all[] = {&r->recorded, &r->backup, &r->root, &r->path, &r->dir, &r->upper};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		base_freep(all[i]);

@@ -64,11 +64,3 @@ size_t columns_fit(const char *s, size_t n, size_t columns)
 	}
 	return at;
 }
-
-void columns_add_padded(struct buf *out, const char *s, size_t width)
-{
-	size_t n = strlen(s), used = columns_of(s, n);
-	buf_add(out, s, n);
-	for (; used < width; used++)
-		buf_add(out, " ", 1);
-}

@@ -11,4 +11,3 @@ size_t columns_of(const char *s, size_t n);
 size_t columns_fit(const char *s, size_t n, size_t columns);
 
 /* Appends s, padded with spaces to this width. Does not cut a wider text. */
-void columns_add_padded(struct buf *out, const char *s, size_t width);

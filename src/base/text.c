@@ -119,18 +119,6 @@ void text_add_duration(struct buf *out, int64_t ms)
 		buf_printf(out, ms % 3600000 ? "%.1f h" : "%.0f h", (double)ms / 3600000);
 }
 
-void text_add_age(struct buf *out, int64_t s)
-{
-	if (s < 60) /* Also for times in the future: the clock may have been set back. */
-		buf_adds(out, "just now");
-	else if (s < 3600)
-		buf_printf(out, "%" PRId64 " min ago", s / 60);
-	else if (s < 2 * 86400)
-		buf_printf(out, "%" PRId64 " h ago", s / 3600);
-	else
-		buf_printf(out, "%" PRId64 " days ago", s / 86400);
-}
-
 void text_add_time(struct buf *out, int64_t ns)
 {
 	time_t seconds = (time_t)(ns / 1000000000);

@@ -21,7 +21,6 @@ int text_parse_count(const char *s, int64_t *ret);
 int text_parse_bool(const char *s, bool *ret);
 
 void text_add_duration(struct buf *out, int64_t ms); /* "1.2 s", "10 min", "none" */
-void text_add_age(struct buf *out, int64_t s);	     /* "just now", "5 min ago", "2 days ago" */
 void text_add_time(struct buf *out, int64_t ns);     /* "2026-11-15T19:30:12.482731Z" */
 void text_add_size(struct buf *out, int64_t bytes);  /* "4.0 KiB", "none" */
 

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/notes.h"
 
 #include <airlock/changes.h>
 
@@ -173,7 +174,7 @@ int change_set_load(const char *file, struct change_set **ret, struct airlock_er
 /* Walks every root's upper layer against its live tree, or its live tree against its copy. The sandbox is dead and waited for. Notes (may be NULL): paths of
  * the live tree that could not be looked at, as sentences; they are taken as changed. AIRLOCK_ERR_CONFLICT: a root is gone
  * or another directory than when it was added. Of a root itself, which has no path, nothing is reported. */
-int change_scan(struct change_set *set, struct strs *notes, struct airlock_error *err);
+int change_scan(struct change_set *set, struct notes *notes, struct airlock_error *err);
 
 /* mirror.c: takes what the command has not touched out of a mirrored root's layer, so that it is one like any other. */
 int mirror_prune(struct change_set *set, struct airlock_error *err);

@@ -15,7 +15,7 @@ struct airlock_changes {
 	enum airlock_changes_action action;
 	struct airlock_change *v;
 	size_t n, n_done;
-	struct strs notes;
+	struct notes notes;
 	const struct change_set *set; /* what the values point into */
 	struct change_set *own;	      /* the same when it is freed with them */
 	char *json;
@@ -106,7 +106,7 @@ int change_values_take(struct change_set *set, const struct change_outcome *outc
 				      .own = set};
 	if (outcome->notes) {
 		c->notes = *outcome->notes;
-		*outcome->notes = (struct strs)STRS_INIT;
+		*outcome->notes = (struct notes)NOTES_INIT;
 	}
 	if (fill(c, outcome)) {
 		*ret = c;
@@ -121,7 +121,7 @@ void airlock_changes_free(struct airlock_changes *c)
 	if (!c)
 		return;
 	change_set_free(c->own);
-	strs_done(&c->notes);
+	notes_done(&c->notes);
 	free(c->run);
 	free(c->json);
 	free(c->v);
@@ -158,9 +158,9 @@ size_t airlock_changes_done_count(const struct airlock_changes *c)
 	return c->n_done;
 }
 
-const char *airlock_changes_note(const struct airlock_changes *c, size_t i)
+const struct airlock_note *airlock_changes_note(const struct airlock_changes *c, size_t i)
 {
-	return i < c->notes.n ? c->notes.v[i] : NULL;
+	return notes_at(&c->notes, i);
 }
 
 struct owner_text {

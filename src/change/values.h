@@ -11,9 +11,9 @@ struct airlock_changes *change_values_of_run(const char *run, const struct chang
 /* What a call did, beside the changes themselves. */
 struct change_outcome {
 	enum airlock_changes_action action;
-	const bool *done;   /* per change: the call did it; NULL: none */
-	const bool *only;   /* per change: it is part of the result; NULL: all are */
-	struct strs *notes; /* emptied; NULL: none */
+	const bool *done;    /* per change: the call did it; NULL: none */
+	const bool *only;    /* per change: it is part of the result; NULL: all are */
+	struct notes *notes; /* emptied; NULL: none */
 };
 /* Takes the set, also on failure. */
 int change_values_take(struct change_set *set, const struct change_outcome *outcome, struct airlock_changes **ret,

@@ -54,7 +54,7 @@ bool config_counts_above(const char *project_dir, const char *dir, const struct 
 
 static int warn_of_foreign(struct merge *m, const char *path, struct airlock_error *err)
 {
-	strs_addf(&m->c->warnings, "%s belongs to another user and is ignored for the projects below it", path);
+	NOTE(&m->c->warnings, FOREIGN_FILE, .subject = path);
 	return m->c->warnings.failed ? base_oom(err) : 0;
 }
 

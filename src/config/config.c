@@ -33,7 +33,7 @@ void config_free(struct config *c)
 	}
 	base_freep(&c->values);
 	strs_done(&c->origin_names);
-	strs_done(&c->warnings);
+	notes_done(&c->warnings);
 	base_freep(&c);
 }
 

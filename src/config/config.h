@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "base/notes.h"
 #include "policy/policy.h"
 
 #include <sys/stat.h>
@@ -79,7 +80,7 @@ struct config {
 		values; /* every value, sorted by key; ignored ones after those that apply; for long built-in lists see config_inputs */
 	size_t n_values;
 	struct strs origin_names;
-	struct strs warnings; /* sentences for a person */
+	struct notes warnings; /* sentences for a person */
 };
 
 int config_load(const struct config_inputs *in, struct config **ret, struct airlock_error *err);

@@ -173,16 +173,10 @@ int values_warn(struct merge *m, struct airlock_error *err)
 	}
 	if (left_out > WARN_KEYS)
 		buf_printf(&text, " and %zu more", left_out - WARN_KEYS);
-	const char *project = merge_project_file(m)->path;
 	if (left_out > 0 && merge_project_file(m)->accepted)
-		strs_addf(
-			&m->c->warnings,
-			"%s, above %s, is not trusted: ignored settings that would loosen the sandbox: %s (read that file, then run `airlock trust %s` to accept it)",
-			m->untrusted_above->path, project, buf_str(&text), m->untrusted_above->dir);
+		NOTE(&m->c->warnings, UNTRUSTED_ABOVE, .subject = m->untrusted_above->path, .other = buf_str(&text),
+		     .cause = m->untrusted_above->dir);
 	else if (left_out > 0)
-		strs_addf(
-			&m->c->warnings,
-			"%s is not trusted: ignored settings that would loosen the sandbox: %s (read the file, then run `airlock trust` to accept it)",
-			project, buf_str(&text));
+		NOTE(&m->c->warnings, UNTRUSTED, .subject = merge_project_file(m)->path, .other = buf_str(&text));
 	return text.failed || m->c->warnings.failed ? base_oom(err) : 0;
 }

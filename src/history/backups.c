@@ -272,21 +272,21 @@ static int write_down(struct backups *b, const bool *touched, struct airlock_err
 }
 
 /* Nothing stays applied that has no backup. */
-static int take_back(struct backups *b, const bool *touched, const struct airlock_error *why, struct strs *notes)
+static int take_back(struct backups *b, const bool *touched, const struct airlock_error *why, struct notes *notes)
 {
 	struct apply_request back = *b->request;
 	struct airlock_error undoing = {0};
 	back.undo = true;
 	back.selected = touched;
 	if (apply_execute(&back, notes, &undoing) < 0)
-		strs_addf(notes, "what was applied could not be taken back: %s", undoing.message);
+		NOTE(notes, NOT_TAKEN_BACK, .cause = undoing.message);
 	for (size_t i = 0; i < b->request->set->n; i++)
 		if (touched[i] && b->request->set->v[i].state == CHANGE_HELD)
 			(void)change_reason_set(&b->request->set->v[i], change_reason_of(AIRLOCK_REASON_NO_BACKUP));
 	return cannot(b, why);
 }
 
-static int apply_with_backups(struct backups *b, struct strs *notes)
+static int apply_with_backups(struct backups *b, struct notes *notes)
 {
 	const struct change_set *set = b->request->set;
 	struct airlock_error why = {0};
@@ -305,7 +305,7 @@ static int apply_with_backups(struct backups *b, struct strs *notes)
 	if (make_all(b, &why) < 0)
 		return take_back(b, touched, &why, notes);
 	if (write_down(b, touched, &why) < 0)
-		strs_addf(notes, "the records of the files are not up to date (airlock project scan): %s", why.message);
+		NOTE(notes, RECORDS_STALE, .cause = why.message);
 	return count;
 }
 
@@ -355,7 +355,7 @@ static int part(struct backups *b, const struct images *images, const struct cha
 	return rc;
 }
 
-static int undo_with_records(struct backups *b, struct strs *notes)
+static int undo_with_records(struct backups *b, struct notes *notes)
 {
 	const struct change_set *set = b->request->set;
 	struct airlock_error why = {0};
@@ -373,12 +373,12 @@ static int undo_with_records(struct backups *b, struct strs *notes)
 		return cannot(b, &why);
 	int count = apply_execute(b->request, notes, b->err);
 	if (count >= 0 && write_down(b, touched, &why) < 0)
-		strs_addf(notes, "the records of the files are not up to date (airlock project scan): %s", why.message);
+		NOTE(notes, RECORDS_STALE, .cause = why.message);
 	return count;
 }
 
 int backups_execute(const struct host *host, const char *project_dir, const struct apply_request *request,
-		    struct strs *notes, struct airlock_error *err)
+		    struct notes *notes, struct airlock_error *err)
 {
 	struct airlock_error own = {0};
 	struct backups b = {.host = host,
@@ -401,7 +401,7 @@ int backups_execute(const struct host *host, const char *project_dir, const stru
 
 /* ── Applied already ── */
 
-static int back_up_applied(struct backups *b, struct strs *notes)
+static int back_up_applied(struct backups *b, struct notes *notes)
 {
 	const struct change_set *set = b->request->set;
 	struct airlock_error why = {0};
@@ -418,11 +418,11 @@ static int back_up_applied(struct backups *b, struct strs *notes)
 	if (rc < 0)
 		return take_back(b, touched, &why, notes);
 	if (write_down(b, touched, &why) < 0)
-		strs_addf(notes, "the records of the files are not up to date (airlock project scan): %s", why.message);
+		NOTE(notes, RECORDS_STALE, .cause = why.message);
 	return 0;
 }
 
-int backups_adopt(const struct host *host, const struct apply_request *request, struct strs *notes,
+int backups_adopt(const struct host *host, const struct apply_request *request, struct notes *notes,
 		  struct airlock_error *err)
 {
 	struct airlock_error own = {0};

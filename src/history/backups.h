@@ -15,10 +15,10 @@
 /* apply_execute, with the backups and records of a project that has them. When a backup cannot be made nothing stays
  * applied: the error says why. project_dir: the project with the records, or NULL: the root that is one, if any. */
 int backups_execute(const struct host *host, const char *project_dir, const struct apply_request *request,
-		    struct strs *notes, struct airlock_error *err);
+		    struct notes *notes, struct airlock_error *err);
 
 /* The same for changes that were applied already, without a transaction (copies.h). */
-int backups_adopt(const struct host *host, const struct apply_request *request, struct strs *notes,
+int backups_adopt(const struct host *host, const struct apply_request *request, struct notes *notes,
 		  struct airlock_error *err);
 
 /* "{id}-{date}-{basename}", the end of the basename cut off where it would be too long for a name. */

@@ -56,7 +56,7 @@ int copied_run_adopt(struct change_set *set, const char *run_dir, struct airlock
 	return 0;
 }
 
-static int undo(struct change_set *set, const struct host *host, const char *run_dir, bool force, struct strs *notes,
+static int undo(struct change_set *set, const struct host *host, const char *run_dir, bool force, struct notes *notes,
 		struct airlock_error *err)
 {
 	_cleanup_free_ char *journal = host_journal_dir(host), *locks = host_lock_dir(host);
@@ -94,7 +94,7 @@ static void lower_skips(struct change_set *set, const bool *skipped)
 }
 
 /* Somebody who changes a path at this very moment does not keep the rest from going back: theirs is kept in the layer. */
-int copied_run_put_back(struct change_set *set, const struct host *host, const char *run_dir, struct strs *notes,
+int copied_run_put_back(struct change_set *set, const struct host *host, const char *run_dir, struct notes *notes,
 			struct airlock_error *err)
 {
 	struct airlock_error why = {0};

@@ -18,11 +18,11 @@ int copied_run_adopt(struct change_set *set, const char *run_dir, struct airlock
 void copied_run_let_go(struct change_set *set, const char *run_dir);
 void copied_run_remove_copies(const char *run_dir);
 /* Undoes everything that is applied. */
-int copied_run_put_back(struct change_set *set, const struct host *host, const char *run_dir, struct strs *notes,
+int copied_run_put_back(struct change_set *set, const struct host *host, const char *run_dir, struct notes *notes,
 			struct airlock_error *err);
 
 /* copied_run_recover.c: puts back the changes of runs whose process died before they were settled. Adds their number to
  * *count. */
-int copied_run_recover(const struct host *host, size_t *count, struct strs *notes, struct airlock_error *err);
+int copied_run_recover(const struct host *host, size_t *count, struct notes *notes, struct airlock_error *err);
 /* True if the copies of this run are needed still. */
 bool copied_run_is_pending(const struct host *host, const char *run);

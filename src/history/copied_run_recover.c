@@ -37,7 +37,7 @@ static int list_markers(const struct host *host, struct strs *ret, struct airloc
 }
 
 /* From the copy: what was done to the roots. */
-static int find_changes(const struct host *host, const char *run_dir, struct change_set **ret, struct strs *notes,
+static int find_changes(const struct host *host, const char *run_dir, struct change_set **ret, struct notes *notes,
 			struct airlock_error *err)
 {
 	_cleanup_free_ char *capture = path_join(run_dir, "capture"), *origins = path_join(run_dir, "origins");
@@ -58,7 +58,7 @@ static int find_changes(const struct host *host, const char *run_dir, struct cha
 	return rc;
 }
 
-static int put_back(const struct host *host, const char *run_dir, struct strs *notes, struct airlock_error *err)
+static int put_back(const struct host *host, const char *run_dir, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_changes_ struct change_set *set = NULL;
 	_cleanup_free_ char *record = path_join(run_dir, "changes");
@@ -81,7 +81,7 @@ static int put_back(const struct host *host, const char *run_dir, struct strs *n
 }
 
 /* 1: done. 0: it is at work, or somebody else is about to do this. */
-static int recover_one(const struct host *host, const char *run, struct strs *notes, struct airlock_error *err)
+static int recover_one(const struct host *host, const char *run, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_free_ char *marker = copied_run_marker(host, run), *runs = path_join(host->state_dir, "runs"),
 			    *run_dir = runs ? path_join(runs, run) : NULL;
@@ -96,13 +96,12 @@ static int recover_one(const struct host *host, const char *run, struct strs *no
 	if (rc == 0 && unlink(marker) < 0 && errno != ENOENT)
 		rc = base_errno(err, AIRLOCK_ERR_IO, errno, "unlink", marker);
 	if (rc == 0)
-		strs_addf(notes, "the changes of the interrupted run %s were taken out of the project and are held",
-			  run);
+		NOTE(notes, TAKEN_OUT, .subject = run);
 	return rc < 0 ? rc : 1;
 }
 
 /* One that cannot be put back must not keep the others, nor every command of the user, from going on. */
-int copied_run_recover(const struct host *host, size_t *count, struct strs *notes, struct airlock_error *err)
+int copied_run_recover(const struct host *host, size_t *count, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs runs = STRS_INIT;
 	int rc = list_markers(host, &runs, err);
@@ -113,9 +112,7 @@ int copied_run_recover(const struct host *host, size_t *count, struct strs *note
 		rc = recover_one(host, runs.v[i], notes, &why);
 		*count += rc > 0;
 		if (rc < 0)
-			strs_addf(notes,
-				  "the changes of the interrupted run %s cannot be taken out of the project now: %s",
-				  runs.v[i], why.message);
+			NOTE(notes, NOT_TAKEN_OUT, .subject = runs.v[i], .cause = why.message);
 	}
 	return notes->failed ? base_oom(err) : 0;
 }

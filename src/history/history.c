@@ -42,23 +42,23 @@ int history_write_audit(const char *state_dir, struct buf *object, struct buf *n
 	return audit_append(state_dir, object->data + 1, news, err);
 }
 
-void history_note(struct strs *notes, const struct airlock_error *why)
+void history_note(struct notes *notes, const struct airlock_error *why)
 {
 	if (why->code)
-		strs_addf(notes, "this is missing in the history: %s", why->message);
+		NOTE(notes, HISTORY_GAP, .cause = why->message);
 }
 
 /* When it has become large somebody has to take it over. A while in vain is enough: the next run tries again. */
-static int take_over(const char *state_dir, struct strs *notes)
+static int take_over(const char *state_dir, struct notes *notes)
 {
 	struct airlock_error why = {0};
 	int rc = inbox_take_over(state_dir, HISTORY_WAIT_AT_START_MS, &why);
 	if (rc < 0 && rc != AIRLOCK_ERR_BUSY)
-		strs_addf(notes, "the history cannot be brought up to date: %s", why.message);
+		NOTE(notes, HISTORY_BEHIND, .cause = why.message);
 	return rc;
 }
 
-void history_put(const char *state_dir, const struct buf *news, struct strs *notes, struct airlock_error *err)
+void history_put(const char *state_dir, const struct buf *news, struct notes *notes, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
 	int rc = inbox_put(state_dir, news, STORE_WAIT_MS, &why);
@@ -73,7 +73,7 @@ void history_put(const char *state_dir, const struct buf *news, struct strs *not
 }
 
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
-		     struct strs *notes)
+		     struct notes *notes)
 {
 	_cleanup_buf_ struct buf out = BUF_INIT, news = BUF_INIT;
 	struct airlock_error err = {0}, auditing = {0};

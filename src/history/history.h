@@ -14,7 +14,7 @@ struct json;
 
 /* Something was decided about an earlier run. event: "apply", "discard", "undo", "restore". */
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
-		     struct strs *notes);
+		     struct notes *notes);
 
 /* ── For the records of runs (run/run_record.c) ── */
 
@@ -25,6 +25,6 @@ void history_add_audit_files(struct json *j, const struct change_set *set);
 /* Appends the members of the object, which is complete, to the audit file; the news for the inbox say so. */
 int history_write_audit(const char *state_dir, struct buf *object, struct buf *news, struct airlock_error *err);
 /* Puts news into the inbox, and has the database take the inbox over when that has become large. */
-void history_put(const char *state_dir, const struct buf *news, struct strs *notes, struct airlock_error *err);
+void history_put(const char *state_dir, const struct buf *news, struct notes *notes, struct airlock_error *err);
 /* Adds a note about what is missing in the history, unless why->code is 0. */
-void history_note(struct strs *notes, const struct airlock_error *why);
+void history_note(struct notes *notes, const struct airlock_error *why);

@@ -188,7 +188,7 @@ int past_run_init(struct past_run *e, const struct airlock_settings *s, struct a
 	e->locks = host_lock_dir(&e->host);
 	if (!e->runs || !e->journal || !e->locks)
 		return base_oom(err);
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	size_t count = 0;
 	return recovery_run(&e->host, &count, &notes, err);
 }

@@ -8,7 +8,7 @@
 #include "history/history.h"
 
 /* Whoever was interrupted did not come to it. A record that cannot be read has been noted already. */
-static void tell_history(const struct host *host, const char *run_dir, struct strs *notes)
+static void tell_history(const struct host *host, const char *run_dir, struct notes *notes)
 {
 	_cleanup_changes_ struct change_set *set = NULL;
 	_cleanup_free_ char *file = path_join(run_dir, "changes");
@@ -17,7 +17,7 @@ static void tell_history(const struct host *host, const char *run_dir, struct st
 		history_decided(host, set, "recover", set->n, notes);
 }
 
-int recovery_run(const struct host *host, size_t *ret_count, struct strs *notes, struct airlock_error *err)
+int recovery_run(const struct host *host, size_t *ret_count, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_free_ char *journal = host_journal_dir(host), *runs = path_join(host->state_dir, "runs");
 	_cleanup_strs_ struct strs recovered = STRS_INIT;

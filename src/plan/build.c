@@ -190,7 +190,7 @@ void plan_free(struct plan *p)
 	strs_done(&p->env_removed);
 	for (size_t i = 0; i < POLICY_ENV_N_VERDICTS; i++)
 		strs_done(&p->env_removed_for[i]);
-	strs_done(&p->notes);
+	notes_done(&p->notes);
 	for (size_t i = 0; i < p->n_left_out; i++)
 		free(p->left_out[i].path);
 	free(p->left_out);

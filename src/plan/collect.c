@@ -50,7 +50,7 @@ static bool is_guarded(struct nodes *t, const struct resolved_path *place, struc
 }
 
 static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_access access, const char *path,
-		     struct airlock_origin because, struct strs *notes)
+		     struct airlock_origin because, struct notes *notes)
 {
 	const struct plan_world *w = in->world;
 	_cleanup_(resolved_path_done) struct resolved_path place = {0};
@@ -61,7 +61,7 @@ static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_
 	if (missing && access == POLICY_WRITE) {
 		_cleanup_buf_ struct buf who = BUF_INIT;
 		rule_origin_add(&who, &because);
-		strs_addf(notes, "%s does not exist and is left out (%s)", path, buf_str(&who));
+		NOTE(notes, MISSING, .subject = path, .other = buf_str(&who));
 	}
 	if (missing && (access == POLICY_WRITE || access == POLICY_READ))
 		return;
@@ -205,7 +205,7 @@ static void gather(struct nodes *t)
 	}
 }
 
-void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes)
+void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct notes *notes)
 {
 	for (size_t i = 0; i < in->n_caches; i++) /* first: every rule about the same path replaces it */
 		put_cache(t, in->world, &in->caches[i]);

@@ -80,7 +80,7 @@ void resolved_path_done(struct resolved_path *p);
 char *resolved_path_name(struct nodes *t, const struct plan_world *w, const char *path);
 
 /* Rules, roots, playground and fixed mounts: one node a path, parents first, redundant ones removed. */
-void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct strs *notes);
+void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct notes *notes);
 
 /* Adds PLAN_REBUILD nodes and their entries until every mount point exists or can be made without touching the host.
  * Secrets below home that do not exist yet get a place too, so that they stay hidden if they appear. Existing paths
@@ -89,7 +89,7 @@ void nodes_make_room(struct nodes *t, const struct plan_world *world, const char
 
 /* Rebuilds the directory with all its entries. False if it cannot be listed. */
 bool room_rebuild(struct nodes *t, const struct plan_world *world, const char *dir, struct airlock_origin because,
-		  struct strs *notes);
+		  struct notes *notes);
 
 /* What is at the path of a rule; if it cannot be examined, the table fails. */
 enum plan_type nodes_look(struct nodes *t, const struct plan_world *world, const char *path);

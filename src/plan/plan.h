@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/notes.h"
 #include "policy/policy.h"
 
 enum plan_type {
@@ -155,8 +156,8 @@ struct plan {
 	struct policy_limit timeout_ms, memory, pids, file_size;
 	unsigned namespaces;
 	bool new_session, nested, network;
-	bool unix_sockets; /* AF_UNIX beyond socketpair(2) */
-	struct strs notes; /* what was left out, as sentences */
+	bool unix_sockets;  /* AF_UNIX beyond socketpair(2) */
+	struct notes notes; /* what was left out */
 	/* Hidden by not being among the entries of a rebuilt directory, so that no mount tells of them. */
 	struct plan_left_out *left_out;
 	size_t n_left_out, cap_left_out;

@@ -126,5 +126,5 @@ void plan_print_json(const struct plan *p, struct json *j)
 	json_close(j);
 	json_bool(j, "nested", p->nested);
 	json_bool(j, "unix_sockets", p->unix_sockets);
-	json_names(j, "notes", &p->notes);
+	notes_add_json(j, "notes", &p->notes);
 }

@@ -24,7 +24,7 @@ static bool is_host_region(const struct node *cover)
 
 /* All entries of the original directory that have no node of their own. */
 static void add_entries(struct nodes *t, const struct plan_world *w, const char *dir, const struct strs *names,
-			struct strs *notes)
+			struct notes *notes)
 {
 	size_t known = t->n;
 	for (size_t i = 0; i < names->n; i++) {
@@ -43,7 +43,7 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 		else if (type == PLAN_FILE || type == PLAN_DIRECTORY)
 			n = nodes_put(t, path, PLAN_READ, path, RULE_ORIGIN(ENTRY), 0);
 		else if (type == PLAN_UNKNOWN) /* for example, a network mount that has lost its server */
-			strs_addf(notes, "%s is not shown: %s", path, strerrordesc_np(errno));
+			NOTE(notes, NOT_SHOWN, .subject = path, .cause = strerrordesc_np(errno));
 		if (n) {
 			n->type = type;
 			n->looked = true;
@@ -54,7 +54,7 @@ static void add_entries(struct nodes *t, const struct plan_world *w, const char 
 }
 
 static void put_rebuilt(struct nodes *t, const struct plan_world *w, const char *dir, struct strs *names,
-			struct airlock_origin because, struct strs *notes)
+			struct airlock_origin because, struct notes *notes)
 {
 	strs_sort(names);
 	nodes_compact(t);
@@ -64,7 +64,7 @@ static void put_rebuilt(struct nodes *t, const struct plan_world *w, const char 
 }
 
 static bool rebuild(struct nodes *t, const struct plan_world *w, const struct node *for_node, const char *dir,
-		    struct strs *notes)
+		    struct notes *notes)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
 	int rc = w->list(dir, &names, w->data);
@@ -74,7 +74,7 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 		nodes_unseen(t, dir, -rc);
 	if (rc < 0) {
 		if (for_node->kind != PLAN_EMPTY_DIR)
-			strs_addf(notes, "%s cannot be mounted: %s cannot be read", for_node->path, dir);
+			NOTE(notes, PARENT_UNREADABLE, .subject = for_node->path, .other = dir);
 		return false;
 	}
 	bool exists = for_node->looked && for_node->type != PLAN_MISSING;
@@ -90,7 +90,7 @@ static bool rebuild(struct nodes *t, const struct plan_world *w, const struct no
 }
 
 bool room_rebuild(struct nodes *t, const struct plan_world *w, const char *dir, struct airlock_origin because,
-		  struct strs *notes)
+		  struct notes *notes)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
 	_cleanup_free_ char *path = strdup(dir); /* the node that it may belong to moves */
@@ -113,7 +113,7 @@ static bool could_be_uncovered(const struct nodes *t, const struct node *n, cons
 
 /* The mount point of one node. Returns true if it can stay, false if it must go; sets *changed if the tree was
  * rebuilt. */
-static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, const char *home, struct strs *notes,
+static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, const char *home, struct notes *notes,
 		     bool *changed)
 {
 	struct node *n = &t->v[i];
@@ -130,7 +130,7 @@ static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, cons
 		return false;
 	if (cover->kind == PLAN_WRITE) {
 		if (n->kind != PLAN_EMPTY_DIR)
-			strs_addf(notes, "%s is not mounted: it would have to be created in %s", n->path, cover->path);
+			NOTE(notes, NO_MOUNT_POINT, .subject = n->path, .other = cover->path);
 		return false;
 	}
 	_cleanup_free_ char *dir = path_dirname(n->path);
@@ -167,7 +167,7 @@ static void tell_left_out(struct nodes *t, const struct plan_world *w, struct pl
 
 void nodes_make_room(struct nodes *t, const struct plan_world *world, const char *home, struct plan *plan)
 {
-	struct strs *notes = &plan->notes;
+	struct notes *notes = &plan->notes;
 	_cleanup_(resolved_path_done) struct resolved_path real_home = {0};
 	if (!resolved_path_find(t, world, home, &real_home))
 		return;

@@ -100,7 +100,7 @@ static void add_top_level(struct nodes *t, const struct plan_inputs *in)
 	nodes_sort(t);
 }
 
-void screens_add(struct nodes *t, const struct plan_inputs *in, struct strs *notes)
+void screens_add(struct nodes *t, const struct plan_inputs *in, struct notes *notes)
 {
 	if (in->in_place || t->failed || t->n == 0)
 		return;

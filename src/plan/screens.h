@@ -6,7 +6,7 @@
 
 /* Adds nodes for the directories of the root, and rebuilt directories if something is mounted below. Call it after
  * room was made. */
-void screens_add(struct nodes *t, const struct plan_inputs *in, struct strs *notes);
+void screens_add(struct nodes *t, const struct plan_inputs *in, struct notes *notes);
 
 /* Sets the screen of the plan's last mount, which was made for this node. -ENOMEM. */
 int screens_settle(struct nodes *t, struct node *n, const struct plan_inputs *in, struct plan *p);

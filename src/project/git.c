@@ -186,9 +186,9 @@ static bool submodule_is_proved(const struct gitdir *g, const char *project)
 	return config_names(g->dir, "config", project) || config_names(g->dir, "config.worktree", project);
 }
 
-static int note(struct strs *notes, const char *dir, const char *why, struct airlock_error *err)
+static int note(struct notes *notes, const char *dir, const char *why, struct airlock_error *err)
 {
-	strs_addf(notes, "the git directory %s is not made writable, %s", dir, why);
+	NOTE(notes, GIT_REFUSED, .subject = dir, .cause = why);
 	return notes->failed ? base_oom(err) : 0;
 }
 
@@ -202,7 +202,7 @@ static const char *why_not_proved(const struct gitdir *g, const struct roots *ro
 	return "because it does not point back to this project; if it is yours, name it with --allow-write";
 }
 
-static int add_proved(const struct gitdir *g, const struct roots_rules *rules, struct roots *roots, struct strs *notes,
+static int add_proved(const struct gitdir *g, const struct roots_rules *rules, struct roots *roots, struct notes *notes,
 		      struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf why = BUF_INIT;
@@ -217,13 +217,13 @@ static int add_proved(const struct gitdir *g, const struct roots_rules *rules, s
 	return note(notes, g->common, buf_str(&why), err);
 }
 
-int git_add_root(const struct roots_rules *rules, struct roots *roots, struct strs *notes, struct airlock_error *err)
+int git_add_root(const struct roots_rules *rules, struct roots *roots, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_(gitdir_done) struct gitdir g = {0};
 	if (!git_is_linked(rules->project))
 		return 0;
 	if (!find_gitdir(rules->project, &g)) {
-		strs_add(notes, "the file .git leads to no git directory");
+		NOTE(notes, GIT_MISSING);
 		return notes->failed ? base_oom(err) : 0;
 	}
 	if (roots_cover(roots, g.common))

@@ -6,7 +6,7 @@
 
 /* Adds it to roots, or the reason why not to notes; does nothing if the project's .git is a directory or missing.
  * roots already contains the project and its linked directories. */
-int git_add_root(const struct roots_rules *rules, struct roots *roots, struct strs *notes, struct airlock_error *err);
+int git_add_root(const struct roots_rules *rules, struct roots *roots, struct notes *notes, struct airlock_error *err);
 
 /* True if DIR/.git is a file, so that git_add_root has work to do. */
 bool git_is_linked(const char *dir);

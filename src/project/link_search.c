@@ -102,7 +102,7 @@ struct link_search {
 	const struct project_query *q;
 	const struct links *remembered;
 	struct links *found;
-	struct strs *notes;
+	struct notes *notes;
 	size_t notes_left_out;
 	struct strs queue; /* directories to search, the project first */
 	size_t targets, refused;
@@ -139,9 +139,9 @@ static void note_unsearched(struct link_search *s, const char *dir, const char *
 	if (!path || !room_for_note(s))
 		return;
 	if (errnum == -EXDEV)
-		strs_addf(s->notes, "%s is mounted from elsewhere: not searched for symlinks", path);
+		NOTE(s->notes, MOUNT_NOT_SEARCHED, .subject = path);
 	else
-		strs_addf(s->notes, "%s could not be searched for symlinks: %s", path, strerrordesc_np(-errnum));
+		NOTE(s->notes, NOT_SEARCHED, .subject = path, .cause = strerrordesc_np(-errnum));
 }
 
 /* A link that leads to a directory outside dir becomes a candidate. */
@@ -220,7 +220,7 @@ static void note_refused(struct link_search *s, const char *path, const char *ta
 	if (!room_for_note(s))
 		return;
 	roots_add_reason(&why, verdict, secret);
-	strs_addf(s->notes, "the symlink %s leads to %s: not made writable, %s", path, target, buf_str(&why));
+	NOTE(s->notes, LINK_REFUSED, .subject = path, .other = target, .cause = buf_str(&why));
 }
 
 static size_t count_target(const struct links *l, const char *target)
@@ -240,8 +240,7 @@ static void accept(struct link_search *s, const char *path, const char *target)
 		return;
 	if (known == 0 && s->targets >= MAX_TARGETS) {
 		if (!s->full)
-			strs_addf(s->notes, "symlinks lead to more than %d directories: the rest is ignored",
-				  MAX_TARGETS);
+			NOTE(s->notes, LINKS_MANY, .number = MAX_TARGETS);
 		s->full = true;
 		return;
 	}
@@ -300,12 +299,12 @@ static int search_all(struct link_search *s)
 			return rc;
 	}
 	if (s->notes_left_out > 0)
-		strs_addf(s->notes, "%zu more symlinks or directories were left out", s->notes_left_out);
+		NOTE(s->notes, LINKS_LEFT_OUT, .number = (int64_t)s->notes_left_out);
 	return s->queue.failed || s->seen.failed || s->found->failed || s->notes->failed ? -ENOMEM : 0;
 }
 
 int links_search(const struct roots_rules *rules, const struct project_query *q, const struct links *remembered,
-		 struct links *found, struct strs *notes, struct airlock_error *err)
+		 struct links *found, struct notes *notes, struct airlock_error *err)
 {
 	struct link_search s = {.rules = rules, .q = q, .remembered = remembered, .found = found, .notes = notes};
 	int rc = search_all(&s);
@@ -341,7 +340,7 @@ static char *where_it_leads(const char *path)
 }
 
 static void verify_one(const struct roots_rules *rules, const struct links *remembered, const char *name,
-		       struct links *now, struct strs *notes)
+		       struct links *now, struct notes *notes)
 {
 	_cleanup_buf_ struct buf why = BUF_INIT;
 	_cleanup_free_ char *path = path_normalize(rules->project, name);
@@ -361,11 +360,11 @@ static void verify_one(const struct roots_rules *rules, const struct links *reme
 	}
 	add_refused(now, name, target, verdict, secret);
 	roots_add_reason(&why, verdict, secret);
-	strs_addf(notes, "the symlink %s leads to %s: not made writable, %s", name, target, buf_str(&why));
+	NOTE(notes, LINK_REFUSED, .subject = name, .other = target, .cause = buf_str(&why));
 }
 
-int links_verify(const struct roots_rules *rules, const struct links *remembered, struct links *now, struct strs *notes,
-		 struct airlock_error *err)
+int links_verify(const struct roots_rules *rules, const struct links *remembered, struct links *now,
+		 struct notes *notes, struct airlock_error *err)
 {
 	for (size_t i = 0; i < remembered->n; i++) /* a link that was changed may have several entries */
 		if (links_find_path(remembered, remembered->v[i].path) == &remembered->v[i])

@@ -27,12 +27,12 @@ void links_done(struct links *l);
  * answer that remembered has for it, or refused with the reason; adds what can never be a root, and why, to notes.
  * Only a failure of our own (memory, descriptors) is an error. */
 int links_search(const struct roots_rules *rules, const struct project_query *q, const struct links *remembered,
-		 struct links *found, struct strs *notes, struct airlock_error *err);
+		 struct links *found, struct notes *notes, struct airlock_error *err);
 
 /* Adds to now where the links of remembered lead today. A link that leads elsewhere than before is a new link that
  * nobody has answered. Walks nothing. */
-int links_verify(const struct roots_rules *rules, const struct links *remembered, struct links *now, struct strs *notes,
-		 struct airlock_error *err);
+int links_verify(const struct roots_rules *rules, const struct links *remembered, struct links *now,
+		 struct notes *notes, struct airlock_error *err);
 
 /* Where one link leads, as a person names it: path is relative to the project or absolute. AIRLOCK_ERR_NOT_FOUND: no
  * such link, or it leads nowhere; INVALID: not a link, not to a directory, or not out of the project; BLOCKED: never a

@@ -18,7 +18,7 @@ struct opening {
 	bool rules_ready;
 	struct links links; /* all links that lead out, with their answers */
 	struct roots roots;
-	struct strs notes;
+	struct notes notes;
 };
 
 static void opening_done(struct opening *o)
@@ -26,7 +26,7 @@ static void opening_done(struct opening *o)
 	roots_rules_done(&o->rules);
 	links_done(&o->links);
 	roots_done(&o->roots);
-	strs_done(&o->notes);
+	notes_done(&o->notes);
 }
 
 /* The real path, as far as it exists: a secret that does not exist yet still has a location. NULL with errno if
@@ -82,9 +82,7 @@ static bool remembers(struct opening *o)
 	_cleanup_free_ char *real = resolve_longest(state);
 	if (real && !path_is_beneath(real, o->q->dir))
 		return true;
-	strs_addf(&o->notes,
-		  "%s is in the project: airlock cannot remember the symlinks and searches for them on every run",
-		  state);
+	NOTE(&o->notes, STATE_INSIDE, .subject = state);
 	return false;
 }
 
@@ -133,9 +131,7 @@ static int search(struct opening *o, bool remember, struct airlock_error *err)
 	if (rc < 0 || !remember)
 		return rc;
 	if (save(o, &why) < 0)
-		strs_addf(&o->notes,
-			  "airlock cannot remember the project's symlinks and searches for them on every run: %s",
-			  why.message);
+		NOTE(&o->notes, LINKS_NOT_STORED, .cause = why.message);
 	return 0;
 }
 
@@ -155,9 +151,7 @@ static int recall_or_search(struct opening *o, struct airlock_error *err)
 	if (rc == 0)
 		return verify(o, &remembered, err);
 	if (rc == AIRLOCK_ERR_CORRUPT)
-		strs_addf(&o->notes,
-			  "the stored list of the project's symlinks was unusable, so airlock searched again: %s",
-			  why.message);
+		NOTE(&o->notes, LINKS_DAMAGED, .cause = why.message);
 	else if (rc != AIRLOCK_ERR_NOT_FOUND) {
 		if (err && err->code == 0)
 			*err = why;
@@ -229,7 +223,7 @@ static struct project *take_project(struct opening *o)
 	p->n_links = o->links.n;
 	o->links = (struct links)LINKS_INIT;
 	p->notes = o->notes;
-	o->notes = (struct strs)STRS_INIT;
+	o->notes = (struct notes)NOTES_INIT;
 	return p;
 }
 
@@ -265,7 +259,7 @@ void project_free(struct project *p)
 	struct links links = {.v = p->links, .n = p->n_links};
 	roots_done(&roots);
 	links_done(&links);
-	strs_done(&p->notes);
+	notes_done(&p->notes);
 	free(p->dir);
 	free(p);
 }

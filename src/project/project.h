@@ -12,6 +12,7 @@
 #include "airlock/project.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/notes.h"
 #include "base/rule_origin.h"
 
 struct project_root {
@@ -38,7 +39,7 @@ struct project {
 	struct project_link *links; /* a link in another root comes after the link that made it a root */
 	size_t n_links;
 	/* Refused links and why, directories not searched: sentences for a person, with paths as raw bytes. */
-	struct strs notes;
+	struct notes notes;
 };
 
 struct project_query {

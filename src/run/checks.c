@@ -33,7 +33,7 @@ static int fall_back(struct airlock_job *job, const struct airlock_error *why, c
 	}
 	job->backend = &backend_passthrough;
 	if (job->config->fallback == CONFIG_FALLBACK_WARN)
-		strs_addf(&job->warnings, "NOT IN SANDBOX: %s", why->message);
+		NOTE(&job->warnings, FELL_BACK, .cause = why->message);
 	else if (!(*ret_because = strdup(why->message)))
 		return base_oom(err);
 	return 0;
@@ -99,8 +99,7 @@ static int choose_automatically(struct airlock_job *job, char **ret_because, str
 	if (!job->backend)
 		return fall_back(job, &why, ret_because, err);
 	if (job->backend->in_place)
-		strs_addf(&job->warnings, "isolation is partial, because only %s works here: %s", job->backend->name,
-			  why.message);
+		NOTE(&job->warnings, PARTIAL_ISOLATION, .subject = job->backend->name, .cause = why.message);
 	return 0;
 }
 

@@ -141,10 +141,7 @@ static void remove_run(const char *run_dir)
 static void note_outside(struct run_layers *c)
 {
 	if (c->origins.outside > 0)
-		strs_addf(
-			&c->notes,
-			"%zu files have another name outside the project (%s): what the command writes into them is written there too",
-			c->origins.outside, c->origins.outside_of);
+		NOTE(&c->notes, OUTSIDE_NAMES, .number = (int64_t)c->origins.outside, .subject = c->origins.outside_of);
 }
 
 int copies_begin(struct run_layers *c, const struct airlock_job *job, const char *run_dir, struct airlock_error *err)

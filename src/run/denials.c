@@ -61,24 +61,12 @@ static const char *reason(int errnum)
 	}
 }
 
-static void add_line(const struct airlock_denial *d, bool with_hints, struct buf *out)
-{
-	denial_add_what(d, out);
-	if (!with_hints)
-		return;
-	if (d->remedy) {
-		buf_adds(out, "; to allow: ");
-		denial_add_hint(d, out);
-	} else if (d->rule == AIRLOCK_DENIAL_CALL)
-		buf_adds(out, "; no profile allows it");
-}
-
 /* Somebody who asked for it is told in words; what we do by ourselves only in the result. */
 static void explain_absence(struct airlock_run *run, const char *why)
 {
 	run->denials_note = strdup(why);
 	if (run->job->config->explain_asked)
-		strs_addf(&run->layers.notes, "what was refused could not be observed: %s", why);
+		NOTE(&run->layers.notes, NOT_OBSERVED, .cause = why);
 }
 
 /* As the kernel would decide for us outside. Reasons that have nothing to do with permission are no answer. */
@@ -131,14 +119,16 @@ static void note_calls(struct airlock_run *run)
 	if (supervise_result(run->supervise)->exit_code == 0)
 		return;
 	for (size_t i = 0; i < run->denials.n; i++) {
-		_cleanup_buf_ struct buf line = BUF_INIT, inert = BUF_INIT;
+		_cleanup_buf_ struct buf what = BUF_INIT, hint = BUF_INIT;
 		const struct airlock_denial *d = &run->denials.v[i];
 		if (d->rule != AIRLOCK_DENIAL_CALL)
 			continue;
-		buf_adds(&line, "refused: ");
-		add_line(d, with_hints, &line);
-		text_add_escaped(&inert, buf_str(&line), line.len);
-		strs_add(&run->layers.notes, buf_str(&inert));
+		denial_add_what(d, &what);
+		buf_adds(&hint, d->remedy ? "to allow: " : "no profile allows it");
+		if (d->remedy)
+			denial_add_hint(d, &hint);
+		NOTE(&run->layers.notes, REFUSED, .subject = buf_str(&what),
+		     .other = with_hints ? buf_str(&hint) : NULL);
 	}
 }
 
@@ -170,8 +160,7 @@ void denials_settle(struct airlock_run *run)
 		return;
 	}
 	if (run->denials.lost > 0)
-		strs_addf(&run->layers.notes, "%llu more calls may have been refused: there was no room to note them",
-			  (unsigned long long)run->denials.lost);
+		NOTE(&run->layers.notes, REFUSED_MORE, .number = (int64_t)run->denials.lost);
 }
 
 void denials_release(struct airlock_run *run)

@@ -117,7 +117,8 @@ static void fill(struct explained *e, struct airlock_job *job)
 		.pids = limit_of(p->pids),
 		.file_size = limit_of(p->file_size),
 		.explains_denials = job->explain,
-		.notes = list_of(&p->notes),
+		.notes = p->notes.v,
+		.n_notes = p->notes.n,
 		.argv = list_of(&e->argv),
 		.sandbox_profile = job->backend->profile ? buf_str(&e->profile) : NULL,
 	};

@@ -44,7 +44,7 @@ void airlock_job_free(struct airlock_job *job)
 	strs_done(&job->environ);
 	strs_done(&job->argv);
 	free(job->cwd);
-	strs_done(&job->warnings);
+	notes_done(&job->warnings);
 	permission_done(&job->question);
 	free(job->session);
 	free(job->command_line);
@@ -77,7 +77,7 @@ static int load_config(struct airlock_job *job, const struct airlock_settings *s
 	};
 	int rc = config_load(&in, &job->config, err);
 	if (rc == 0)
-		strs_add_all(&job->warnings, &job->config->warnings);
+		notes_add_all(&job->warnings, &job->config->warnings);
 	return rc;
 }
 
@@ -106,10 +106,7 @@ static void warn_of_owner(struct airlock_job *job)
 		return;
 	if (faccessat(AT_FDCWD, job->project->dir, W_OK, AT_EACCESS) == 0) /* captured by copy */
 		return;
-	strs_addf(
-		&job->warnings,
-		"%s belongs to somebody else: files there that are not yours cannot be changed in a layer (EOVERFLOW); --changes direct lets the command change those that you may",
-		job->project->dir);
+	NOTE(&job->warnings, FOREIGN_PROJECT, .subject = job->project->dir);
 }
 
 /* What root writes there its owner cannot use: airlock without sudo would fail from then on. */
@@ -119,10 +116,7 @@ static void warn_of_home(struct airlock_job *job)
 	if (geteuid() != 0 || stat(job->host.home, &st) < 0 || st.st_uid == 0 ||
 	    !path_is_beneath(job->host.state_dir, job->host.home))
 		return;
-	strs_addf(
-		&job->warnings,
-		"you are root, but HOME is %s, which belongs to another user: airlock's files there will belong to root; use sudo -H",
-		job->host.home);
+	NOTE(&job->warnings, FOREIGN_HOME, .subject = job->host.home);
 }
 
 int job_project_query(const struct airlock_job *job, const char *dir, struct strs *ret_secrets, char **ret_home,
@@ -165,7 +159,7 @@ static int open_project(struct airlock_job *job, const char *dir, struct airlock
 	if (rc < 0)
 		return rc;
 	use_roots(job);
-	strs_add_all(&job->warnings, &job->project->notes);
+	notes_add_all(&job->warnings, &job->project->notes);
 	warn_of_owner(job);
 	warn_of_home(job);
 	return 0;
@@ -430,7 +424,7 @@ static int take_copy(struct airlock_job *job, const struct capture_choice *choic
 	if (!job->capture_because)
 		return base_oom(err);
 	if (!job->capture_told && capture_tell_once(&job->host, choice)) { /* the plan may be made a second time */
-		strs_add(&job->warnings, job->capture_because);
+		NOTE(&job->warnings, COPIED, .cause = job->capture_because);
 		job->capture_told = true;
 	}
 	return job->warnings.failed ? base_oom(err) : 0;
@@ -545,7 +539,7 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	if (rc == 0)
 		rc = plan_capture(job, err);
 	if (rc == 0)
-		strs_add_all(&job->warnings, &job->plan->notes);
+		notes_add_all(&job->warnings, &job->plan->notes);
 	if (rc == 0)
 		rc = job_check_working_dir(job, wanted_dir ? job->cwd : NULL, err);
 	if (rc == 0 && !(job->command_line = as_shell_line(s, &job->argv)))
@@ -643,7 +637,7 @@ size_t airlock_job_warning_count(const struct airlock_job *job)
 	return job->warnings.n;
 }
 
-const char *airlock_job_warning(const struct airlock_job *job, size_t i)
+const struct airlock_note *airlock_job_warning(const struct airlock_job *job, size_t i)
 {
-	return i < job->warnings.n ? job->warnings.v[i] : NULL;
+	return notes_at(&job->warnings, i);
 }

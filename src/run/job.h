@@ -31,7 +31,7 @@ struct airlock_job {
 	struct backend_found found; /* behind ctx.found */
 	struct strs untrusted_dirs; /* behind ctx.untrusted_dirs */
 	struct strs environ;	    /* behind ctx.path_env */
-	struct strs warnings;
+	struct notes warnings;
 	struct permission_question question;
 	struct airlock_question shown; /* the same for the caller; made when it is asked for */
 	enum airlock_answer answer;

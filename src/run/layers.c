@@ -188,12 +188,8 @@ static int64_t wait_for_tick(const struct run_layers *c)
 
 static void note_unread(struct run_layers *c)
 {
-	_cleanup_buf_ struct buf name = BUF_INIT;
-	if (c->origins.unread == 0)
-		return;
-	text_add_escaped(&name, c->origins.unread_of, strlen(c->origins.unread_of));
-	strs_addf(&c->notes, "%zu entries that you may not read are not there for the command: %s%s", c->origins.unread,
-		  buf_str(&name), c->origins.unread > 1 ? ", …" : "");
+	if (c->origins.unread > 0)
+		NOTE(&c->notes, NOT_COPIED, .number = (int64_t)c->origins.unread, .subject = c->origins.unread_of);
 }
 
 /* Each layer becomes a whole copy of its root (change/scan/mirror.c). */
@@ -255,7 +251,7 @@ static void allow_for_clock(struct run_layers *c)
 	if (back <= elapsed / 1000 + 5000000)
 		return;
 	c->set->started_ns -= back;
-	strs_addf(&c->notes, "the clock was set back by %" PRId64 " s while the command ran", back / 1000000000);
+	NOTE(&c->notes, CLOCK_BACK, .number = back / 1000000000);
 }
 
 int layers_begin(struct run_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
@@ -346,9 +342,7 @@ static void forget_half(struct run_layers *c, const char *run_dir)
 {
 	change_set_free(c->set);
 	c->set = NULL;
-	strs_addf(&c->notes,
-		  "what the command changed could not be read (%s): nothing is applied, and it is all in %s/upper",
-		  c->error.message, run_dir);
+	NOTE(&c->notes, CHANGES_UNREAD, .cause = c->error.message, .subject = run_dir);
 }
 
 /* Returns more than 0 when the record has been saved, too. */
@@ -442,8 +436,7 @@ static void give_up_held(struct run_layers *c, const char *run_dir, const struct
 	}
 	if (lost == 0)
 		return;
-	strs_addf(&c->notes, "the changes could not be kept (%s); until `airlock gc` what it wrote is in %s/upper",
-		  why->message, run_dir);
+	NOTE(&c->notes, CHANGES_NOT_KEPT, .cause = why->message, .subject = run_dir);
 	c->error.hint[0] = '\0';
 	base_hint(
 		&c->error,
@@ -494,7 +487,7 @@ void layers_done(struct run_layers *c)
 {
 	change_set_free(c->set);
 	strs_done(&c->paths);
-	strs_done(&c->notes);
+	notes_done(&c->notes);
 	free(c->layers);
 	copy_origins_done(&c->origins);
 	lock_release(&c->lock);

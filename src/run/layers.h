@@ -18,7 +18,7 @@ struct run_layers {
 	struct strs paths;	/* behind layers: root, upper, work of each */
 	struct child_layer *layers;
 	size_t n_layers;
-	struct strs notes;	    /* paths that could not be looked at, hard links split… */
+	struct notes notes;	    /* paths that could not be looked at, hard links split… */
 	struct airlock_error error; /* scanning or applying failed; the changes are held */
 	bool discarded;
 	bool recorded;		  /* what it changed, if anything, is on disk */

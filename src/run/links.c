@@ -89,7 +89,7 @@ static bool is_readable(const struct airlock_job *job, const char *target)
 	return plan_locate(job->plan, target, &host) == 1;
 }
 
-void links_note(const struct airlock_job *job, struct strs *notes)
+void links_note(const struct airlock_job *job, struct notes *notes)
 {
 	_cleanup_buf_ struct buf b = BUF_INIT;
 	size_t n = 0;
@@ -102,9 +102,10 @@ void links_note(const struct airlock_job *job, struct strs *notes)
 	}
 	if (n > NOTE_LINKS)
 		buf_printf(&b, " and %zu more", n - NOTE_LINKS);
-	if (n > 0)
-		strs_addf(notes, "no person has allowed %s to make another directory writable: %s",
-			  n == 1 ? "this symlink of the project" : "these symlinks of the project", buf_str(&b));
+	if (n == 1)
+		NOTE(notes, LINK_UNANSWERED, .subject = buf_str(&b));
+	else if (n > 1)
+		NOTE(notes, LINKS_UNANSWERED, .subject = buf_str(&b));
 }
 
 void links_add_because(const struct project_link *l, struct buf *out)

@@ -17,7 +17,7 @@ int links_take_answer(struct airlock_job *job, enum airlock_answer answer, struc
 
 /* One sentence about all that were not allowed, onto notes; nothing when there are none. Names no command line: a model may
  * read it. */
-void links_note(const struct airlock_job *job, struct strs *notes);
+void links_note(const struct airlock_job *job, struct notes *notes);
 
 /* What is behind a link for this run, all but `because`; and the member "links" of explain's JSON. */
 struct airlock_job_link links_show(const struct airlock_job *job, const struct project_link *l);

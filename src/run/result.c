@@ -240,9 +240,11 @@ static void add_members(const struct result *r, bool with_output, struct json *j
 		json_null(j, "denials");
 	if (r->denials_note)
 		json_string(j, "denials_note", r->denials_note);
-	json_open_array(j, "notes");
-	for (size_t i = 0; r->notes && i < r->notes->n; i++)
-		json_string(j, NULL, r->notes->v[i]);
+	const struct notes none = NOTES_INIT, *notes = r->notes ? r->notes : &none;
+	notes_add_json(j, "notes", notes);
+	json_open_array(j, "note_codes");
+	for (size_t i = 0; i < notes->n; i++)
+		json_string(j, NULL, airlock_note_name(notes->v[i].code));
 	json_close(j);
 	json_error(j, "error", r->error);
 }

@@ -23,8 +23,8 @@ struct result {
 	const struct airlock_usage *usage;
 	const struct denials *denials; /* NULL: not looked at */
 	enum denial_reader reader;
-	const char *denials_note; /* why not, where they were wanted; or NULL */
-	const struct strs *notes; /* or NULL: none */
+	const char *denials_note;  /* why not, where they were wanted; or NULL */
+	const struct notes *notes; /* or NULL: none */
 	const struct airlock_error *error;
 };
 

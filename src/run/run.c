@@ -51,7 +51,7 @@ static int claim_run_dir(struct airlock_run *run, const struct host *host, struc
 
 static int recover_first(const struct host *host, struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	size_t count = 0;
 	return recovery_run(host, &count, &notes, err);
 }
@@ -175,13 +175,12 @@ static void note_signal(struct airlock_run *run)
 	bool is_known = r->signal == SIGINT || r->signal == SIGPIPE || is_own;
 	if (r->status != AIRLOCK_SIGNALED || is_known)
 		return;
-	const char *name = sigabbrev_np(r->signal);
-	const char *why = r->limit_hit == AIRLOCK_LIMIT_MEMORY	    ? ": it exceeded its memory limit"
-			  : r->limit_hit == AIRLOCK_LIMIT_FILE_SIZE ? ": it exceeded its file size limit"
-			  : r->signal == SIGBUS && r->n_full > 0    ? ": a file system in memory was full"
-								    : "";
-	strs_addf(&run->layers.notes, "the command was killed by signal %d (%s%s)%s", r->signal, name ? "SIG" : "",
-		  name ? name : "unknown", why);
+	enum airlock_note_code code = r->limit_hit == AIRLOCK_LIMIT_MEMORY	? AIRLOCK_NOTE_KILLED_MEMORY
+				      : r->limit_hit == AIRLOCK_LIMIT_FILE_SIZE ? AIRLOCK_NOTE_KILLED_FILE_SIZE
+				      : r->signal == SIGBUS && r->n_full > 0	? AIRLOCK_NOTE_KILLED_FULL
+										: AIRLOCK_NOTE_KILLED;
+	notes_add(&run->layers.notes,
+		  &(struct airlock_note){.code = code, .subject = sigabbrev_np(r->signal), .number = r->signal});
 }
 
 /* An agent is told what happened, not which setting would help: it cannot set one, a person can. */
@@ -190,15 +189,12 @@ static void note_full(struct airlock_run *run)
 	const struct supervise_result *r = supervise_result(run->supervise);
 	bool with_hint = run->job->origin.kind == ORIGIN_PERSON;
 	for (size_t i = 0; i < r->n_full; i++) {
-		_cleanup_buf_ struct buf line = BUF_INIT;
 		bool is_shm = strcmp(r->full[i]->target, "/dev/shm") == 0;
-		buf_printf(&line, "%s, which is in memory, was full when the command failed (", r->full[i]->target);
-		text_add_size(&line, r->full[i]->size);
-		buf_addc(&line, ')');
-		if (with_hint)
-			buf_printf(&line, "; %s of [profiles.%s] sets its size: see airlock.toml(5)",
-				   is_shm ? "shm_size" : "tmp_size", run->job->plan->profile);
-		strs_add(&run->layers.notes, buf_str(&line));
+		NOTE(&run->layers.notes, FULL, .subject = r->full[i]->target, .number = r->full[i]->size,
+		     .other = !with_hint ? NULL
+			      : is_shm	 ? "shm_size"
+					 : "tmp_size",
+		     .cause = with_hint ? run->job->plan->profile : NULL);
 	}
 }
 
@@ -206,11 +202,10 @@ static void note_lost_output(struct airlock_run *run)
 {
 	const struct supervise_lost *lost = &supervise_result(run->supervise)->lost;
 	if (lost->relayed)
-		strs_addf(&run->layers.notes, "standard output could not be written: %s%s%s",
-			  strerrordesc_np(lost->relayed), lost->kept ? "" : "; the whole output: airlock output ",
-			  lost->kept ? "" : run->id);
+		NOTE(&run->layers.notes, OUTPUT_NOT_WRITTEN, .cause = strerrordesc_np(lost->relayed),
+		     .subject = lost->kept ? NULL : run->id);
 	if (lost->kept)
-		strs_addf(&run->layers.notes, "some of the output was not stored: %s", strerrordesc_np(lost->kept));
+		NOTE(&run->layers.notes, OUTPUT_NOT_STORED, .cause = strerrordesc_np(lost->kept));
 }
 
 /* With the kernel's reason: there are several, and some are of this moment only. */
@@ -220,10 +215,8 @@ static void note_exposed(struct airlock_run *run)
 	const char *dir = run_exposed(run->job, r);
 	bool is_told = dir && dir == r->exposed && r->exposed_errnum;
 	if (dir)
-		strs_addf(
-			&run->layers.notes,
-			"the command could reach sockets of the host in %s, which cannot be shown through an overlay%s%s; hide it with --hide if that matters",
-			dir, is_told ? ": " : "", is_told ? strerror(r->exposed_errnum) : "");
+		NOTE(&run->layers.notes, EXPOSED, .subject = dir,
+		     .cause = is_told ? strerror(r->exposed_errnum) : NULL);
 }
 
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
@@ -239,19 +232,15 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	note_full(run);
 	note_lost_output(run);
 	if (run->job->backend->unsandboxed)
-		strs_add(&run->layers.notes, "NOT IN SANDBOX: it could read and change everything you can");
+		NOTE(&run->layers.notes, UNSANDBOXED);
 	if (run->job->backend->isolation(&run->job->ctx, run->job->plan).abstract_sockets)
-		strs_add(
-			&run->layers.notes,
-			"with the network the command could reach sockets with abstract names (a session bus, X11); Linux 6.12 with Landlock keeps them apart");
+		NOTE(&run->layers.notes, ABSTRACT_SOCKETS);
 	note_exposed(run);
 	const char *again = supervise_result(run->supervise)->covered_again;
 	if (again)
-		strs_addf(&run->layers.notes,
-			  "%s, which is hidden, was replaced outside while the command ran, and hidden again", again);
+		NOTE(&run->layers.notes, HIDDEN_AGAIN, .subject = again);
 	if (run->job->not_remembered.code)
-		strs_addf(&run->layers.notes, "your answer could not be remembered: %s",
-			  run->job->not_remembered.message);
+		NOTE(&run->layers.notes, ANSWER_LOST, .cause = run->job->not_remembered.message);
 	links_note(run->job, &run->layers.notes);
 	mount_points_remove(&run->mount_points);
 	denials_settle(run);
@@ -355,9 +344,9 @@ const struct airlock_changes *airlock_run_changes(struct airlock_run *run)
 	return run->changes;
 }
 
-const char *airlock_run_note(const struct airlock_run *run, size_t i)
+const struct airlock_note *airlock_run_note(const struct airlock_run *run, size_t i)
 {
-	return i < run->layers.notes.n ? run->layers.notes.v[i] : NULL;
+	return notes_at(&run->layers.notes, i);
 }
 
 /* Opened when somebody first asks: most runs are over before anybody does. */

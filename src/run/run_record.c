@@ -228,7 +228,7 @@ static char *made_detail(const struct store_run *row)
 }
 
 void run_record_made(const struct host *host, const char *dir, const struct change_set *set, const char *project,
-		     const char *command, const char *asked_by, struct strs *notes)
+		     const char *command, const char *asked_by, struct notes *notes)
 {
 	struct airlock_error err = {0};
 	struct store_run row = {.id = set->run,

@@ -14,4 +14,4 @@ void run_record_files(struct airlock_run *run);
 void run_record_refused(struct airlock_run *run, const struct airlock_error *why);
 /* A run that no command made: a restore. dir is its directory. */
 void run_record_made(const struct host *host, const char *dir, const struct change_set *set, const char *project,
-		     const char *command, const char *asked_by, struct strs *notes);
+		     const char *command, const char *asked_by, struct notes *notes);

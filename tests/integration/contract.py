@@ -25,7 +25,7 @@ RESULT = {"run": str, "status": str, "exit_code": int, "signal": (int, type(None
           "isolation": {name: str for name in ("backend", "profile", "filesystem", "network", "processes", "syscalls",
                                                "limits")},
           "usage": {"cpu_ms": NUMBER, "max_rss_kb": int, "limit_hit": TEXT_OR_NULL},
-          "notes": [str], "changes": {"state": str, "files": [FILE]}, "error": (dict, type(None))}
+          "notes": [str], "note_codes": [str], "changes": {"state": str, "files": [FILE]}, "error": (dict, type(None))}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
@@ -113,7 +113,9 @@ def the_result_of_a_run_and_of_changes_log_and_show(place):
 def what_else_is_to_be_said_is_in_the_notes(place):
     (place.project / "one").write_text("x\n")
     (place.project / "two").hardlink_to(place.project / "one")
-    assert run(place, "echo y >>one")["notes"] == ["hard link split: the other names of one keep the old content"]
+    split = run(place, "echo y >>one")
+    assert split["notes"] == ["hard link split: the other names of one keep the old content"], split["notes"]
+    assert split["note_codes"] == ["link-split"], split["note_codes"]
     assert (place.project / "two").read_text() == "x\n"
     assert run(place, "true")["notes"] == []
     assert run(place, "true", "--no-sandbox", "--yes")["notes"][0].startswith("NOT IN SANDBOX")

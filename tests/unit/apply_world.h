@@ -37,7 +37,7 @@ struct world {
 		*record;
 	struct strs paths; /* holds those */
 	struct change_set *set;
-	struct strs notes;
+	struct notes notes;
 	struct airlock_error err;
 };
 
@@ -333,7 +333,7 @@ static inline int world_reload(struct world *w)
 static inline void world_done(struct world *w)
 {
 	change_set_free(w->set);
-	strs_done(&w->notes);
+	notes_done(&w->notes);
 	strs_done(&w->paths);
 	w->set = NULL;
 }

@@ -172,9 +172,12 @@ static inline void project_freep(struct project **p)
 
 static inline bool note_has(const struct project *p, const char *a, const char *b)
 {
-	for (size_t i = 0; i < p->notes.n; i++)
-		if (strstr(p->notes.v[i], a) && strstr(p->notes.v[i], b))
+	for (size_t i = 0; i < p->notes.n; i++) {
+		_cleanup_buf_ struct buf line = BUF_INIT;
+		notes_add_text(&line, &p->notes.v[i]);
+		if (strstr(buf_str(&line), a) && strstr(buf_str(&line), b))
 			return true;
+	}
 	return false;
 }
 

@@ -13,7 +13,7 @@
 #include "why.h"
 
 /* NULL when the scan failed; err says why. */
-static inline struct change_set *world_scan_notes(const char *dir, struct strs *notes, struct airlock_error *err)
+static inline struct change_set *world_scan_notes(const char *dir, struct notes *notes, struct airlock_error *err)
 {
 	struct change_set *set = change_set_new("run");
 	if (change_set_add_root(set, in_dir(dir, "lower"), in_dir(dir, "upper"), err) == 0 &&
@@ -25,13 +25,13 @@ static inline struct change_set *world_scan_notes(const char *dir, struct strs *
 
 static inline struct change_set *world_scan(const char *dir)
 {
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	struct airlock_error err = {0};
 	struct change_set *set = world_scan_notes(dir, &notes, &err);
 	if (!set)
 		(void)fprintf(stderr, "# scan: %s\n", err.message);
 	for (size_t i = 0; i < notes.n; i++)
-		(void)fprintf(stderr, "# note: %s\n", notes.v[i]);
+		(void)fprintf(stderr, "# note: %s %s\n", airlock_note_name(notes.v[i].code), notes.v[i].subject);
 	return set;
 }
 

@@ -9,6 +9,7 @@
 #include "base/columns.h"
 #include "base/error.h"
 #include "base/glob.h"
+#include "base/notes.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -321,26 +322,6 @@ static void slips_find_their_word(void **state)
 	assert_null(text_nearest("xyz", words));
 }
 
-static void ages_are_told_as_people_do(void **state)
-{
-	static const struct {
-		int64_t s;
-		const char *text;
-	} all[] = {{-5, "just now"},
-		   {0, "just now"},
-		   {59, "just now"},
-		   {60, "1 min ago"},
-		   {3599, "59 min ago"},
-		   {3600, "1 h ago"},
-		   {47 * 3600 + 1, "47 h ago"},
-		   {48 * 3600, "2 days ago"}};
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		_cleanup_buf_ struct buf b = BUF_INIT;
-		text_add_age(&b, all[i].s);
-		assert_string_equal(buf_str(&b), all[i].text);
-	}
-}
-
 static void wide_and_narrow_characters_take_their_columns(void **state)
 {
 	static const struct {
@@ -354,10 +335,61 @@ static void wide_and_narrow_characters_take_their_columns(void **state)
 	assert_int_equal(columns_fit("日本", 6, 1), 0);
 	assert_int_equal(columns_fit("日本", 6, 9), 6);
 	assert_int_equal(columns_fit("ae\u0301b", 5, 2), 4); /* the accent stays with its letter */
-	_cleanup_buf_ struct buf b = BUF_INIT;
-	columns_add_padded(&b, "日", 4);
-	columns_add_padded(&b, "wide", 2);
-	assert_string_equal(buf_str(&b), "日  wide");
+}
+
+static void notes_are_values_with_words(void **state)
+{
+	static const struct {
+		struct airlock_note note;
+		const char *name, *words;
+	} all[] = {
+		{{AIRLOCK_NOTE_LINK_SPLIT, "a\033b"},
+		 "link-split",
+		 "hard link split: the other names of a\\x1bb keep the old content"},
+		{{AIRLOCK_NOTE_KILLED, "TERM", .number = 15},
+		 "killed",
+		 "the command was killed by signal 15 (SIGTERM)"},
+		{{AIRLOCK_NOTE_KILLED, .number = 99}, "killed", "the command was killed by signal 99 (unknown)"},
+		{{AIRLOCK_NOTE_LEFT_OUT, "d"}, "left-out", "d is a mount point: it is left out"},
+		{{AIRLOCK_NOTE_LEFT_OUT, "d", .cause = "why"}, "left-out", "d could not be read (why): it is left out"},
+		{{AIRLOCK_NOTE_LINK_NOT_MADE, "a", "b", .number = 2},
+		 "link-not-made",
+		 "hard link split: a was made as another name of b, and is a file of its own; so are 2 more"},
+		{{AIRLOCK_NOTE_LINK_NOT_MADE, "a", "b"},
+		 "link-not-made",
+		 "hard link split: a was made as another name of b, and is a file of its own"},
+		{{AIRLOCK_NOTE_FULL, "/tmp", "tmp_size", "strict", 1024},
+		 "full",
+		 "/tmp, which is in memory, was full when the command failed (1 KiB); "
+		 "tmp_size of [profiles.strict] sets its size: see airlock.toml(5)"},
+	};
+	_cleanup_notes_ struct notes list = NOTES_INIT, copy = NOTES_INIT;
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
+		notes_add(&list, &all[i].note);
+	notes_add_all(&copy, &list);
+	assert_int_equal(copy.n, AL_ARRAY_LEN(all));
+	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++) {
+		char *line = airlock_note_text(notes_at(&copy, i));
+		assert_string_equal(line, all[i].words);
+		assert_string_equal(airlock_note_name(copy.v[i].code), all[i].name);
+		free(line);
+	}
+	assert_true(notes_has(&copy, AIRLOCK_NOTE_LEFT_OUT, "d") && !notes_has(&copy, AIRLOCK_NOTE_LEFT_OUT, "e"));
+	assert_null(notes_at(&copy, copy.n));
+}
+
+/* No code without words, no two with one name, and none beyond the last. */
+static void every_note_has_a_name(void **state)
+{
+	assert_null(airlock_note_name(AIRLOCK_NOTE_NONE));
+	assert_null(airlock_note_name(AIRLOCK_NOTE_HISTORY_BEHIND + 1));
+	for (enum airlock_note_code i = AIRLOCK_NOTE_NONE + 1; i <= AIRLOCK_NOTE_HISTORY_BEHIND; i++) {
+		char *line = airlock_note_text(&(struct airlock_note){i, "s", "o", "c", 3});
+		assert_true(line && line[0] && !strpbrk(line, "{}%"));
+		free(line);
+		for (enum airlock_note_code k = i + 1; k <= AIRLOCK_NOTE_HISTORY_BEHIND; k++)
+			assert_string_not_equal(airlock_note_name(i), airlock_note_name(k));
+	}
 }
 
 static void shell_words_are_quoted(void **state)
@@ -463,10 +495,11 @@ int main(void)
 		cmocka_unit_test(parents_sort_before_children),
 		cmocka_unit_test(hostile_text_is_inert),
 		cmocka_unit_test(utf8_is_checked_strictly),
-		cmocka_unit_test(ages_are_told_as_people_do),
 		cmocka_unit_test(wide_and_narrow_characters_take_their_columns),
 		cmocka_unit_test(json_is_written),
 		cmocka_unit_test(slips_find_their_word),
+		cmocka_unit_test(notes_are_values_with_words),
+		cmocka_unit_test(every_note_has_a_name),
 		cmocka_unit_test(shell_words_are_quoted),
 		cmocka_unit_test(the_first_error_wins),
 		cmocka_unit_test(every_code_has_its_row),

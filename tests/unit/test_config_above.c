@@ -122,8 +122,9 @@ static void trust_in_the_inner_loosens_nothing_of_the_outer(void **state)
 	assert_string_equal(w->c->policy.profile, "moderate");
 	assert_int_equal(w->c->policy.pids.value, 100);
 	assert_int_equal(w->c->warnings.n, 1);
-	assert_non_null(strstr(w->c->warnings.v[0], file_of(w, "a")));
-	assert_non_null(strstr(w->c->warnings.v[0], "sandbox.default_profile"));
+	assert_int_equal(w->c->warnings.v[0].code, AIRLOCK_NOTE_UNTRUSTED_ABOVE);
+	assert_string_equal(w->c->warnings.v[0].subject, file_of(w, "a"));
+	assert_non_null(strstr(w->c->warnings.v[0].other, "sandbox.default_profile"));
 
 	/* Until the user has accepted both. */
 	trust_dir(w, "a");
@@ -250,7 +251,7 @@ static void what_belongs_to_somebody_else_does_not_count(void **state)
 		load_well(w);
 		assert_int_equal(w->c->policy.pids.value, 4096);
 		assert_int_equal(w->c->warnings.n, 1);
-		assert_non_null(strstr(w->c->warnings.v[0], file));
+		assert_string_equal(w->c->warnings.v[0].subject, file);
 	}
 	/* The owner of the project may, but not from where everybody can write. */
 	unlink(file_of(w, "a"));

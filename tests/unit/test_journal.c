@@ -160,7 +160,7 @@ static const char *leaves_the_living_alone(const char *dir)
 {
 	_cleanup_tx_ struct apply_tx tx = APPLY_TX_INIT;
 	_cleanup_journal_ struct journal j = JOURNAL_INIT;
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	const char *journals = in_dir(dir, "journal"), *runs = in_dir(dir, "runs");
 	size_t n = 9;
 	EXPECT(apply_recover(journals, runs, &n, &notes, NULL) == 0 && n == 0);
@@ -178,13 +178,13 @@ static const char *leaves_the_living_alone(const char *dir)
 /* One that cannot be finished is said and kept. */
 static const char *keeps_what_it_cannot_finish(const char *dir)
 {
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	const char *journals = in_dir(dir, "journal");
 	char name[256];
 	size_t n = 9;
 	EXPECT(write_journal(journals, false, name) == 0);
 	EXPECT(apply_recover(journals, dir, &n, &notes, NULL) == 0 && n == 0);
-	EXPECT(notes.n == 1 && strstr(notes.v[0], "cannot be finished"));
+	EXPECT(notes.n == 1 && notes.v[0].code == AIRLOCK_NOTE_NOT_RECOVERED);
 	EXPECT(!world_is_empty_dir(journals));
 	return NULL;
 }

@@ -93,7 +93,7 @@ static void assert_git_refused(const char *gitfile, const char *why)
 	assert_roots(p, NO_ROOTS);
 	assert_int_equal(p->notes.n, 1);
 	if (!note_has(p, why, ""))
-		fail_msg("note is: %s", p->notes.v[0]);
+		fail_msg("note is: %s", airlock_note_name(p->notes.v[0].code));
 }
 
 static const char *pointing_to(const char *rel)

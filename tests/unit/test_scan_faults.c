@@ -149,7 +149,7 @@ static struct change_set *new_set(const char *dir)
 static int scan_with_fault(const char *dir, enum kind kind, long at, size_t whole, const char **wrong)
 {
 	_cleanup_changes_ struct change_set *set = new_set(dir);
-	_cleanup_strs_ struct strs notes = STRS_INIT;
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	struct airlock_error err = {0};
 	size_t fds = count_fds();
 	failing = kind;

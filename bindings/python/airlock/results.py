@@ -73,6 +73,7 @@ class ExecuteResult:
     denials: list[dict[str, Any]] | None = None  # with the option explain_denials: what the sandbox refused, and why
     denials_note: str | None = None  # why there are none, where they were wanted
     notes: list[str] = field(default_factory=list)  # sentences for a person
+    note_codes: list[str] = field(default_factory=list)  # what they tell, one word each: "link-split", "killed"
     stdout_bytes: int = 0  # all that was written, also what is not in stdout
     stderr_bytes: int = 0
 

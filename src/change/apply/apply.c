@@ -105,8 +105,7 @@ int apply_roll_back(struct apply_tx *tx, struct airlock_error *err)
 		if (rc < 0)
 			failed = apply_error(err, rc, "put back", tx, op->root, op->path);
 		if (rc == STEP_FOREIGN)
-			apply_note(tx->notes, "%s was changed by someone else in the meantime and stays as it is",
-				   op->path);
+			NOTE(tx->notes, CHANGED_MEANWHILE, .subject = op->path);
 	}
 	for (size_t i = 0; i < tx->n_ops && !failed; i++) {
 		int rc = step_unstage(tx, &tx->ops[i]);
@@ -140,7 +139,7 @@ static bool copies(const struct apply_tx *tx)
 static void say_unfinished(struct transaction *t, const struct airlock_error *why)
 {
 	t->unfinished = true;
-	apply_note(t->tx->notes, "the apply was interrupted (%s); the next start of airlock finishes it", why->message);
+	NOTE(t->tx->notes, INTERRUPTED, .cause = why->message);
 	(void)base_hint(t->err, "the next start of airlock finishes or reverts it; so does `airlock recover`");
 }
 
@@ -373,7 +372,7 @@ static int plan(const struct apply_request *request, struct apply_tx *tx, struct
 }
 
 /* *manner is the one to try next, after a failure; nothing in it: none. */
-static int attempt(const struct apply_request *request, struct manner *manner, struct strs *notes,
+static int attempt(const struct apply_request *request, struct manner *manner, struct notes *notes,
 		   struct airlock_error *err)
 {
 	_cleanup_free_ char *runs = path_dirname(request->run_dir);
@@ -425,7 +424,7 @@ static int is_pending(const struct apply_request *request, struct airlock_error 
 }
 
 /* With the locks, and nothing half done in the roots. */
-static int lock_clean(const struct apply_request *request, struct lock *lock, struct strs *notes,
+static int lock_clean(const struct apply_request *request, struct lock *lock, struct notes *notes,
 		      struct airlock_error *err)
 {
 	_cleanup_free_ char *runs = path_dirname(request->run_dir);
@@ -456,7 +455,7 @@ static int judge_again(const struct apply_request *request, struct airlock_error
 	return gate_judge(request->set, &rules, err);
 }
 
-int apply_execute(const struct apply_request *request, struct strs *notes, struct airlock_error *err)
+int apply_execute(const struct apply_request *request, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_lock_ struct lock lock = LOCK_INIT;
 	struct manner manner = {0};

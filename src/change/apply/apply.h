@@ -27,16 +27,16 @@ struct apply_request {
  * applied for undo) is passed over. AIRLOCK_ERR_CONFLICT: nothing was done. AIRLOCK_ERR_BUSY: another airlock is at work on
  * a root. Any other error: the live tree is the old one, or, when the message says so, the next start finishes. Notes:
  * sentences about what was done differently than one might think. On success the set is saved as run_dir/changes. */
-int apply_execute(const struct apply_request *request, struct strs *notes, struct airlock_error *err);
+int apply_execute(const struct apply_request *request, struct notes *notes, struct airlock_error *err);
 
 /* Finishes or reverts what a crash has left. Costs one failing or empty directory read when there is nothing. Journals of
  * running applies are left alone. ret_recovered may be NULL. */
-int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *notes,
+int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct notes *notes,
 		  struct airlock_error *err);
 
 /* The same; ret_runs (may be NULL): the ids of the runs whose record has changed by it. */
 int apply_recover_runs(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *ret_runs,
-		       struct strs *notes, struct airlock_error *err);
+		       struct notes *notes, struct airlock_error *err);
 
 /* The changes at or beneath the paths (relative to the first root, or absolute in any) and the parent directories they need;
  * all of them when paths is NULL.

@@ -80,14 +80,8 @@ void link_note_split(const struct apply_tx *tx)
 		first = split && !first ? op : first;
 		n += split;
 	}
-	if (n == 1)
-		apply_note(tx->notes, "hard link split: %s was made as another name of %s, and is a file of its own",
-			   first->path, first->link);
-	if (n > 1)
-		apply_note(
-			tx->notes,
-			"hard link split: %s was made as another name of %s, and is a file of its own; so are %zu more",
-			first->path, first->link, n - 1);
+	if (n > 0)
+		NOTE(tx->notes, LINK_NOT_MADE, .subject = first->path, .other = first->link, .number = (int64_t)n - 1);
 }
 
 int link_is_only_name(const struct apply_tx *tx, const struct apply_op *op, const struct change *c)

@@ -452,7 +452,7 @@ int step_unstage(struct apply_tx *tx, struct apply_op *op)
 static int keep(struct apply_tx *tx, const struct apply_op *op)
 {
 	struct change_slot slot = change_slot_name(op->slot), kept = apply_kept_name(op);
-	apply_note(tx->notes, "what was at %s is kept as before/%s", op->path, kept.text);
+	NOTE(tx->notes, KEPT_ASIDE, .subject = op->path, .other = kept.text);
 	return renameat(tx->before_fd, slot.text, tx->before_fd, kept.text) < 0 ? -errno : 0;
 }
 

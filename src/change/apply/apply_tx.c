@@ -176,18 +176,6 @@ struct apply_dir *apply_tx_add_dir(struct apply_tx *tx, const struct apply_dir *
 	return &tx->dirs[tx->n_dirs++];
 }
 
-void apply_note(struct strs *notes, const char *fmt, ...)
-{
-	_cleanup_buf_ struct buf raw = BUF_INIT;
-	struct buf inert = BUF_INIT;
-	va_list ap;
-	va_start(ap, fmt);
-	buf_vprintf(&raw, fmt, ap);
-	va_end(ap);
-	text_add_escaped(&inert, buf_str(&raw), raw.len);
-	strs_take(notes, buf_take(&inert));
-}
-
 int apply_error(struct airlock_error *err, int errnum, const char *op, const struct apply_tx *tx, size_t root,
 		const char *path)
 {

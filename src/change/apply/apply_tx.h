@@ -92,7 +92,7 @@ struct apply_tx {
 	bool slots_are_free; /* before/ was empty when we began */
 	bool no_links;	     /* live files get no further names */
 	bool link_refused;   /* one could not get any */
-	struct strs *notes;
+	struct notes *notes;
 	struct returns *known;		 /* borrowed */
 	const struct apply_tx *unlocked; /* its dirs are open now, with the modes they had before; borrowed */
 };
@@ -113,7 +113,6 @@ struct apply_op *apply_tx_add_op(struct apply_tx *tx,
 				 const struct apply_op *op); /* takes path and link; NULL: no memory */
 struct apply_dir *apply_tx_add_dir(struct apply_tx *tx, const struct apply_dir *d); /* takes path; NULL: no memory */
 /* A sentence for people, made inert: names in it may be anything. */
-void apply_note(struct strs *notes, const char *fmt, ...) AL_PRINTF(2, 3);
 int apply_error(struct airlock_error *err, int errnum, const char *op, const struct apply_tx *tx, size_t root,
 		const char *path);
 

@@ -376,7 +376,7 @@ static void remove_dropped(struct op_plan *p)
 	}
 	p->tx->n_ops = kept;
 	if (p->dropped)
-		apply_note(p->tx->notes, "%zu changes wait for others that are held", p->dropped);
+		NOTE(p->tx->notes, WAITING, .number = (int64_t)p->dropped);
 }
 
 static int report_conflicts(struct op_plan *p)
@@ -406,7 +406,7 @@ static void note_split_links(struct op_plan *p)
 		if (op->step != APPLY_EXCHANGE || op->old.type != CHANGE_FILE || op->old.links < 2 ||
 		    names_taken(p->tx, op) >= op->old.links)
 			continue;
-		apply_note(p->tx->notes, "hard link split: the other names of %s keep the old content", op->path);
+		NOTE(p->tx->notes, LINK_SPLIT, .subject = op->path);
 	}
 }
 

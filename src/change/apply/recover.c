@@ -37,7 +37,7 @@ static int save(struct apply_tx *tx, const char *run_dir, bool done, struct airl
 	struct airlock_error why = {0};
 	int rc = change_set_load(file, &set, &why);
 	if (rc == AIRLOCK_ERR_NOT_FOUND || rc == AIRLOCK_ERR_CORRUPT) { /* the tree is whole; only who did it is lost */
-		apply_note(tx->notes, "%s", why.message);
+		NOTE(tx->notes, RECOVERY_TROUBLE, .cause = why.message);
 		return 0;
 	}
 	if (rc < 0)
@@ -50,10 +50,11 @@ static int save(struct apply_tx *tx, const char *run_dir, bool done, struct airl
 
 static int settle(struct apply_tx *tx, const char *run_dir, bool done, struct airlock_error *err)
 {
+	static const enum airlock_note_code codes[2][2] = {{AIRLOCK_NOTE_APPLY_REVERTED, AIRLOCK_NOTE_APPLY_FINISHED},
+							   {AIRLOCK_NOTE_UNDO_REVERTED, AIRLOCK_NOTE_UNDO_FINISHED}};
 	int rc = save(tx, run_dir, done, err);
 	if (rc == 0)
-		apply_note(tx->notes, "the interrupted %s of run %s was %s", tx->undo ? "undo" : "apply", tx->run,
-			   done ? "finished" : "reverted");
+		notes_add(tx->notes, &(struct airlock_note){.code = codes[tx->undo][done], .subject = tx->run});
 	return rc;
 }
 
@@ -71,7 +72,7 @@ static int go_forward(struct apply_tx *tx, struct journal *j, const char *run_di
 	struct airlock_error why = {0};
 	int step_errno = 0;
 	if (apply_forward(tx, &step_errno, &why) < 0) {
-		apply_note(tx->notes, "%s", why.message);
+		NOTE(tx->notes, RECOVERY_TROUBLE, .cause = why.message);
 		journal_add_back(j);
 		int rc = journal_write(j, err);
 		return rc < 0 ? rc : go_back(tx, run_dir, err);
@@ -118,7 +119,7 @@ static int resume(struct apply_tx *tx, struct journal *j, enum journal_part part
 
 /* 1: done. 0: somebody else's. */
 static int recover_one(const char *dir, const char *name, const char *runs_dir, struct strs *ret_runs,
-		       struct strs *notes, struct airlock_error *err)
+		       struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_tx_ struct apply_tx tx = APPLY_TX_INIT;
 	_cleanup_journal_ struct journal j = JOURNAL_INIT;
@@ -141,7 +142,7 @@ static int recover_one(const char *dir, const char *name, const char *runs_dir, 
 
 /* One that cannot be finished must not keep the others, nor every command of the user, from going on. */
 int apply_recover_runs(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *ret_runs,
-		       struct strs *notes, struct airlock_error *err)
+		       struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs names = STRS_INIT;
 	size_t n = 0;
@@ -153,15 +154,14 @@ int apply_recover_runs(const char *journal_dir, const char *runs_dir, size_t *re
 		rc = recover_one(journal_dir, names.v[i], runs_dir, ret_runs, notes, &why);
 		n += rc > 0;
 		if (rc < 0)
-			apply_note(notes, "the interrupted apply %s cannot be finished now: %s", names.v[i],
-				   why.message);
+			NOTE(notes, NOT_RECOVERED, .subject = names.v[i], .cause = why.message);
 	}
 	if (ret_recovered)
 		*ret_recovered = n;
 	return notes->failed || (ret_runs && ret_runs->failed) ? base_oom(err) : 0;
 }
 
-int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *notes,
+int apply_recover(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct notes *notes,
 		  struct airlock_error *err)
 {
 	return apply_recover_runs(journal_dir, runs_dir, ret_recovered, NULL, notes, err);

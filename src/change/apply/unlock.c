@@ -164,8 +164,7 @@ void unlock_restore(struct unlock *u)
 	int rc = dirs_open(&u->tx, true, &why);
 	rc = rc < 0 ? rc : apply_abandon(&u->tx, &why);
 	if (rc < 0)
-		apply_note(u->tx.notes, "the modes of directories could not be restored (%s); the next start does it",
-			   why.message);
+		NOTE(u->tx.notes, MODES_NOT_RESTORED, .cause = why.message);
 	else
 		unlock_hand_over(u);
 }

@@ -20,28 +20,20 @@
 
 /* ── Saying ── */
 
-void scan_note(struct scan *s, const char *path, int errnum, const char *consequence)
+void scan_note(struct scan *s, const char *path, int errnum, enum airlock_note_code consequence)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	if (!path) {
+	if (!path)
 		s->notes->failed = true;
-		return;
-	}
-	if (s->n_notes++ >= SCAN_NOTES_MAX)
-		return;
-	text_add_escaped(&text, path, strlen(path));
-	if (errnum == EXDEV)
-		buf_adds(&text, " is a mount point");
-	else
-		buf_printf(&text, " could not be read (%s)", strerror(errnum));
-	buf_printf(&text, ": %s", consequence);
-	strs_take(s->notes, buf_take(&text));
+	else if (s->n_notes++ < SCAN_NOTES_MAX)
+		notes_add(s->notes, &(struct airlock_note){.code = consequence,
+							   .subject = path,
+							   .cause = errnum == EXDEV ? NULL : strerror(errnum)});
 }
 
 static int finish_notes(struct scan *s)
 {
 	if (s->n_notes > SCAN_NOTES_MAX)
-		strs_addf(s->notes, "%zu more paths could not be read", s->n_notes - SCAN_NOTES_MAX);
+		NOTE(s->notes, UNREAD_MORE, .number = (int64_t)(s->n_notes - SCAN_NOTES_MAX));
 	return s->notes->failed ? base_oom(s->err) : 0;
 }
 
@@ -167,7 +159,7 @@ static int compare_pair(struct scan *s, const struct pair *p, struct comparison 
 	if (rc < 0 || back < 0)
 		return scan_fail(s, rc < 0 ? rc : back, rc < 0 ? "compare" : "chmod", p->path);
 	if (ret->live_errno)
-		scan_note(s, p->path, ret->live_errno, "it is taken as changed");
+		scan_note(s, p->path, ret->live_errno, AIRLOCK_NOTE_TAKEN_AS_CHANGED);
 	return 0;
 }
 
@@ -278,7 +270,7 @@ static int pair_dirs(struct scan *s, const struct pair *p, struct scan_level *l)
 		return 0;
 	l->live_fd = fs_open_dir_at(scan_top(s)->live_fd, s->upper.name, O_PATH);
 	if (l->live_fd == -EXDEV) {
-		scan_note(s, p->path, EXDEV, "what the command changed in it is left out");
+		scan_note(s, p->path, EXDEV, AIRLOCK_NOTE_CHANGES_LEFT_OUT);
 		return 1;
 	}
 	if (scan_is_shortage(l->live_fd))
@@ -523,9 +515,9 @@ static int scan_root(struct scan *s)
 	return rc < 0 ? rc : back < 0 ? scan_fail(s, back, "chmod", NULL) : 0;
 }
 
-int change_scan(struct change_set *set, struct strs *notes, struct airlock_error *err)
+int change_scan(struct change_set *set, struct notes *notes, struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs unheard = STRS_INIT;
+	_cleanup_notes_ struct notes unheard = NOTES_INIT;
 	struct scan s = {.set = set, .notes = notes ? notes : &unheard, .err = err, .live_root = -EBADF};
 	int rc = 0;
 	for (s.root = 0; rc == 0 && s.root < set->n_roots; s.root++) {

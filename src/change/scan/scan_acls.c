@@ -45,13 +45,8 @@ static bool has_lost(struct scan *s, int before, const char *before_name, int af
 
 static void tell(struct scan *s, const char *path)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT;
-	text_add_escaped(&text, path, strlen(path));
-	buf_adds(&text, " has lost what its ACL said about other users and groups");
-	if (text.failed)
-		s->notes->failed = true;
-	else if (!strs_has(s->notes, buf_str(&text)) && s->n_notes++ < SCAN_NOTES_MAX)
-		strs_take(s->notes, buf_take(&text));
+	if (!notes_has(s->notes, AIRLOCK_NOTE_ACL_LOST, path) && s->n_notes++ < SCAN_NOTES_MAX)
+		NOTE(s->notes, ACL_LOST, .subject = path);
 }
 
 void scan_note_acl(struct scan *s, const char *path)

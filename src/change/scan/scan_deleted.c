@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A live directory that could not be read, unless it is merely gone: noted. 0 or a code. */
-static int left_out(struct scan *s, int rc, const char *path, const char *consequence)
+static int left_out(struct scan *s, int rc, const char *path, enum airlock_note_code consequence)
 {
 	if (scan_is_shortage(rc))
 		return scan_shortage(s, rc, path);
@@ -32,7 +32,7 @@ static int step(struct scan *s, struct fs_walk *live, struct buf *path, size_t p
 		return base_oom(s->err);
 	if (fstatat(fs_walk_dirfd(live), live->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno != ENOENT)
-			scan_note(s, path->data, errno, "it is left out");
+			scan_note(s, path->data, errno, AIRLOCK_NOTE_LEFT_OUT);
 		return 0;
 	}
 	if (is_others(s, path->data))
@@ -41,7 +41,7 @@ static int step(struct scan *s, struct fs_walk *live, struct buf *path, size_t p
 	if (!scan_report(s, path->data, CHANGE_DELETED, &st, NULL))
 		return AIRLOCK_ERR_INTERNAL;
 	int rc = S_ISDIR(st.st_mode) ? fs_walk_enter(live) : 0;
-	return left_out(s, rc, path->data, "what is in it is left out");
+	return left_out(s, rc, path->data, AIRLOCK_NOTE_CONTENT_LEFT_OUT);
 }
 
 /* Everything below a live directory, whose path with a slash is in path. Takes fd. */
@@ -57,7 +57,7 @@ static int delete_below(struct scan *s, int fd, struct buf *path)
 	}
 	path->len = prefix;
 	path->data[prefix] = '\0';
-	return left_out(s, event, path->data, "some of what is in it is left out");
+	return left_out(s, event, path->data, AIRLOCK_NOTE_SOME_LEFT_OUT);
 }
 
 int scan_delete_content(struct scan *s, const char *name, const char *path)
@@ -65,7 +65,7 @@ int scan_delete_content(struct scan *s, const char *name, const char *path)
 	_cleanup_buf_ struct buf prefix = BUF_INIT;
 	int fd = fs_open_dir_at(scan_top(s)->live_fd, name, O_RDONLY);
 	if (fd < 0)
-		return left_out(s, fd, path, "what is in it is left out");
+		return left_out(s, fd, path, AIRLOCK_NOTE_CONTENT_LEFT_OUT);
 	buf_adds(&prefix, path);
 	buf_addc(&prefix, '/');
 	if (prefix.failed)
@@ -106,7 +106,7 @@ static int delete_each(struct scan *s, struct fs_walk *live)
 	size_t prefix = path.len;
 	while (rc == 0 && (event = fs_walk_next(live)) > 0)
 		rc = delete_unless_there(s, live->name, &path, prefix);
-	return rc != 0 ? rc : left_out(s, event, buf_str(&s->upper.path), "some of what is in it is left out");
+	return rc != 0 ? rc : left_out(s, event, buf_str(&s->upper.path), AIRLOCK_NOTE_SOME_LEFT_OUT);
 }
 
 int scan_delete_hidden(struct scan *s)
@@ -115,6 +115,6 @@ int scan_delete_hidden(struct scan *s)
 	int fd = fs_open_dir_at(scan_top(s)->live_fd, ".", O_RDONLY);
 	int rc = fd < 0 ? fd : fs_walk_start(&live, fd);
 	if (rc < 0)
-		return left_out(s, rc, buf_str(&s->upper.path), "what is in it is left out");
+		return left_out(s, rc, buf_str(&s->upper.path), AIRLOCK_NOTE_CONTENT_LEFT_OUT);
 	return delete_each(s, &live);
 }

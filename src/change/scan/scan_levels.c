@@ -105,8 +105,7 @@ enum scan_live scan_look_live(struct scan *s, const char *name, struct stat *ret
 	}
 	enum scan_live live = live_after(-errno);
 	if (live == SCAN_HIDDEN) {
-		scan_note(s, fs_walk_path(&s->upper), errno,
-			  "it and what else the command touched in the same directory are taken as changed");
+		scan_note(s, fs_walk_path(&s->upper), errno, AIRLOCK_NOTE_ALL_TAKEN_CHANGED);
 		l->live = SCAN_HIDDEN;
 	}
 	return live;

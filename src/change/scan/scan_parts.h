@@ -36,7 +36,7 @@ struct scan_link {
 
 struct scan {
 	struct change_set *set;
-	struct strs *notes;
+	struct notes *notes;
 	size_t n_notes;
 	struct airlock_error *err;
 	struct compare compare;
@@ -64,8 +64,8 @@ struct change *scan_report(struct scan *s, const char *path, enum change_kind ki
 bool scan_changes_owner(const struct scan *s, const struct change *c);
 /* Sets setid_dropped and reason from before, after and kind. 0 or a code. */
 int scan_judge_setid(struct scan *s, struct change *c);
-/* "PATH could not be read (…): CONSEQUENCE", for the first ones; then they are counted. path NULL: out of memory. */
-void scan_note(struct scan *s, const char *path, int errnum, const char *consequence);
+/* Notes the first paths that could not be read, and what follows from it; then they are counted. path NULL: out of memory. */
+void scan_note(struct scan *s, const char *path, int errnum, enum airlock_note_code consequence);
 /* The error of a call on the layer's own entry; path relative to the root, may be NULL. Returns its code. */
 int scan_fail(struct scan *s, int errnum, const char *op, const char *path);
 
