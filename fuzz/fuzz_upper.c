@@ -139,7 +139,7 @@ static void check_changes(const struct change_set *set)
 		demand((c->from != NULL) == (c->kind == CHANGE_RENAMED));
 	}
 	_cleanup_buf_ struct buf text = BUF_INIT;
-	change_set_text(set, &text);
+	change_set_text(set, NULL, &text);
 	demand(!text.failed);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "words/change_lines.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,16 +60,6 @@ char *change_path(const struct airlock_change *c)
 	return out ? finish(out, add_paths(out, c, c->from, c->path), &text) : NULL;
 }
 
-/* The word for a state, if it differs from that of the rest. */
-static const char *state_word(const struct airlock_change *c, bool is_mixed)
-{
-	if (c->state == AIRLOCK_CHANGE_HELD && (is_mixed || c->is_sensitive))
-		return c->is_undone ? "undone" : "held";
-	return c->state == AIRLOCK_CHANGE_HELD || c->state == AIRLOCK_CHANGE_APPLIED
-		       ? NULL
-		       : airlock_change_state_name(c->state);
-}
-
 char *change_reason(const struct airlock_change *c)
 {
 	char *text = airlock_change_reason_text(c), *inert = text ? airlock_text_inert(text, strlen(text)) : NULL;
@@ -78,35 +67,13 @@ char *change_reason(const struct airlock_change *c)
 	return inert;
 }
 
-static bool add_why(FILE *out, const struct airlock_change *c, const char *word)
-{
-	if (!word && c->n_reasons == 0)
-		return true;
-	char *reason = change_reason(c);
-	(void)fprintf(out, "  (%s%s%s)", word ? word : "", word && c->n_reasons ? ": " : "", reason ? reason : "");
-	airlock_free(reason);
-	return reason != NULL;
-}
-
-static void add_owner(FILE *out, const struct airlock_change *c)
-{
-	const struct airlock_owner *now = c->owner, *before = c->owner_before;
-	if (!now)
-		return;
-	(void)fputs("  (owner ", out);
-	if (before)
-		(void)fprintf(out, "%" PRIu32 ":%" PRIu32 " -> ", before->uid, before->gid);
-	(void)fprintf(out, "%" PRIu32 ":%" PRIu32 ")", now->uid, now->gid);
-}
-
 static bool add_line(FILE *out, const struct airlock_change *c, bool is_mixed)
 {
-	(void)fprintf(out, "%c  ", letters[c->kind]);
-	bool ok = add_paths(out, c, c->from, c->path);
-	add_owner(out, c);
-	ok = add_why(out, c, state_word(c, is_mixed)) && ok;
-	(void)fputc('\n', out);
-	return ok;
+	char *line = airlock_change_line(c, is_mixed);
+	if (line)
+		(void)fputs(line, out);
+	airlock_free(line);
+	return line != NULL;
 }
 
 static bool add_undone_line(FILE *out, const struct airlock_change *c)

@@ -629,6 +629,8 @@ namespace Airlock {
 		public int is_sensitive;
 		public int is_undone;
 		public int is_done;
+		[CCode (cname = "airlock_change_line")]
+		public string? line (bool is_mixed);
 		[CCode (cname = "airlock_change_reason_text")]
 		public string reason_text ();
 	}

@@ -177,6 +177,9 @@ const char *airlock_reason_name(enum airlock_reason_code code); /* "other-confli
 /* All reasons of a change as one English sentence, "" for none: bytes, not for a terminal. The caller's: airlock_free.
  * NULL: out of memory. */
 char *airlock_change_reason_text(const struct airlock_change *c);
+/* "M  src/a.c  (held: reason)" and a newline, safe to print. is_mixed: the state is told even where it is the usual one, because
+ * others in the list have another. The caller's: airlock_free. NULL: out of memory. */
+char *airlock_change_line(const struct airlock_change *c, int is_mixed);
 
 /* ── Looking ── */
 

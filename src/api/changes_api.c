@@ -253,7 +253,7 @@ int past_run_held_by_mode(const struct past_run *e, const char *const *paths, ch
 		n += selected[i];
 	}
 	if (n > 0 && !was_mode_apply(e))
-		change_set_text_of(e->set, selected, &out);
+		change_set_text(e->set, selected, &out);
 	*ret_lines = buf_take(&out);
 	return *ret_lines ? 0 : base_oom(err);
 }

@@ -26,9 +26,7 @@ static int open_store(const struct past_run *e, struct store **ret, struct airlo
 	int rc = store_open_history(e->host.state_dir, STORE_WAIT_MS, ret, &why);
 	if (rc == 0 || rc == AIRLOCK_ERR_NOT_FOUND)
 		return 0;
-	if (err)
-		*err = why;
-	return rc;
+	return base_pass(err, &why);
 }
 
 /* The value of this name; the first for any other word. */

@@ -21,9 +21,7 @@ static int open_existing(const struct airlock_settings *s, struct store **ret, s
 		return rc;
 	rc = store_open_existing(host.state_dir, STORE_WAIT_MS, ret, &why);
 	host_done(&host);
-	if (rc < 0 && rc != AIRLOCK_ERR_NOT_FOUND && err && err->code == 0)
-		*err = why;
-	return rc == AIRLOCK_ERR_NOT_FOUND ? 0 : rc;
+	return rc == AIRLOCK_ERR_NOT_FOUND || rc >= 0 ? 0 : base_pass(err, &why);
 }
 
 struct airlock_permissions {

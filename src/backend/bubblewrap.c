@@ -34,11 +34,7 @@ static int find_bwrap(const struct backend_context *ctx, struct bwrap_info *info
 		if (ctx->found && (ctx->found->bwrap = malloc(sizeof *info)))
 			*ctx->found->bwrap = *info;
 	}
-	if (info->works)
-		return 0;
-	if (err && err->code == 0)
-		*err = info->why;
-	return AIRLOCK_ERR_UNAVAILABLE;
+	return info->works ? 0 : base_pass(err, &info->why);
 }
 
 static int probe(const struct backend_context *ctx, struct airlock_error *err)

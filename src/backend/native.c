@@ -16,11 +16,7 @@ int native_find(const struct backend_context *ctx, struct native_info *ret, stru
 		if (ctx->found && (ctx->found->native = malloc(sizeof *ret)))
 			*ctx->found->native = *ret;
 	}
-	if (ret->works)
-		return 0;
-	if (err && err->code == 0)
-		*err = ret->why;
-	return AIRLOCK_ERR_UNAVAILABLE;
+	return ret->works ? 0 : base_pass(err, &ret->why);
 }
 
 static int probe(const struct backend_context *ctx, struct airlock_error *err)

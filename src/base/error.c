@@ -134,6 +134,7 @@ int base_hint(struct airlock_error *err, const char *fmt, ...)
 
 int base_pass(struct airlock_error *err, const struct airlock_error *why)
 {
+	assert(base_is_code(why->code)); /* an empty one would turn a failure into a success */
 	if (err && err->code == 0)
 		*err = *why;
 	return why->code;

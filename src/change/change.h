@@ -158,10 +158,8 @@ int change_stat_fresh(int dirfd, const char *name, struct change_stat *ret);
 /* As it will be in the live tree, and in bytes; a directory's size depends on the file system and tells nothing. */
 unsigned change_mode(const struct change *c);
 uint64_t change_size(const struct change *c);
-/* The list for people, one line a path. */
-void change_set_text(const struct change_set *set, struct buf *out);
-/* Only those with selected[i]. */
-void change_set_text_of(const struct change_set *set, const bool *selected, struct buf *out);
+/* The list for people, one line a path; only those with selected[i] (NULL: all). */
+void change_set_text(const struct change_set *set, const bool *selected, struct buf *out);
 
 /* Our own line format with escaped bytes; atomic replacement. AIRLOCK_ERR_CORRUPT for a damaged file. */
 int change_set_save(const struct change_set *set, const char *file, struct airlock_error *err);

@@ -42,7 +42,7 @@ _Static_assert((int)CHANGE_HELD == AIRLOCK_CHANGE_HELD && (int)CHANGE_APPLIED ==
 		       (int)CHANGE_DISCARDED == AIRLOCK_CHANGE_DISCARDED,
 	       "states");
 
-static struct airlock_change value_of(const struct change_set *set, size_t i, bool is_done)
+struct airlock_change change_value(const struct change_set *set, size_t i, bool is_done)
 {
 	const struct change *c = &set->v[i];
 	return (struct airlock_change){
@@ -72,7 +72,7 @@ static bool fill(struct airlock_changes *c, const struct change_outcome *o)
 		bool is_done = o->done && o->done[i];
 		if (o->only && !o->only[i])
 			continue;
-		c->v[c->n++] = value_of(c->set, i, is_done);
+		c->v[c->n++] = change_value(c->set, i, is_done);
 		c->n_done += is_done;
 	}
 	return c->v && c->run;
@@ -203,7 +203,7 @@ void change_values_add_json(const struct change_set *set, enum airlock_changes_s
 	json_string(j, "state", airlock_changes_state_name(state));
 	json_open_array(j, "files");
 	for (size_t i = 0; set && i < set->n; i++) {
-		const struct airlock_change c = value_of(set, i, false);
+		const struct airlock_change c = change_value(set, i, false);
 		add_object(j, &c);
 	}
 	json_close(j);

@@ -4,6 +4,9 @@
 
 #include "change/change.h"
 
+/* One of the set; borrows from it. */
+struct airlock_change change_value(const struct change_set *set, size_t i, bool is_done);
+
 /* Of a run that has just ended; the set (NULL: none) must outlive the result. NULL: out of memory. */
 struct airlock_changes *change_values_of_run(const char *run, const struct change_set *set,
 					     enum airlock_changes_state state);

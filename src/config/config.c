@@ -84,11 +84,8 @@ static int open_file(struct config_file *f, const char *path, enum config_file_k
 	int rc = config_file_read(path, kind, &f->text, &why);
 	if (rc == AIRLOCK_ERR_NOT_FOUND && !required)
 		return 0;
-	if (rc < 0) {
-		if (err && err->code == 0)
-			*err = why;
-		return rc;
-	}
+	if (rc < 0)
+		return base_pass(err, &why);
 	return config_file_parse(f, err);
 }
 

@@ -58,11 +58,8 @@ int config_is_trusted(const char *trust_dir, const char *project_dir, const char
 	if (!path)
 		return base_oom(err);
 	int rc = read_record(trust_dir, path, &found, &why);
-	if (rc < 0 && rc != AIRLOCK_ERR_NOT_FOUND) {
-		if (err && err->code == 0)
-			*err = why;
-		return rc;
-	}
+	if (rc < 0 && rc != AIRLOCK_ERR_NOT_FOUND)
+		return base_pass(err, &why);
 	add_record(&wanted, project_dir, content, len);
 	if (wanted.failed)
 		return base_oom(err);

@@ -107,7 +107,5 @@ int copied_run_put_back(struct change_set *set, const struct host *host, const c
 		rc = undo(set, host, run_dir, true, notes, &why);
 	}
 	lower_skips(set, skipped);
-	if (rc < 0 && err && err->code == 0)
-		*err = why;
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? base_pass(err, &why) : 0;
 }

@@ -219,7 +219,5 @@ int past_run_open(struct past_run *e, const struct airlock_settings *s, const ch
 		return past_run_load(e, id, err);
 	if (rc == AIRLOCK_ERR_NOT_FOUND && strcmp(run, "last") != 0 && open_refused(e, run))
 		return 0;
-	if (err)
-		*err = why;
-	return rc;
+	return base_pass(err, &why);
 }

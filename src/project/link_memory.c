@@ -42,9 +42,7 @@ static int read_trusted(const char *path, struct buf *ret, struct airlock_error 
 		rc = fs_read_file(path, MAX_BYTES, ret, &why);
 	if (rc == AIRLOCK_ERR_INVALID || rc == AIRLOCK_ERR_LIMIT)
 		return base_error(err, AIRLOCK_ERR_CORRUPT, "read", path, "%s", why.message);
-	if (rc < 0 && err && err->code == 0)
-		*err = why;
-	return rc;
+	return rc < 0 ? base_pass(err, &why) : rc;
 }
 
 static bool sum_is_right(const struct buf *b)

@@ -152,11 +152,8 @@ static int recall_or_search(struct opening *o, struct airlock_error *err)
 		return verify(o, &remembered, err);
 	if (rc == AIRLOCK_ERR_CORRUPT)
 		NOTE(&o->notes, LINKS_DAMAGED, .cause = why.message);
-	else if (rc != AIRLOCK_ERR_NOT_FOUND) {
-		if (err && err->code == 0)
-			*err = why;
-		return rc;
-	}
+	else if (rc != AIRLOCK_ERR_NOT_FOUND)
+		return base_pass(err, &why);
 	return search(o, true, err);
 }
 

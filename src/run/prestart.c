@@ -59,9 +59,7 @@ int airlock_prestart_begin_for(struct airlock_prestart *p, const struct airlock_
 		rc = job->backend->prestart->begin_for(&job->ctx, job->plan, &p->sandbox, &why);
 	if (rc == AIRLOCK_ERR_UNAVAILABLE)
 		return 0;
-	if (rc < 0 && err && err->code == 0)
-		*err = why;
-	return rc < 0 ? rc : 1;
+	return rc < 0 ? base_pass(err, &why) : 1;
 }
 
 int airlock_prestart_fd(const struct airlock_prestart *p)

@@ -325,7 +325,7 @@ const char *airlock_run_result_text(struct airlock_run *run)
 		buf_printf(&out, "Exit code: %d\n", airlock_run_exit_code(run));
 	if (run->layers.set && run->layers.set->n > 0) {
 		buf_adds(&out, "Changes:\n");
-		change_set_text(run->layers.set, &out);
+		change_set_text(run->layers.set, NULL, &out);
 	}
 	run->text = buf_take(&out);
 	return run->text ? run->text : "";

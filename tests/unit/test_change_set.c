@@ -249,7 +249,7 @@ static void text_is_a_line_a_path(void **state)
 	add(set, "x", CHANGE_ADDED)->state = CHANGE_DISCARDED;
 	add(set, "y", CHANGE_ADDED)->root = 1;
 	_cleanup_buf_ struct buf b = BUF_INIT;
-	change_set_text(set, &b);
+	change_set_text(set, NULL, &b);
 	assert_string_equal(buf_str(&b), "A  src/a.c  (held)\n"
 					 "M  b  (held)\n"
 					 "D  \\x1b[31m\\n  (held)\n"
@@ -262,7 +262,7 @@ static void text_is_a_line_a_path(void **state)
 					 "A  R/y  (held)\n");
 	bool selected[16] = {true, [6] = true};
 	buf_reset(&b);
-	change_set_text_of(set, selected, &b);
+	change_set_text(set, selected, &b);
 	assert_string_equal(buf_str(&b), "A  src/a.c\n"
 					 "M  c  (conflict: edited \\x1b by others)\n");
 }
