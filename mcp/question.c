@@ -66,11 +66,12 @@ static void name_reasons(const struct airlock_question *q, char *out, size_t siz
 void tool_wait_for_person(struct mcp_request *r, const struct airlock_asking *asking, int64_t since_ms,
 			  void (*ready)(struct mcp_request *r))
 {
-	int64_t now = mcp_now_ms();
-	double seconds = (double)(now - since_ms) / 1000;
-	if (mcp_wants_progress(r) && seconds > 0)
-		mcp_progress(r, seconds, "waiting for a person to answer a question");
-	mcp_wait(r, airlock_asking_fd(asking), mcp_wants_progress(r) ? now + PROGRESS_MS : 0, ready);
+	int64_t now = mcp_now_ms(), wake = mcp_wants_progress(r) ? mcp_wake_ms(r) : 0;
+	if (wake && now >= wake)
+		mcp_progress(r, (double)(now - since_ms) / 1000, "waiting for a person to answer a question");
+	if (mcp_wants_progress(r) && now >= wake)
+		wake = now + PROGRESS_MS;
+	mcp_wait(r, airlock_asking_fd(asking), wake, ready);
 }
 
 void tool_deny(struct mcp_request *r, const struct airlock_question *q, bool is_ignored)

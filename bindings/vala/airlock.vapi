@@ -98,6 +98,14 @@ namespace Airlock {
 		public int permissions_revoke (string id, out Error err);
 		[CCode (cname = "airlock_permissions_clear", cheader_filename = "airlock/history.h")]
 		public int permissions_clear (out uint64 count, out Error err);
+		[CCode (cname = "airlock_questions_open", cheader_filename = "airlock/questions.h")]
+		public int questions (out Questions? questions, out Error err);
+		[CCode (cname = "airlock_questions_watch", cheader_filename = "airlock/questions.h")]
+		public int questions_watch (out int fd, out Error err);
+		[CCode (cname = "airlock_questions_answer", cheader_filename = "airlock/questions.h")]
+		public int questions_answer (string id, Answer answer, out Error err);
+		[CCode (cname = "airlock_question_ask", cheader_filename = "airlock/questions.h")]
+		public int ask (Question question, out Asking? asking, out Error err);
 		[CCode (cname = "airlock_caches_open", cheader_filename = "airlock/history.h")]
 		public int caches (out Caches? caches, out Error err);
 		[CCode (cname = "airlock_caches_clear", cheader_filename = "airlock/history.h")]
@@ -222,6 +230,54 @@ namespace Airlock {
 		public Question question { [CCode (cname = "airlock_asked_question")] get; }
 	}
 
+	/* A question that waits for a person elsewhere. The job it is about must outlive it. */
+	[Compact]
+	[CCode (cname = "struct airlock_asking", free_function = "airlock_asking_free", cheader_filename = "airlock/questions.h")]
+	public class Asking {
+		[CCode (cname = "airlock_asking_fd")]
+		public int fd ();
+		public string id { [CCode (cname = "airlock_asking_id")] get; }
+		[CCode (cname = "airlock_asking_poll")]
+		public int poll (out Answer answer);
+		public bool is_ignored { [CCode (cname = "airlock_asking_is_ignored")] get; }
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_pending_question", free_function = "", cheader_filename = "airlock/questions.h")]
+	public class PendingQuestion {
+		public unowned string id;
+		public unowned string text;
+		public unowned string command;
+		public unowned string project;
+		public unowned string working_dir;
+		public unowned string? session;
+		public unowned string asked_by;
+		public unowned string? host;
+		public int port;
+		public uint connections;
+		[CCode (array_length = false, array_null_terminated = true)]
+		public unowned string[] paths;
+		[CCode (array_length_cname = "n_reasons", array_length_type = "size_t")]
+		public unowned QuestionReason[] reasons;
+		[CCode (array_length_cname = "n_choices", array_length_type = "size_t")]
+		public unowned Answer[] choices;
+		public bool is_optional;
+		public int64 asked_ns;
+		public int64 wait_ms;
+		[CCode (cname = "airlock_pending_question_json")]
+		public string? json ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_questions", free_function = "airlock_questions_free", cheader_filename = "airlock/questions.h")]
+	public class Questions {
+		public size_t count { [CCode (cname = "airlock_questions_count")] get; }
+		[CCode (cname = "airlock_questions_at")]
+		public unowned PendingQuestion? at (size_t i);
+		[CCode (cname = "airlock_questions_json")]
+		public unowned string? json ();
+	}
+
 	[Compact]
 	[CCode (cname = "struct airlock_job", free_function = "airlock_job_free")]
 	public class Job {
@@ -239,6 +295,8 @@ namespace Airlock {
 		public unowned Question? question ();
 		[CCode (cname = "airlock_job_answer")]
 		public void answer (Answer answer);
+		[CCode (cname = "airlock_job_ask", cheader_filename = "airlock/questions.h")]
+		public int ask (out Asking? asking, out Error err);
 		[CCode (cname = "airlock_job_use_prestart")]
 		public void use_prestart (Prestart? prestart);
 	}

@@ -267,6 +267,9 @@ def plans_probes_and_answers(place):
                                                                          "consequence": str, "fix": str}]})
     assert {row["status"] for row in probes["checks"]} <= {"ok", "degraded", "failed"} and probes["ok"], probes
     assert ask(place, "permissions", "list", "--json") == {"permissions": []}
+    assert ask(place, "questions", "--json") == {"questions": []}
+    refuse(place, "not_found", 1, "answer", "00000000", "allow", "--json")
+    refuse(place, "usage", 2, "answer", "00000000", "maybe", "--json")
     refuse(place, "not_found", 1, "permissions", "revoke", "7", "--json")
     assert ask(place, "playground", "size", "--json", shape={"bytes": int, "entries": int})["entries"] == 0
     refuse(place, "not_found", 1, "config", "check", "/nonesuch", "--json")

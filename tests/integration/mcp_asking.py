@@ -7,10 +7,11 @@
 import contextlib
 import json
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from mcp_client import Client, main, test, text_of  # noqa: E402
+from mcp_client import Client, main, program, test, text_of  # noqa: E402
 
 INTERFACES = "tail -n +3 /proc/net/dev | wc -l"
 ALLOW = {"action": "accept", "content": {"decision": "allow_once"}}
@@ -199,6 +200,99 @@ def others_are_served_while_a_question_waits(place):
         assert note["method"] == "notifications/cancelled" and note["params"]["requestId"] == questions["one"], note
         client.send({"jsonrpc": "2.0", "id": questions["one"], "result": ALLOW})
         assert client.request("ping")["result"] == {}
+
+
+def pending(place, count=1):
+    """The questions that wait for a person, once there are so many."""
+    end = time.monotonic() + 50
+    while True:
+        found = json.loads(place.airlock("questions", "--json").stdout)["questions"]
+        if len(found) == count:
+            return found
+        assert time.monotonic() < end, (count, found)
+        time.sleep(0.02)
+
+
+def answer(place, question, word, status=0):
+    assert place.airlock("answer", question["id"], word).returncode == status
+
+
+@test
+def without_elicitation_a_person_answers_elsewhere(place):
+    place.env["AIRLOCK_PERMISSION_WAIT"] = "40s"
+    for modern in (False, True):
+        with Client(place) as client:
+            client.modern() if modern else client.initialize()
+            for word in ("allow", "deny"):
+                number = client.start("tools/call", call("run_command", command="echo x >made", network=True), progress=7)
+                (question,) = pending(place)
+                assert question["reasons"] == ["network"] and question["command"] == "echo x >made", question
+                assert question["project"] == str(place.project) and question["asked_by"] == "mcp: test", question
+                # The server serves others meanwhile, and none of them can answer.
+                assert text_of(client.run("echo three")) == "three\n"
+                inside = client.run(f"unset AIRLOCK_AGENT; {program()} answer {question['id']} allow")
+                assert inside["structuredContent"]["exit_code"] != 0, inside
+                assert not (place.project / "made").exists()
+                answer(place, question, word)
+                result = client.wait(number)["result"]
+                if word == "allow":
+                    assert result["structuredContent"]["exit_code"] == 0, result
+                    (place.project / "made").unlink()
+                else:
+                    denied(result, "network")
+                    names_no_grant(result)
+                    assert not (place.project / "made").exists()
+                answer(place, question, "allow", 3)
+
+
+@test
+def a_call_that_is_cancelled_withdraws_its_question(place):
+    place.env["AIRLOCK_PERMISSION_WAIT"] = "40s"
+    with Client(place) as client:
+        client.initialize()
+        number = client.start("tools/call", call("run_command", command="echo x >made", network=True))
+        (question,) = pending(place)
+        client.notify("notifications/cancelled", requestId=number)
+        pending(place, 0)
+        answer(place, question, "allow", 3)
+        # A server that ends leaves none behind either.
+        client.start("tools/call", call("run_command", command="echo x >made", network=True))
+        (question,) = pending(place)
+    pending(place, 0)
+    assert place.airlock("answer", question["id"], "allow").returncode in (1, 3)
+    assert not (place.project / "made").exists()
+
+
+@test
+def nobody_answers_and_progress_tells_of_the_waiting(place):
+    place.env["AIRLOCK_PERMISSION_WAIT"] = "2500ms"
+    with Client(place) as client:
+        client.initialize()
+        number = client.start("tools/call", call("run_command", command="echo x >made", network=True), progress="token")
+        result = client.wait(number)["result"]
+        denied(result, "network")
+        assert "nobody answered in time" in text_of(result), result
+        names_no_grant(result)
+        notes = [note["params"] for note in client.notes if note["method"] == "notifications/progress"]
+        assert notes and "waiting for a person" in notes[0]["message"], client.notes
+    assert not (place.project / "made").exists()
+
+
+@test
+def what_the_mode_held_waits_for_a_person_elsewhere(place):
+    place.env["AIRLOCK_PERMISSION_WAIT"] = "40s"
+    with Client(place, "--hold") as client:
+        client.initialize()
+        run = client.run("echo x >made")["structuredContent"]["run"]
+        for word in ("deny", "allow"):
+            number = client.start("tools/call", call("apply_changes", run=run))
+            (question,) = pending(place)
+            assert question["reasons"] == ["held-changes"] and "made" in question["question"], question
+            assert not (place.project / "made").exists()
+            answer(place, question, word)
+            result = client.wait(number)["result"]
+            assert bool(result.get("isError")) == (word == "deny"), result
+        assert (place.project / "made").read_text() == "x\n"
 
 
 @test

@@ -74,6 +74,48 @@ def files(ws):
 
 
 @test
+def an_agents_questions(ws):
+    """an agent's run waits for a person, who answers with the same module"""
+    place = Path(tempfile.mkdtemp(dir=ws))
+    project, environ = place / "project", {**os.environ, "HOME": str(place), "AIRLOCK_PERMISSION_WAIT": "30s"}
+    for name in [n for n in environ if n.startswith("XDG_")]:
+        del environ[name]
+    (project / ".git").mkdir(parents=True)
+    box, results = Sandbox(project=project, agent="some", environ=environ), []
+
+    def execute(command):
+        try:
+            results.append(box.execute(command, network=True))
+        except airlock.AirlockError as error:
+            results.append(error)
+
+    for decision in ("allow_once", "deny"):
+        watched = airlock.watch(environ=environ)
+        thread = threading.Thread(target=execute, args=("echo x >made",))
+        thread.start()
+        until = time.monotonic() + 30
+        while not (waiting := airlock.questions(environ=environ)):
+            assert time.monotonic() < until, "nobody asks"
+            time.sleep(0.02)
+        (question,) = waiting
+        assert question.command == "echo x >made" and question.reasons == ("network",) and question.host is None, question
+        assert question.choices == ("allow_once", "deny") and question.asked_by == "some" and question.wait == 30, question
+        assert question.project == str(project) and question.paths == () and question.port is None, question
+        raises(airlock.InvalidError, airlock.answer, question, "allow_always", environ=environ)
+        raises(airlock.DeniedError, airlock.answer, question, "deny", environ={**environ, "AIRLOCK_AGENT": "1"})
+        raises(ValueError, airlock.answer, question, "perhaps", environ=environ)
+        airlock.answer(question, decision, environ=environ)
+        thread.join()
+        raises(airlock.ConflictError, airlock.answer, question.id, "deny", environ=environ)
+        assert os.read(watched, 4096)
+        os.close(watched)
+    assert results[0].exit_code == 0 and (project / "made").read_text() == "x\n", results
+    assert isinstance(results[1], airlock.DeniedError), results
+    raises(airlock.NotFoundError, airlock.answer, "00000000", "deny", environ=environ)
+    assert airlock.questions(environ=environ) == []
+
+
+@test
 def errors(ws):
     """each code is an exception of its own, with the way out"""
     box = Sandbox(workspace=ws)

@@ -30,6 +30,7 @@ from .errors import (
     UnavailableError,
     UsageError,
 )
+from .questions import Question, answer, questions, watch
 from .results import Change, Changes, Content, ExecuteResult, FileChange, FileEntry, Match, Matches
 from .sandbox import Sandbox
 
@@ -55,8 +56,12 @@ __all__ = [
     "Match",
     "Matches",
     "NotFoundError",
+    "Question",
     "Sandbox",
     "TimedOutError",
     "UnavailableError",
     "UsageError",
+    "answer",
+    "questions",
+    "watch",
 ]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""libairlock through ctypes: the functions of airlock/airlock.h and airlock/files.h that are used here."""
+"""libairlock through ctypes: the functions of airlock/airlock.h, airlock/files.h and airlock/questions.h that are used here."""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
 import os
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 
 from .errors import AirlockError, make_error
 
@@ -35,6 +35,29 @@ class Content(Structure):
     ]
 
 
+class PendingQuestion(Structure):
+    _fields_ = [
+        ("id", c_char_p),
+        ("text", c_char_p),
+        ("command", c_char_p),
+        ("project", c_char_p),
+        ("working_dir", c_char_p),
+        ("session", c_char_p),
+        ("asked_by", c_char_p),
+        ("host", c_char_p),
+        ("port", c_int),
+        ("connections", c_uint),
+        ("paths", POINTER(c_char_p)),
+        ("reasons", POINTER(c_int)),
+        ("n_reasons", c_size_t),
+        ("choices", POINTER(c_int)),
+        ("n_choices", c_size_t),
+        ("is_optional", c_int),
+        ("asked_ns", c_int64),
+        ("wait_ms", c_int64),
+    ]
+
+
 _ERR = POINTER(Error)
 _OUT = POINTER(c_void_p)
 _PATHS = POINTER(c_char_p)
@@ -56,6 +79,17 @@ _FUNCTIONS = {
     "airlock_prestart_free": (None, [c_void_p]),
     "airlock_prestart_begin_for": (c_int, [c_void_p, c_void_p, _ERR]),
     "airlock_job_use_prestart": (None, [c_void_p, c_void_p]),
+    "airlock_job_ask": (c_int, [c_void_p, _OUT, _ERR]),
+    "airlock_asking_fd": (c_int, [c_void_p]),
+    "airlock_asking_poll": (c_int, [c_void_p, POINTER(c_int)]),
+    "airlock_asking_free": (None, [c_void_p]),
+    "airlock_questions_open": (c_int, [c_void_p, _OUT, _ERR]),
+    "airlock_questions_count": (c_size_t, [c_void_p]),
+    "airlock_questions_at": (POINTER(PendingQuestion), [c_void_p, c_size_t]),
+    "airlock_questions_free": (None, [c_void_p]),
+    "airlock_questions_watch": (c_int, [c_void_p, POINTER(c_int), _ERR]),
+    "airlock_questions_answer": (c_int, [c_void_p, c_char_p, c_int, _ERR]),
+    "airlock_question_reason_name": (c_char_p, [c_int]),
     "airlock_run_start": (c_int, [c_void_p, c_void_p, _OUT, _ERR]),
     "airlock_run_dispatch": (c_int, [c_void_p, c_int]),
     "airlock_run_free": (None, [c_void_p]),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import select
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +33,8 @@ class Sandbox:
 
     With workspace, the directory is / to commands and to the file calls. Without, it is the project: the given one, or the one
     found from the current directory. Every option of `airlock run` can be given by its name, with _ for -: profile="strict",
-    network=True, yes=True, changes="hold", bind_ro=["/srv/skills"], timeout="5m".
+    network=True, yes=True, changes="hold", bind_ro=["/srv/skills"], timeout="5m". With agent="name" the commands are marked as an
+    agent's: what needs permission waits for a person, who answers with `airlock questions` or airlock.answer().
 
     One Sandbox may be used by several threads: commands run at the same time, file calls one after the other.
     """
@@ -130,8 +132,20 @@ class Sandbox:
         finally:
             c.lib.airlock_job_free(job)
 
+    def _ask(self, job: c.c_void_p) -> None:
+        """If the run is an agent's and needs permission, waits until a person has answered elsewhere, or nobody did in time."""
+        asking, answer = c.c_void_p(), ctypes.c_int()
+        if c.call("airlock_job_ask", job, c.byref(asking)) != 1:
+            return
+        try:
+            while c.lib.airlock_asking_poll(asking, c.byref(answer)) == 1:
+                select.select([c.lib.airlock_asking_fd(asking)], [], [], _SLICE_MS / 1000)
+        finally:
+            c.lib.airlock_asking_free(asking)
+
     def _run(self, job: c.c_void_p) -> ExecuteResult:
         run = c.c_void_p()
+        self._ask(job)
         if self._prestart is None:
             c.call("airlock_run_start", job, None, c.byref(run))
         else:

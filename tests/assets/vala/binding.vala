@@ -50,6 +50,17 @@ int main (string[] args) {
 	stdout.printf ("%s %d\n", changes.state.name (), (int) changes.done_count);
 	if (Airlock.Place.open (settings, null, out place, out err) < 0 || place.read ("made", 0, -1, out file, out err) < 0)
 		return complain (err);
+	Airlock.Questions? questions = null;
+	Airlock.Asking? asking = null;
+	Airlock.Answer answer;
+	if (settings.set ("agent", "vala", "this test", out err) < 0 || settings.set ("permission-wait", "30s", "this test", out err) < 0
+	    || Airlock.Job.prepare (settings, out job, out err) < 0 || job.ask (out asking, out err) != 1
+	    || settings.questions (out questions, out err) < 0)
+		return complain (err);
+	unowned Airlock.PendingQuestion question = questions.at (0);
+	stdout.printf ("%d question: %s %s by %s, %d: %d\n", (int) questions.count, question.reasons[0].name (), question.id == asking.id ? "same" : "other",
+	               question.asked_by, question.choices.length, asking.poll (out answer));
+	asking = null;
 	stdout.printf ("%d bytes: %s", file.content ().bytes.length, file.text ());
 	return run.exit_code;
 }
