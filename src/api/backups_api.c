@@ -131,7 +131,7 @@ const char *airlock_records_json(struct airlock_records *l)
 
 /* ── backups ── */
 
-/* A path of the caller's: relative to where they are; its directory may be gone with it. */
+/* Resolves a path that the caller typed, relative to their working directory. Its directory may no longer exist. */
 char *files_record_path(const struct project_view *v, const char *path)
 {
 	_cleanup_free_ char *full = path_normalize(v->host.cwd, path);
@@ -142,13 +142,13 @@ char *files_record_path(const struct project_view *v, const char *path)
 	return !used ? NULL : strdup(rest ? rest : used);
 }
 
-/* The project a path lies in, when it is not where the caller is. */
+/* Finds the project of a path that lies outside the caller's own project. */
 int files_open_project_of(struct project_view *v, const struct airlock_settings *s, const char *path,
 			  struct airlock_error *err)
 {
 	_cleanup_projects_ struct store_projects l = {0};
 	int rc = project_view_open(v, s, NULL, NULL);
-	if (rc < 0) { /* not in a project: any that has the path will do */
+	if (rc < 0) { /* the caller is in no project: take any that has the path */
 		project_view_done(v);
 		*v = (struct project_view){0};
 		rc = host_init(s, &v->host, err);
@@ -173,7 +173,7 @@ int files_open_project_of(struct project_view *v, const struct airlock_settings 
 struct airlock_backups {
 	struct airlock_backup *v;
 	size_t n;
-	struct store_backups rows; /* behind v, but for where the copies are */
+	struct store_backups rows; /* owns the strings of v, except the paths of the copies */
 	struct strs copies;
 	char *json;
 };
@@ -210,7 +210,7 @@ static int list_backups(struct airlock_backups *l, const struct airlock_settings
 	struct project_view v;
 	_cleanup_free_ char *recorded = NULL;
 	int rc = path ? files_open_project_of(&v, s, path, err) : project_view_open(&v, s, NULL, NULL);
-	if (rc < 0 && !path) { /* all there are need no project */
+	if (rc < 0 && !path) { /* a list of all backups needs no project */
 		project_view_done(&v);
 		v = (struct project_view){0};
 		rc = host_init(s, &v.host, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `airlock cache`: what the caches of each project take up, and removing them. What is in them was written by commands, so it
- * is only measured and removed, beneath descriptors. */
+/* `airlock cache`: measures and removes the caches of each project. Commands wrote their content, so it is never
+ * trusted: only measured and removed, beneath descriptors (I6). */
 #include "layer/cache_dirs.h"
 
 #include "airlock/history.h"

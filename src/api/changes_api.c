@@ -49,8 +49,9 @@ static size_t count_selected(const struct change_set *set, const bool *selected)
 	return n;
 }
 
-/* What a person who names a run, or paths of it, means: everything of it that is not done yet (or, undoing, done). What was
- * in conflict is part of that, or the rest of the run would be applied without it (I3). */
+/* Selects what a person means who names a run or some of its paths: everything that is not applied yet or, for an
+ * undo, everything that is. Conflicts are part of it; otherwise the rest of the run would be applied without them
+ * (I3). */
 static int select_changes(struct change_set *set, const char *const *paths, bool undo, bool **ret,
 			  struct airlock_error *err)
 {
@@ -84,7 +85,7 @@ static int carry_out(struct past_run *e, const bool *selected, bool undo, bool f
 	return rc;
 }
 
-/* Keeps everybody else from applying and undoing, and reads the record anew: somebody may have since. */
+/* Locks out other applies and undos, then reads the record again: another process may have changed it since. */
 static int lock_record(struct past_run *e, struct lock *lock, struct airlock_error *err)
 {
 	_cleanup_free_ const char **roots = calloc(e->set->n_roots + 1, sizeof *roots);
@@ -97,8 +98,8 @@ static int lock_record(struct past_run *e, struct lock *lock, struct airlock_err
 	return rc < 0 ? rc : past_run_load(e, id, err);
 }
 
-/* The one decision of what undoing means: to put back what is applied, or where nothing is, to apply again what was undone,
- * exactly that and nothing else that waits. */
+/* Decides what undo means, for all callers: put back what is applied; if nothing is applied, apply again exactly what
+ * was undone, and nothing else that waits. */
 static int select_undo(struct change_set *set, const char *const *paths, bool **ret,
 		       enum airlock_changes_action *ret_action, struct airlock_error *err)
 {
@@ -130,14 +131,14 @@ static int mark_undone(struct past_run *e, const bool *selected, size_t n, bool 
 	}
 	if (rc < 0)
 		return base_pass(err, &why);
-	/* What somebody has decided otherwise by now is theirs. */
+	/* Leave alone what someone else has decided differently by now. */
 	for (size_t i = 0; rc == 0 && i < e->set->n && i < n; i++)
 		if (selected[i] && (e->set->v[i].state == CHANGE_APPLIED) != undone)
 			e->set->v[i].undone = undone;
 	return rc < 0 ? rc : change_set_save(e->set, e->record, err);
 }
 
-/* The refusal goes to whoever asked; a model is not told the flag that overrules it. */
+/* The hint names the flag that overrules the refusal. Remove it if an agent asked: only a person may overrule. */
 static int check_result(struct past_run *e, const bool *selected, bool undo, struct airlock_error *err)
 {
 	const struct gate_rules rules = {.home = e->host.home, .environ = &e->host.git_env, .selected = selected};
@@ -147,7 +148,7 @@ static int check_result(struct past_run *e, const bool *selected, bool undo, str
 	return rc;
 }
 
-/* Does it to the selected changes, of which there may be none. */
+/* Carries out the action on the selected changes; there may be none. */
 static int move_changes(struct past_run *e, const bool *selected, enum airlock_changes_action action, bool force,
 			struct airlock_changes **ret, struct airlock_error *err)
 {
@@ -181,7 +182,7 @@ int airlock_changes_apply(const struct airlock_settings *s, const char *run, con
 	return rc;
 }
 
-/* Of these paths, judged again: other runs may have been applied since. */
+/* Judges these paths again: other runs may have been applied since. */
 static int select_sensitive(struct past_run *e, const char *const *paths, bool **ret, struct airlock_error *err)
 {
 	int rc = select_changes(e->set, paths, false, ret, err);
@@ -227,7 +228,7 @@ int past_run_sensitive(struct past_run *e, const char *const *paths, char **ret_
 	return rc < 0 ? rc : *ret_lines ? 0 : base_oom(err);
 }
 
-/* The mode is in the run's own record. One that cannot be read is not taken for "apply". */
+/* Reads the mode from the run's own record. An unreadable mode never counts as "apply": that would skip a question. */
 static bool was_mode_apply(const struct past_run *e)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
@@ -303,7 +304,7 @@ static bool has_undone(const struct change_set *set)
 	return false;
 }
 
-/* The project need not be the first of its roots: it was not in runs of earlier versions. */
+/* Compare with every root: in runs of earlier versions the project was not always the first one. */
 static bool has_root(const struct change_set *set, const char *path)
 {
 	for (size_t i = 0; i < set->n_roots; i++)

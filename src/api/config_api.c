@@ -178,7 +178,7 @@ static enum airlock_config_file_state trust_of(const struct config_context *c, c
 	return trusted ? AIRLOCK_FILE_TRUSTED : AIRLOCK_FILE_NOT_TRUSTED;
 }
 
-/* Those that exist: there is a directory for each component of the project's path, and most have none. */
+/* Lists only files that exist: every directory above the project could have one, and most have none. */
 static void add_files_above(const struct config_context *c, struct airlock_config_files *l)
 {
 	_cleanup_strs_ struct strs dirs = STRS_INIT;
@@ -223,7 +223,7 @@ int airlock_config_files_open(const struct airlock_settings *s, struct airlock_c
 	return rc;
 }
 
-/* Trust in a file that every run would refuse helps nobody. */
+/* Refuse to trust a file that every run would reject anyway. */
 static int check_project_file(const struct config_context *c, const char *project, struct airlock_error *err)
 {
 	const struct config_inputs others = config_context_inputs(c);

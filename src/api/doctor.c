@@ -76,7 +76,7 @@ static void add_row(struct exam *x, const char *name, enum airlock_check_status 
 	};
 }
 
-/* Things a sandbox needs: where one can be made nevertheless, only something of it is lost. */
+/* Grades something that a sandbox needs. If a sandbox works without it, the row is degraded, not failed. */
 static enum airlock_check_status grade_of_need(const struct exam *x, bool works)
 {
 	return works				   ? AIRLOCK_CHECK_OK
@@ -115,7 +115,7 @@ static const char *fix_of_overlay(const struct exam *x, const struct sys_probe *
 	return "see the rows \"user namespaces\" and \"state directory\"";
 }
 
-/* By the very function that decides about a run (capture.h), so that both come to the same answer. */
+/* Calls the function that decides for a run (capture.h), so that doctor and run always agree. */
 static void add_overlay(struct exam *x)
 {
 	struct sys_probe p;
@@ -205,8 +205,8 @@ static bool try_scope(void)
 	return works;
 }
 
-/* As the supervisor does it: processes of an ordinary user are counted by rlimit in the sandbox's own user namespace,
- * which never binds root; memory without a group is watched. */
+/* Mirrors what the supervisor does: an rlimit in the sandbox's user namespace counts an ordinary user's processes,
+ * but never binds root; without a cgroup, memory is sampled. */
 static void add_cgroups(struct exam *x)
 {
 	struct sys_cgroup c;
@@ -235,7 +235,7 @@ static void add_cgroups(struct exam *x)
 		detail, lost, fix);
 }
 
-/* Without user namespaces none of these can be had: then the other row has the cause and the fix. */
+/* Without user namespaces none of these is possible; the row about user namespaces then names the cause and the fix. */
 static const char *fix_of_namespace(const struct exam *x, enum bwrap_cause cause)
 {
 	return x->no_userns ? "see the row \"user namespaces\"" : bwrap_cause_words(cause)->fix;
@@ -365,7 +365,7 @@ static void add_state_dir(struct exam *x)
 		buf_str(&detail), worry, buf_str(&fix));
 }
 
-/* The remembered verdict goes first: a person who has just repaired something asks the doctor before the next run. */
+/* Forget the remembered verdict first: people ask the doctor right after a repair, before the next run. */
 static int examine_backends(struct exam *x, struct airlock_error *err)
 {
 	_cleanup_free_ char *cache = path_join(x->in->state_dir, BWRAP_CACHE_NAME);
@@ -418,7 +418,8 @@ static void write_json(struct airlock_doctor *d)
 int doctor_examine(const struct doctor_inputs *in, struct airlock_doctor **ret, struct airlock_error *err)
 {
 	struct airlock_doctor *d = calloc(1, sizeof *d);
-	struct exam *x = calloc(1, sizeof *x); /* too large for a stack that is not ours */
+	struct exam *x =
+		calloc(1, sizeof *x); /* on the heap: a program that links the library may call this on a small stack */
 	struct airlock_error unused = {0};
 	int rc = 0;
 	if (!d || !x) {
@@ -453,7 +454,7 @@ int airlock_doctor_examine(const struct airlock_settings *s, struct airlock_doct
 	int rc = host_init(s, &host, err);
 	if (rc < 0)
 		return rc;
-	/* Where there is no project a run would be told so; here it only means that there is less to try. */
+	/* No project is an error for a run; here it only means fewer checks. */
 	(void)project_detect_known(NULL, host.cwd, host.home, host.state_dir, &project, &unused);
 	struct doctor_inputs in = {
 		.state_dir = host.state_dir,

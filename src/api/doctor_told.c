@@ -25,7 +25,7 @@ static void describe(const struct airlock_doctor *d, struct buf *out)
 	}
 }
 
-/* A clock that was set back makes it old, too. */
+/* A clock that was set back counts as "old", too. */
 static bool is_recent(const char *path)
 {
 	struct stat st;
@@ -53,7 +53,7 @@ int airlock_doctor_is_news(const struct airlock_settings *s, const struct airloc
 		return 0;
 	buf_printf(&path, "%s/doctor.told", host.state_dir);
 	bool is_news = !was_told(buf_str(&path), &found);
-	if (is_news) /* where it cannot be kept it is told again */
+	if (is_news) /* if it cannot be stored, the user sees it again */
 		(void)fs_write_private_file(buf_str(&path), buf_str(&found), found.len, &unused);
 	host_done(&host);
 	return is_news;

@@ -71,7 +71,7 @@ static enum files_access access_of(enum policy_access access)
 	return access == POLICY_HIDE ? FILES_HIDDEN : access == POLICY_READ ? FILES_READABLE : FILES_WRITABLE;
 }
 
-/* What the policy hides from the commands is hidden here. */
+/* Hide what the policy hides from commands. */
 static int add_rules(struct airlock_place *place, struct airlock_error *err)
 {
 	const struct policy *p = &place->job->config->policy;
@@ -106,7 +106,7 @@ static int open_project_place(struct airlock_place *place, const struct airlock_
 	return rc < 0 ? rc : add_rules(place, err);
 }
 
-/* The roots are those the run had, each with its layer; the rules are those in force now. */
+/* Use the roots of that run, each with its layer, but the rules that are in force now. */
 static int open_run(struct airlock_place *place, const struct airlock_settings *s, const struct settings_view *v,
 		    const char *run, struct airlock_error *err)
 {

@@ -19,7 +19,7 @@
 /* What is kept of an output in `show`, as in the result of the run itself. */
 #define SHOWN_OUTPUT (100 * 1024)
 
-/* The history without a database is what the directories say; one that cannot be used is an error. */
+/* Without a database the directories are the history. A database that exists but cannot be used is an error. */
 static int open_store(const struct past_run *e, struct store **ret, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
@@ -96,7 +96,7 @@ static int find_project(const struct airlock_settings *s, const struct host *hos
 	struct airlock_error gone = {0};
 	if (wanted)
 		rc = project_detect(wanted, host->cwd, host->home, ret, &gone);
-	if (rc == AIRLOCK_ERR_NOT_FOUND) { /* a project that is gone has a history all the same */
+	if (rc == AIRLOCK_ERR_NOT_FOUND) { /* a deleted project still has a history */
 		*ret = path_normalize(host->cwd, wanted);
 		rc = *ret ? 0 : base_oom(err);
 	} else if (rc < 0 && err)
@@ -105,7 +105,7 @@ static int find_project(const struct airlock_settings *s, const struct host *hos
 	return rc;
 }
 
-/* *ret_project stays NULL for all projects. A caller who is in no project at all is in none that has runs. */
+/* Leaves *ret_project NULL for "all projects". A caller outside of any project gets an empty list. */
 static int log_project(const struct airlock_settings *s, const struct past_run *e, enum airlock_log_scope scope,
 		       char **ret_project, struct airlock_error *err)
 {
@@ -284,7 +284,7 @@ struct airlock_history {
 	struct store_run row;
 	char *dir;
 	struct buf text;	  /* the record */
-	struct json_value record; /* in text; none: nobody has written the end of the run */
+	struct json_value record; /* in text; none: the run's end was never recorded */
 	struct airlock_past_run run;
 	struct airlock_changes *changes;
 	struct airlock_error error;
@@ -420,7 +420,7 @@ static void read_questions(struct airlock_history *h, struct json_value list)
 	}
 }
 
-/* A record has who set a value as it is shown; the line is cut off. */
+/* Records store the origin of a value as shown text; cut off the line number. */
 static struct airlock_origin read_origin(char *text)
 {
 	char *colon = strrchr(text, ':'), *end = NULL;
@@ -463,7 +463,7 @@ static int read_record(struct airlock_history *h, struct airlock_error *err)
 	return h->texts.failed ? base_oom(err) : 0;
 }
 
-/* Fills text and record. A run without either has ended before anybody could write it down. */
+/* Fills text and record. A run with neither was killed before airlock could write anything. */
 static int load_record(struct airlock_history *h, struct airlock_error *err)
 {
 	if (*h->row.detail) {
@@ -576,7 +576,7 @@ static void add_file(struct json *j, const char *dir, const char *key)
 	capture_done(&c);
 }
 
-/* Of a run whose end nobody has written: the little that is known, in the same shape. */
+/* For a run that was killed before its end was recorded: the same object with the few fields that are known. */
 static void add_unfinished(struct json *j, const struct airlock_history *h)
 {
 	const struct store_run *r = &h->row;
@@ -630,7 +630,7 @@ static int copy_out(int from, int to, const char *name, struct airlock_error *er
 		if (n <= 0)
 			return n < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "read", name) : 0;
 		int rc = fs_write_all(to, chunk, (size_t)n);
-		if (rc < 0) /* with EPIPE the reader has seen enough */
+		if (rc < 0) /* EPIPE: the reader stopped reading on purpose */
 			return rc == -EPIPE ? 0 : base_errno(err, AIRLOCK_ERR_IO, rc, "write", "output");
 	}
 }

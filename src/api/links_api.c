@@ -143,8 +143,8 @@ static char *find_link(const char *base, const char *path)
 	return NULL;
 }
 
-/* As people type paths: from where they are, or as the list shows them, from the project. A link that is gone has the name
- * it had in the list. */
+/* Accepts a path relative to the working directory, or relative to the project as the list shows it. A deleted link
+ * keeps the name it had in the list. */
 static char *name_of_link(const struct airlock_job *job, const char *path)
 {
 	const char *project = job->project->dir;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* No store is an empty one. */
+/* A missing store counts as an empty one. */
 static int open_existing(const struct airlock_settings *s, struct store **ret, struct airlock_error *err)
 {
 	struct host host;

@@ -23,7 +23,7 @@ void project_view_done(struct project_view *v)
 	host_done(&v->host);
 }
 
-/* A project whose directory is gone can still be asked about, by its path. */
+/* A deleted project can still be queried by its path. */
 static int find_dir(struct project_view *v, const char *wanted, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
@@ -252,7 +252,7 @@ const char *airlock_project_json(struct airlock_project *p)
 	return api_json(&out, &p->json);
 }
 
-/* The mark comes last: with it every apply relies on the records. */
+/* Set the mark last: every apply relies on the records once it is set. */
 static int scan(struct project_view *v, const struct project *p, void (*progress)(size_t seen, void *data), void *data,
 		int64_t *ret_files, struct airlock_error *err)
 {
@@ -360,7 +360,7 @@ const char *airlock_projects_json(struct airlock_projects *l)
 
 /* ── remove ── */
 
-/* The mark goes first: without it nobody misses the records. */
+/* Remove the mark first: without it nobody expects records. */
 int airlock_project_remove(const struct airlock_settings *s, const char *dir, char **ret_dir, struct airlock_error *err)
 {
 	struct project_view v;

@@ -142,7 +142,7 @@ int airlock_questions_watch(const struct airlock_settings *s, int *ret_fd, struc
 	return rc;
 }
 
-/* The model reads the refusal: it names no way around it. */
+/* A model reads this refusal, so it names no way around it. */
 int airlock_questions_answer(const struct airlock_settings *s, const char *id, enum airlock_answer answer,
 			     struct airlock_error *err)
 {

@@ -73,7 +73,8 @@ static int split(struct restore *r)
 	r->path = strdup(elsewhere ? path_basename(r->recorded) : r->recorded);
 	if (!r->root || !r->path)
 		return base_oom(r->err);
-	/* In another root of the project a directory on the way may have become a link since, by a command (I6). */
+	/* A command may have replaced a directory on the way by a symlink, so open beneath the root without following
+	 * (I6). */
 	_cleanup_free_ char *real = NULL;
 	if (!elsewhere || fs_real_path(r->root, &real, NULL) < 0 || strcmp(real, r->root) == 0)
 		return 0;
@@ -155,7 +156,8 @@ static int copy_backup(struct restore *r, int upper_fd, mode_t mode)
 	return rc < 0 ? base_errno(r->err, AIRLOCK_ERR_IO, rc, "copy", r->backup) : 0;
 }
 
-/* The clock of the file system, read off what was made just now: what changes after it is somebody else's. */
+/* Take the start time from a file made just now: it has the file system's own clock. Any later change is somebody
+ * else's (I3). */
 static void set_start(struct restore *r)
 {
 	struct stat st;
@@ -163,7 +165,7 @@ static void set_start(struct restore *r)
 		r->set->started_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
 }
 
-/* A change set as a scan would have found it, had a command put the file there. */
+/* Builds the change set that a scan would find if a command had restored the file. */
 static int fill(struct restore *r)
 {
 	struct stat live, new;
@@ -204,8 +206,8 @@ static int carry_out(struct restore *r)
 	return rc < 0 ? rc : 0;
 }
 
-/* A run that came to nothing leaves nothing. Where applying failed it may be half done: the next start finishes it, and needs
- * what is here; the file that was there before may be here, too. What is left of it otherwise is for gc. */
+/* Removes the traces of a restore that failed. After a half-done apply the directory must stay: the next start
+ * finishes the apply and needs its files (I4). gc removes the rest. */
 static void remove_run(struct restore *r)
 {
 	_cleanup_free_ char *runs = path_join(r->v.host.state_dir, "runs");

@@ -55,7 +55,8 @@ struct change {
 	struct change_stat before, after;
 	bool opaque;	    /* a directory that replaces everything the old one had */
 	bool setid_dropped; /* setuid and setgid of a file are not applied */
-	/* Told only where the command gave it to somebody: another than before, or a new entry to another than who ran it. */
+	/* Set only if the command changed the owner: to another than before, or, for a new entry, to another than the
+	 * user who ran it. */
 	bool has_owner;
 	struct airlock_owner owner_before, owner; /* before: the same when it was not there */
 	/* The layer's entry was copied from the live tree while the command ran: a directory from this very path, a file
@@ -133,7 +134,7 @@ int change_set_add_root(struct change_set *set, const char *path, const char *up
 /* Appends; the caller sorts once at the end. The returned change is valid until the next append. NULL: out of memory. */
 struct change *change_set_add(struct change_set *set, size_t root, const char *path);
 struct change *change_set_take(struct change_set *set, size_t root, char *path); /* takes path, also on failure */
-void change_done(struct change *c); /* frees what it holds: for those who take it out of a set */
+void change_done(struct change *c); /* frees what it holds; for callers that took it out of a set */
 /* A root as it was remembered. Takes both strings, also on failure. 0 or -ENOMEM. */
 int change_set_take_root(struct change_set *set, char *path, char *upper, uint64_t device, uint64_t inode);
 /* A directory that an apply changed. Takes path, also on failure. 0 or -ENOMEM. */

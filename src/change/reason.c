@@ -302,7 +302,7 @@ static int read_one(struct change *c, const char *text, size_t len)
 	return 0;
 }
 
-/* They were joined by "; ", which a path may have in it as well. What is not recognised is kept as it is. */
+/* Version 1 joined sentences by "; ", which a path may contain, too. Unknown text is kept as it is. */
 int change_reason_read_sentence(struct change *c, const char *text)
 {
 	while (*text) {

@@ -12,9 +12,9 @@
 
 /* In the order in which they are told. */
 enum reason_class {
-	REASON_CONFLICT, /* what somebody else did: looked at anew whenever it is to be applied or undone */
-	REASON_WAITING,	 /* what happened to the run or to another change: gone once it is applied */
-	REASON_CONTENT,	 /* what it is: the gate's, and the scan's for what is no file */
+	REASON_CONFLICT, /* somebody else changed it: checked again at every apply and undo */
+	REASON_WAITING,	 /* the run or another change failed: dropped once it is applied */
+	REASON_CONTENT,	 /* its content is sensitive (set by the gate), or it is no file (set by the scan) */
 	REASON_ADJUSTED, /* what is left out when it is applied */
 };
 
@@ -23,7 +23,7 @@ int change_reason_set(struct change *c, const struct airlock_reason *r);
 void change_reason_drop(struct change *c, enum reason_class class);
 /* Its code, or AIRLOCK_REASON_NONE. */
 enum airlock_reason_code change_reason_code(const struct change *c, enum reason_class class);
-/* Says why a change waits, unless something is known that speaks against it by itself. 0 or -ENOMEM. */
+/* Sets the reason why a change waits, unless it has a reason of its own to be held. 0 or -ENOMEM. */
 int change_reason_wait(struct change *c, enum airlock_reason_code code);
 /* The same for every change of the set that is held. */
 int change_set_wait(struct change_set *set, enum airlock_reason_code code);

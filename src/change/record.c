@@ -189,7 +189,7 @@ int change_set_save_first(const struct change_set *set, const char *file, int pr
 	buf_printf(&b, "end %zu %s\n", set->n, sum);
 	if (b.failed)
 		return base_oom(err);
-	/* That nothing changed is not worth a wait for the disk. */
+	/* An empty record needs no fsync. */
 	if (set->n == 0 && fs_create_prepared_file(TAKE_FD(unused), file, b.data, b.len, NULL) == 0)
 		return 0;
 	return fs_write_private_file(file, b.data, b.len, err);
@@ -349,7 +349,7 @@ static int take_strings(struct fields *f, unsigned version, struct change *c)
 	return rc < 0 || !sentence ? rc : change_reason_read_sentence(c, sentence);
 }
 
-/* Below its root, and nothing else: no other path is ever given to apply. */
+/* Accept only paths below the root: apply trusts the record, so nothing else may ever pass here (I1). */
 static bool is_inside(const char *path)
 {
 	for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {

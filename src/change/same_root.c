@@ -16,7 +16,7 @@ static int64_t clock_ns(clockid_t id)
 	return clock_gettime(id, &t) < 0 ? 0 : t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Disks get their device numbers in the order in which they are found: they say something until the next restart. */
+/* Device numbers depend on the order in which disks are found, so they are valid only until the next boot. */
 static bool restarted_since(int64_t ns)
 {
 	return ns < clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);

@@ -252,7 +252,7 @@ enum change_type change_type_of(mode_t mode)
 static int64_t nanoseconds(struct timespec t)
 {
 	int64_t ns;
-	/* A hostile clock can be set to the end of time, which 64 bits of nanoseconds do not reach. */
+	/* A clock can be set beyond what 64 bits of nanoseconds hold: clamp. */
 	if (__builtin_mul_overflow((int64_t)t.tv_sec, INT64_C(1000000000), &ns) ||
 	    __builtin_add_overflow(ns, (int64_t)t.tv_nsec, &ns))
 		return t.tv_sec < 0 ? INT64_MIN : INT64_MAX;

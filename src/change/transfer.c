@@ -21,7 +21,7 @@ struct proc_path {
 	char text[32];
 };
 
-/* The calls that change an entry take no O_PATH descriptor, but its magic link. */
+/* Calls that change an entry refuse O_PATH descriptors, so go through its link in /proc/self/fd. */
 static struct proc_path proc_path(int fd)
 {
 	struct proc_path p;
@@ -46,7 +46,7 @@ static int copy_xattr(int from_fd, int to_fd, const char *attribute)
 	return setxattr(proc_path(to_fd).text, attribute, value.data, value.len, 0) < 0 ? -errno : 0;
 }
 
-/* A file system without them cannot keep them; everything else about the entry still holds. */
+/* The file system has no xattrs: lose them, keep the rest of the entry. */
 static int ignore_unsupported(int rc)
 {
 	return rc == -EOPNOTSUPP ? 0 : rc;
@@ -113,7 +113,7 @@ int transfer_xattrs(int from_fd, int to_fd)
 	return rc < 0 ? rc : remove_others(to_fd, &names);
 }
 
-/* Capabilities of a file are what setuid is, in other words. */
+/* File capabilities grant privileges like setuid does, so they are dropped as well. */
 static bool is_unfit(const char *attribute, const struct stat *st)
 {
 	return upper_owns_xattr(attribute) || (S_ISREG(st->st_mode) && strcmp(attribute, "security.capability") == 0);
@@ -170,13 +170,13 @@ static int copy_bytes(int from_fd, int to_fd, off_t at, off_t end, char *chunk)
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n == 0)
-			return 0; /* it became shorter; the check after the exchange finds that */
+			return 0; /* the file became shorter while we copied; the check after the exchange finds that */
 		at += n > 0 ? n : 0;
 	}
 	return 0;
 }
 
-/* Only the stretches that hold data, so that a sparse file stays one. */
+/* Copy only the data ranges, so that a sparse file stays sparse. */
 static int copy_data(int from_fd, int to_fd, off_t size)
 {
 	_cleanup_free_ char *chunk = malloc(COPY_CHUNK);
@@ -248,7 +248,7 @@ int transfer_owner(int from_fd, int to_fd)
 	if (fstat(from_fd, &from) < 0 || fstat(to_fd, &to) < 0)
 		return -errno;
 	bool is_root = geteuid() == 0;
-	/* What others copied of a group that is not theirs has a group of their own, which says nothing. */
+	/* An ordinary user's copy of a file with a foreign group gets the user's own group: not a change. */
 	bool same = from.st_gid == to.st_gid && (!is_root || from.st_uid == to.st_uid);
 	if (same || (!is_root && !(is_own_group(from.st_gid) && is_own_group(to.st_gid))))
 		return 0;

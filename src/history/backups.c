@@ -163,7 +163,7 @@ static int want(struct backups *b, size_t i, struct airlock_error *err)
 	return err->code;
 }
 
-/* That it can be written is found out before anything is changed. */
+/* Open the database for writing first: if that fails, nothing has changed yet. */
 static int open_dir(struct backups *b, struct airlock_error *err)
 {
 	char probe[96];
@@ -210,7 +210,8 @@ static int open_records(struct backups *b, struct airlock_error *err)
 
 /* ── After ── */
 
-/* Another file system, or too many links already: the bytes then. Complete before it has its name. */
+/* A hard link failed (another file system, or too many links): copy the bytes. The backup gets its name only when it
+ * is complete. */
 static int copy_image(struct backups *b, const struct change_image *image, const char *name)
 {
 	char staged[96];
@@ -234,7 +235,7 @@ static int make_one(struct backups *b, const struct images *images, const struct
 	int rc = image_of(images, c, &image);
 	if (rc == 0 && linkat(image.dir_fd, image.name, b->dir_fd, w->name, 0) < 0)
 		rc = -errno;
-	if (rc == -EEXIST) /* of this day, and the database has lost it: the first one counts */
+	if (rc == -EEXIST) /* a backup of this day that the database lost: the first one of a day counts */
 		rc = 0;
 	if (rc == -EXDEV || rc == -EMLINK || rc == -EPERM)
 		rc = copy_image(b, &image, w->name);
@@ -271,7 +272,7 @@ static int write_down(struct backups *b, const bool *touched, struct airlock_err
 	return rc;
 }
 
-/* Nothing stays applied that has no backup. */
+/* Takes the apply back: nothing may stay applied without its backup (I5). */
 static int take_back(struct backups *b, const bool *touched, const struct airlock_error *why, struct notes *notes)
 {
 	struct apply_request back = *b->request;

@@ -71,7 +71,8 @@ static int undo(struct change_set *set, const struct host *host, const char *run
 	return apply_execute(&request, notes, err);
 }
 
-/* A device or a socket is never applied; here it was made in the project, and goes with the rest. */
+/* Devices and sockets are never applied, but here the command made them in the project itself: remove them with the
+ * rest. */
 static bool *lift_skips(struct change_set *set)
 {
 	bool *skipped = calloc(set->n + 1, sizeof *skipped);
@@ -93,7 +94,7 @@ static void lower_skips(struct change_set *set, const bool *skipped)
 	}
 }
 
-/* Somebody who changes a path at this very moment does not keep the rest from going back: theirs is kept in the layer. */
+/* A concurrent change of one path must not stop the others from going back: the layer keeps that version. */
 int copied_run_put_back(struct change_set *set, const struct host *host, const char *run_dir, struct notes *notes,
 			struct airlock_error *err)
 {

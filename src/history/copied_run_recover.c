@@ -100,7 +100,7 @@ static int recover_one(const struct host *host, const char *run, struct notes *n
 	return rc < 0 ? rc : 1;
 }
 
-/* One that cannot be put back must not keep the others, nor every command of the user, from going on. */
+/* Go on after a failure: one broken run must not block the others, or every later command of this user. */
 int copied_run_recover(const struct host *host, size_t *count, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs runs = STRS_INIT;

@@ -46,8 +46,8 @@ static void remove_tree(struct gc *g, int dir_fd, const char *name)
 
 /* ── Layers of runs that crashed, or were thrown away ── */
 
-/* Its layers were made and nobody has read them. They are made once the directory is locked, so whoever has some and no
- * lock is dead; one that has none may be about to be locked. */
+/* True for a run that was killed: layers are made only after the directory is locked, so layers without a lock mean a
+ * dead owner. A directory without layers may be about to be locked. */
 static bool is_crashed(struct gc *g, int runs_fd, const char *run)
 {
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
@@ -56,7 +56,7 @@ static bool is_crashed(struct gc *g, int runs_fd, const char *run)
 	       !history_is_alive(dir) && !copied_run_is_pending(&g->e.host, run);
 }
 
-/* A person threw away all of it: what is left could only be looked at, and may be what fills the disk. */
+/* A person discarded everything: the layer could only be looked at, and it may be what fills the disk. */
 static bool is_thrown_away(struct gc *g, int runs_fd, const char *run)
 {
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
@@ -144,7 +144,7 @@ static void sweep_state(struct gc *g)
 
 /* ── Old runs ── */
 
-/* What was undone is decided: it could be done again, like what was applied could be undone, until its time is over. */
+/* Undone changes are kept like applied ones until their retention ends: they can be done again (I5). */
 static bool waits_for_somebody(const struct change_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
@@ -153,7 +153,7 @@ static bool waits_for_somebody(const struct change_set *set)
 	return false;
 }
 
-/* A record that cannot be read is kept: nobody knows what it holds. */
+/* Keep a run whose record cannot be read: nobody knows what it holds. */
 static bool may_go(struct gc *g, int runs_fd, const char *run)
 {
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);

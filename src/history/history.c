@@ -48,7 +48,7 @@ void history_note(struct notes *notes, const struct airlock_error *why)
 		NOTE(notes, HISTORY_GAP, .cause = why->message);
 }
 
-/* When it has become large somebody has to take it over. A while in vain is enough: the next run tries again. */
+/* Moves a large inbox into the database. Wait only briefly for the lock: the next run tries again. */
 static int take_over(const char *state_dir, struct notes *notes)
 {
 	struct airlock_error why = {0};

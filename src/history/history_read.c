@@ -179,7 +179,7 @@ static int add_unknown(const struct past_run *e, const char *project, int64_t li
 		if (rc < 0)
 			return rc;
 		assert(run.project); /* from_directory fails without it */
-		/* airlock was killed before it wrote which project this was: it may be this one */
+		/* airlock was killed before it recorded the project: it may be this one */
 		bool may_be_here = !project || !*run.project || strcmp(run.project, project) == 0;
 		if (!may_be_here)
 			store_run_done(&run);

@@ -126,8 +126,8 @@ static bool is_of_project(const struct change_set *set, const char *project)
 	return set->n_roots > 0 && strcmp(set->roots[0].path, project) == 0;
 }
 
-/* Of the project the caller is in, when it has one that has ended; else of any; else one over which airlock was killed,
- * which has no record. */
+/* Resolves "last": the newest finished run of the caller's project, else of any project, else one that was killed and
+ * has no record. */
 static int find_last(struct past_run *e, char **ret, struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs runs = STRS_INIT;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether a run has deleted it does not matter any more once the backup is gone: there is nothing to bring back. */
+/* A missing file without a backup needs no record, whether or not a run deleted it: there is nothing to restore. */
 enum record_fate records_decide(bool on_disk, bool is_deleted, bool has_backup)
 {
 	if (on_disk)
@@ -102,7 +102,7 @@ static int refresh_path(struct refresh *r, size_t root, int root_fd, const char 
 	return is_inside_git(path) ? 0 : put(r, root_fd, path, recorded, &st);
 }
 
-/* The record goes where its file went, unless there is one already. */
+/* Moves the record along with its renamed file, unless the new path has a record. */
 static int follow_rename(struct refresh *r, size_t root, int root_fd, const char *from, const char *to)
 {
 	struct stat st;

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* Short transactions: somebody else's run waits for the end of one. */
+/* Keep transactions short: other runs wait for them. */
 #define ROWS_PER_TRANSACTION 2000
 #define PROGRESS_EVERY 4096
 
@@ -159,7 +159,7 @@ static int see_entry(struct record_scan *s, struct fs_walk *w, bool is_dir)
 		return base_oom(s->err);
 	bool ignored = s->ignored_depth > 0 || is_git_dir(w) || ignore_matches(&s->ignore, path, is_dir);
 	int rc = see(s, fs_walk_dirfd(w), w->name, path, ignored);
-	/* git's own files come and go by the thousand and are nobody's work. */
+	/* Skip git's own files: they change by the thousand, and no person edits them. */
 	if (rc < 0 || !is_dir || is_git_dir(w))
 		return rc;
 	_cleanup_free_ char *copy = strdup(path);

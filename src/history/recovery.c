@@ -7,7 +7,7 @@
 #include "history/copied_run.h"
 #include "history/history.h"
 
-/* Whoever was interrupted did not come to it. A record that cannot be read has been noted already. */
+/* The interrupted process never told the history. An unreadable record has been noted already. */
 static void tell_history(const struct host *host, const char *run_dir, struct notes *notes)
 {
 	_cleanup_changes_ struct change_set *set = NULL;

@@ -34,8 +34,8 @@ int run_id_make(char *out, size_t size)
 	return make(store_now(), out, size);
 }
 
-/* Each new directory leaves its time with the one it is made in. When that is later than now the clock was set back, and
- * the names go on from there. */
+/* The parent directory's mtime is the time of the newest run. If it is later than now, the clock was set back:
+ * continue from that time, so that ids still sort. */
 static int64_t time_of_next(const char *runs)
 {
 	struct stat st;

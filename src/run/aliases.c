@@ -52,7 +52,7 @@ static char *unescaped(const char *s, size_t len)
 	return buf_take(&b);
 }
 
-/* File systems in which nobody keeps anything. Most machines have several mounts of some of them. */
+/* File systems without user data. Most machines mount some of them several times. */
 static bool is_of_the_kernel(const char *line, size_t len)
 {
 	static const char *const types[] = {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "nsfs", "autofs"};
@@ -129,7 +129,7 @@ static const struct mount *mount_of(const struct mounts *m, const char *path)
 	return found;
 }
 
-/* Also when that cannot be known: then it is hidden. */
+/* True also if it cannot be known: hide when in doubt. */
 static bool is_same_thing(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -194,7 +194,7 @@ static int add_aliases(struct alias_search *s, struct airlock_error *err)
 {
 	if (s->world->type(s->path, s->world->data) == PLAN_MISSING) /* as most are */
 		return 0;
-	errno = 0; /* a world that says no more than NULL means "nothing" */
+	errno = 0; /* NULL with errno still 0 means "nothing there" */
 	_cleanup_free_ char *real = s->world->real(s->path, s->world->data);
 	if (!real && errno && !base_is_absent(errno))
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "look at", s->path);

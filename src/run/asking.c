@@ -35,7 +35,8 @@ static ssize_t read_line(const char *path, char *out, size_t size)
 	return n;
 }
 
-/* When the process began, in ticks since boot: field 22, counted after the name, which may hold anything. */
+/* The start time of the process in ticks since boot: field 22 of /proc/PID/stat, counted after the name, which may
+ * contain blanks and brackets. */
 static bool read_start_time(pid_t pid, unsigned long long *ret)
 {
 	char path[32], text[1024];
@@ -46,7 +47,8 @@ static bool read_start_time(pid_t pid, unsigned long long *ret)
 	return at && sscanf(at, "%llu", ret) == 1; /* NOLINT(cert-err34-c): the kernel's number fits */
 }
 
-/* "terminal 4711 123456 <boot>": the number of a process is given again, with its start and the boot it is not. */
+/* "terminal 4711 123456 <boot>". Process ids are reused; together with the start time and the boot id they are
+ * unique. */
 static char *name_session(pid_t leader)
 {
 	unsigned long long start = 0;
@@ -86,7 +88,7 @@ static bool was_answered(struct airlock_job *job)
 	return job->was_answered;
 }
 
-/* Nobody should be asked about a program that cannot be started. */
+/* Do not ask a person about a program that cannot be started. */
 static int no_program(const struct airlock_job *job, struct airlock_error *err)
 {
 	const char *program = job->plan->argv.v[0];
@@ -121,10 +123,10 @@ int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock
 	const struct airlock_question *shown = airlock_job_question(job);
 	if (!shown && job->was_answered)
 		return check_earlier_answer(job, err);
-	/* Nothing was granted, so nothing runs: the program might exist by now. */
+	/* Refuse again although the program may exist by now: nobody has granted this. */
 	if (!shown)
 		return job->question.n_reasons == 0 || job->yes ? 0 : no_program(job, err);
-	/* A callback asks on a terminal, on which the agent could type the answer itself. */
+	/* A callback would ask on the terminal, where the agent could type the answer itself. */
 	bool is_agent = job->origin.kind == ORIGIN_AGENT;
 	const bool optional = job->question.is_optional;
 	if (!job->answered && (is_agent || !io || !io->ask))

@@ -61,7 +61,7 @@ static bool is_excluded(const struct config *c, const char *path)
 	return false;
 }
 
-/* Something that is excluded lies below it: then it is no cache as a whole, but those in it may be. */
+/* True if an excluded path lies below: this directory is then no cache as a whole, but directories in it may be. */
 static bool holds_excluded(const struct config *c, const char *path)
 {
 	for (size_t i = 0; i < c->cache_exclude.n; i++)
@@ -309,8 +309,8 @@ int caches_make(const struct airlock_job *job, int *lock_fd, struct airlock_erro
 	return rc;
 }
 
-/* Hides what is not there yet. Everything on the way may be the command's work: nothing is followed. What is in the way, a
- * symlink or a file of the command's, hides the host's entry by itself. */
+/* Hides host entries that do not exist yet. The command may have made anything on the way, so no symlink is followed
+ * (I6); a symlink or file in the way hides the host's entry by itself. */
 static void put_whiteout(int upper_fd, const char *rest)
 {
 	_cleanup_close_ int dir = fcntl(upper_fd, F_DUPFD_CLOEXEC, 0);
@@ -416,8 +416,8 @@ int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_
 	return rc;
 }
 
-/* The kernel makes directories of mode 000 there. Nobody needs them any more, and a person's `rm -r` of the state directory would
- * fail over them. */
+/* The kernel leaves work directories of mode 000. Open them up: a person's `rm -r` of the state directory would fail
+ * on them. */
 static void open_up(const struct run_caches *c)
 {
 	static const char *const made[] = {"work", "work/incompat", "work/incompat/volatile"};
@@ -429,7 +429,7 @@ static void open_up(const struct run_caches *c)
 	}
 }
 
-/* Removing takes longer than moving, and the caller waits: the next run of the project removes while its command runs. */
+/* Only move it aside: removing takes longer and the caller waits. The next run removes it while its command runs. */
 void caches_tidy(struct run_caches *c, const char *run_dir)
 {
 	char target[NAME_MAX + 8];

@@ -17,8 +17,8 @@
 #define FORMAT "airlock layers probe 1"
 #define MAX_FILE 4096
 
-/* Everything the answer depends on, one line. A number of a device means something until the next boot; the release says whether
- * the modules of this kernel are the same. "" when it cannot be told. */
+/* The cache key: everything the answer depends on, in one line. Device numbers hold until the next boot; the release
+ * tells if the kernel's modules are the same. "" if unknown. */
 static void make_key(const char *state_dir, const char *root, struct buf *ret)
 {
 	struct stat state, project;
@@ -66,7 +66,7 @@ static void examine_root(const struct host *host, const char *root, struct sys_p
 		read_cache(file, known, sizeof known);
 	if (key.len > 0 && !key.failed && strstr(known, buf_str(&key)))
 		return;
-	/* Whatever is wrong with the directory, the run says it better. */
+	/* Ignore errors of the directory itself: the run reports them better. */
 	if (fs_make_private_dir(host->state_dir, &ignored) < 0)
 		return;
 	sys_probe_overlay(host->state_dir, root, ret);
@@ -161,7 +161,7 @@ bool capture_tell_once(const struct host *host, const struct capture_choice *cho
 	struct stat st;
 	uint64_t sum = hash_checksum(choice->root, strlen(choice->root)) + (uint64_t)choice->obstacle;
 	if (!dir || asprintf(&file, "%s/copy-%016" PRIx64, dir, sum) < 0 || stat(file, &st) == 0)
-		return !file;				    /* without memory rather twice than never */
+		return !file;				    /* out of memory: better tell twice than never */
 	(void)fs_write_private_file(file, "", 0, &ignored); /* or it is said once more */
 	return true;
 }

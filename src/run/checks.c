@@ -12,7 +12,7 @@
 
 /* ── Backend ── */
 
-/* Behind whatever else there is to do about it, when there is room. */
+/* Appends to an existing hint, if there is room. */
 static void mention_doctor(struct airlock_error *err)
 {
 	static const char words[] = "`airlock doctor` says more";
@@ -39,7 +39,7 @@ static int fall_back(struct airlock_job *job, const struct airlock_error *why, c
 	return 0;
 }
 
-/* An application's sandbox already, in which no other can be made: every command of it is asked about instead. */
+/* Inside an application's sandbox (Flatpak) no other sandbox can be made, so every command is asked about instead. */
 static bool is_inside_flatpak(const struct airlock_job *job)
 {
 	static const char name[] = "FLATPAK_ID=";
@@ -49,7 +49,7 @@ static bool is_inside_flatpak(const struct airlock_job *job)
 	return access("/.flatpak-info", F_OK) == 0;
 }
 
-/* Did somebody write this key down, or is it only what we would do ourselves? */
+/* True if a person set this key; false if it is only the default. */
 static bool is_configured(const struct config *c, const char *key)
 {
 	for (size_t i = 0; i < c->n_values; i++)
@@ -67,7 +67,7 @@ static int inside_flatpak(struct airlock_error *err)
 		"run airlock outside of the Flatpak application (flatpak-spawn --host), or answer for each command");
 }
 
-/* Whoever wrote "refuse" down has decided; where nobody did, a person decides about each command. */
+/* A person who set "refuse" has decided. With the default, a person decides about each command. */
 static int choose_in_flatpak(struct airlock_job *job, char **ret_because, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
@@ -80,7 +80,8 @@ static int choose_in_flatpak(struct airlock_job *job, char **ret_because, struct
 	return *ret_because ? 0 : base_oom(err);
 }
 
-/* The first that has everything, else the first that works: also before one that does without namespaces. */
+/* Take the first backend that has everything, else the first that works; one with namespaces comes before one
+ * without. */
 static int choose_automatically(struct airlock_job *job, char **ret_because, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
@@ -177,7 +178,7 @@ int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writab
 
 /* ── The program ── */
 
-/* Places that hold other files inside than on the host, so that a look from here says nothing. */
+/* Paths with other content inside than on the host: checking them from here proves nothing. */
 static bool is_private(const struct airlock_job *job, const char *path)
 {
 	static const char *const places[] = {"/proc", "/dev", "/tmp", "/var/tmp", "/run"};

@@ -77,7 +77,7 @@ int copies_preflight(const struct airlock_job *job, struct airlock_error *err)
 	return copies_too_large(job->config, job->plan->roots.v[0], &size, err);
 }
 
-/* Two runs that write to the same place would find each other's changes, and put them back. */
+/* Two runs that write to the same directory would capture and revert each other's changes. */
 static int lock(struct run_layers *c, const struct host *host, struct airlock_error *err)
 {
 	_cleanup_free_ char *dir = path_join(host->state_dir, "copy-locks");
@@ -113,7 +113,7 @@ static int copy_roots(struct run_layers *c, const struct config *config, struct 
 	return rc;
 }
 
-/* All of it on the disk before the command can change anything: after a power cut the copy is what is left of the old. */
+/* Sync the copy before the command starts: after a power cut it is the only copy of the old content (I4). */
 static int write_down(struct run_layers *c, const struct host *host, const char *run_dir, struct airlock_error *err)
 {
 	_cleanup_free_ char *origins = path_join(run_dir, "origins"), *capture = path_join(run_dir, "capture"),
@@ -177,7 +177,7 @@ static int keep(struct run_layers *c, const struct host *host, const char *run_d
 	return backups_adopt(host, &request, &c->notes, &c->error);
 }
 
-/* What is live is said as such, whatever was meant to become of it. */
+/* Report what is in the project as applied, whatever was planned for it (I7). */
 static int leave(struct run_layers *c, int rc)
 {
 	c->unsettled = true;

@@ -61,7 +61,7 @@ static const char *reason(int errnum)
 	}
 }
 
-/* Somebody who asked for it is told in words; what we do by ourselves only in the result. */
+/* A user who asked for explanations gets a note; otherwise only the result has it. */
 static void explain_absence(struct airlock_run *run, const char *why)
 {
 	run->denials_note = strdup(why);
@@ -69,7 +69,8 @@ static void explain_absence(struct airlock_run *run, const char *why)
 		NOTE(&run->layers.notes, NOT_OBSERVED, .cause = why);
 }
 
-/* As the kernel would decide for us outside. Reasons that have nothing to do with permission are no answer. */
+/* True if this user could write there outside the sandbox. Errors other than missing permission do not count as a
+ * refusal. */
 static bool may_write(const char *path)
 {
 	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0)

@@ -46,8 +46,8 @@ static int stage_parents(int upper_root, int live_root, const char *path, const 
 	return TAKE_FD(upper);
 }
 
-/* Directories in which nothing was made but the way down have their live times: they did not change. Only the last live one
- * of the path did, and keeps its new time. */
+/* Directories that were only passed through keep their live times: they did not change. Only the last one on the path
+ * did. */
 static void settle_times(int upper_root, int live_root, const char *path)
 {
 	_cleanup_close_ int upper = fcntl(upper_root, F_DUPFD_CLOEXEC, 3), live = fcntl(live_root, F_DUPFD_CLOEXEC, 3);
@@ -220,7 +220,7 @@ static int carry_out(struct airlock_run *run, struct staging *s, const struct fi
 		     struct airlock_files **ret, struct airlock_error *err)
 {
 	static const struct supervise_result ended = {.status = AIRLOCK_EXITED};
-	/* Looked at after the run's start, so that a change by somebody else meanwhile is a conflict (I3). */
+	/* Look at the file only after the run's start time was taken, so that a concurrent change is a conflict (I3). */
 	int rc = run_begin(run, err);
 	if (rc == 0)
 		rc = look_first(s, p, err);
@@ -264,7 +264,7 @@ int stage_change(struct airlock_job *job, const struct files_place *p, const str
 		 struct airlock_files **ret, struct airlock_error *err)
 {
 	struct staging s = {.request = request, .at = FILES_AT_INIT};
-	/* Refusals need no run; what is looked at here is looked at again. */
+	/* Refuse early, without making a run. The same checks are made again later, beneath descriptors. */
 	int rc = look_first(&s, p, err);
 	files_at_done(&s.at);
 	buf_done(&s.content);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
-/* So many questions about one directory cost more than to read it. */
+/* Above this many lookups in one directory, reading the directory is cheaper. */
 #define QUESTIONS 8
 /* A directory this full is asked entry by entry. */
 #define MAX_ENTRIES 2048
@@ -181,8 +181,8 @@ static void read_dir(struct host_fs_dir *d)
 		forget_entries(d);
 }
 
-/* In some directories letters of either case are the same name, and not only those of ASCII: where the list has anything
- * that may be meant, the file system is asked. Returns false then. */
+/* Some directories ignore case, not only for ASCII. If the list has any name that could match, return false: the
+ * caller asks the file system. */
 static bool ask_list(const struct host_fs_dir *d, const char *name, enum plan_type *ret)
 {
 	uint32_t hash = hash_small(name);
@@ -227,7 +227,7 @@ static struct host_fs_dir *find_dir(struct host_fs *w, const char *path, size_t 
 	return &w->dirs[w->n - 1];
 }
 
-/* What is there is asked about once, though several rules are about it; what is not may come to be and is asked about again. */
+/* Remember what exists: several rules ask about it. Do not remember what is missing: it may appear. */
 static enum plan_type look_once(struct host_fs_dir *d, const char *path, const char *name)
 {
 	for (size_t i = d->n_answers; i-- > 0;)
@@ -264,7 +264,7 @@ static enum plan_type type(const char *path, void *data)
 	return d->standing == READ && ask_list(d, slash + 1, &found) ? found : look_once(d, path, slash + 1);
 }
 
-/* Where no symlink is on the way a path is its own real path; what is on the way has mostly been looked at before. */
+/* Without symlinks on the way a path is its own real path, and most of its components have been looked up before. */
 static char *real(const char *path, void *data)
 {
 	_cleanup_free_ char *part = strdup(path);

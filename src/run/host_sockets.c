@@ -38,7 +38,7 @@ void host_sockets_done(struct host_sockets *h)
 	strs_done(&h->relative);
 }
 
-/* A socket may be bound through a symlink, so its directory is resolved. One that cannot be resolved is gone or out of reach. */
+/* A socket's name may contain symlinks, so resolve its directory. If that fails, the socket is gone or out of reach. */
 static int add_absolute(const struct host_sockets *h, const char *dir, struct strs *ret)
 {
 	for (size_t i = 0; i < h->absolute.n; i++) {

@@ -24,7 +24,7 @@ static bool is_covered(const struct airlock_job *job, const char *target)
 	return false;
 }
 
-/* Without a sandbox there is nothing that an answer could open. */
+/* Without a sandbox an answer changes nothing. */
 static bool is_left_out(const struct airlock_job *job, const struct project_link *l)
 {
 	bool open = l->state == AIRLOCK_LINK_UNANSWERED || l->state == AIRLOCK_LINK_DENIED;

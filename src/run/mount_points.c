@@ -66,7 +66,7 @@ static int make_one(int root_fd, const char *path, bool directory)
 	if (directory ? mkdirat(parent, name, 0755) == 0 : mknodat(parent, name, S_IFREG | 0644, 0) == 0)
 		return 1;
 	int rc = -errno;
-	/* Asked also after other errors than EEXIST: a read-only file system refuses before it looks. */
+	/* Check also after errors other than EEXIST: a read-only file system refuses before it looks. */
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return rc;
 	return S_ISDIR(st.st_mode) == directory && !S_ISLNK(st.st_mode) ? 0 : -ENOTDIR;
@@ -110,7 +110,7 @@ static void mark_made(struct mount_points *m)
 	}
 }
 
-/* Shared with every other run in the workspace; who removes holds it alone, and not for long. */
+/* Every run in the workspace holds this lock shared; removal takes it exclusively, for a moment. */
 static bool lock_shared(int fd)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
@@ -157,7 +157,7 @@ static void remove_one(int root_fd, const char *path, const struct stat *was)
 		(void)unlinkat(parent, name, S_ISDIR(was->st_mode) ? AT_REMOVEDIR : 0);
 }
 
-/* Looked at before anything goes: what is removed from a directory gives it another time. */
+/* Compare times before removing anything: a removal changes the time of the directory above. */
 static void remove_marked(struct mount_points *m)
 {
 	_cleanup_free_ struct stat *st = calloc(m->paths.n + 1, sizeof *st);

@@ -12,7 +12,7 @@
 
 #define KIND "unsandboxed"
 #define NANOSECONDS INT64_C(1000000000)
-/* A session that only its owner knows cannot be asked whether it still lives. */
+/* Only the owner knows if such a session is still alive. */
 #define NAMED_SESSION_NS (30 * 24 * 3600 * NANOSECONDS)
 
 /* ── Sessions ── */
@@ -88,7 +88,7 @@ int remember_find(const struct airlock_job *job, enum airlock_answer *ret_answer
 	if (job->question.n_reasons == 0 || job->question.one_time_only || job->question.is_optional ||
 	    store_open_existing(job->host.state_dir, STORE_WAIT_MS, &store, NULL) < 0)
 		return 0;
-	/* What was said in this session is the later word. */
+	/* An answer given in this session counts before an older one. */
 	session = session_of(job);
 	if (session && find_one(store, &job->question, session, ret_answer, ret_id))
 		return 1;

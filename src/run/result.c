@@ -70,8 +70,8 @@ const char *run_exposed(const struct airlock_job *job, const struct supervise_re
 	return NULL;
 }
 
-/* A program that does not die of the signal is told "File too large" and fails. The kernel counts neither, but a failure
- * beside a file that is as large as it may be is one. */
+/* A program that ignores SIGXFSZ gets EFBIG and fails. The kernel reports neither; a failed command beside a file of
+ * exactly the largest size is taken for it. */
 static bool has_filled_file(const struct airlock_run *run, const struct supervise_result *r)
 {
 	int64_t limit = run->job->plan->file_size.value;
@@ -87,7 +87,8 @@ static bool has_filled_file(const struct airlock_run *run, const struct supervis
 static struct airlock_isolation find_isolation(const struct airlock_job *job, const struct supervise_result *r)
 {
 	struct backend_isolation iso = job->backend->isolation(&job->ctx, job->plan);
-	/* Captured by copy, the command works on the project itself, and others' changes cannot be told from its own. */
+	/* With capture by copy the command works on the project itself, so other programs' changes cannot be told
+	 * from its own: isolation is partial (I9). */
 	bool weaker = iso.filesystem == AIRLOCK_GRADE_ENFORCED && (copies_wanted(job) || run_exposed(job, r));
 	return (struct airlock_isolation){
 		.backend = job->backend->name,

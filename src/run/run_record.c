@@ -45,7 +45,7 @@ static void add_questions(struct json *j, const struct airlock_job *job, bool re
 			json_string(j, NULL, airlock_question_reason_name(q->reasons[i]));
 		json_close(j);
 		json_string(j, "answer", refused ? "deny" : job->yes ? "yes" : airlock_answer_name(job->answer));
-		if (refused) /* the agent was not told; here the person finds it */
+		if (refused) /* the agent was not told this; the person finds it here */
 			json_string(j, "grant", q->grant_command);
 		json_close(j);
 	}
@@ -63,8 +63,7 @@ static void add_request(struct json *j, const struct airlock_run *run)
 	json_int(j, "uid", (int64_t)getuid());
 }
 
-/* Of a run without a process, and so without output and isolation to tell of: it could not start, or the file API made
- * a change. */
+/* For a run without a process (it could not start, or the file API made the change): no output and no isolation. */
 static struct result without_process(const char *run, const char *working_dir, int64_t started_ns,
 				     const struct airlock_error *why)
 {
@@ -164,7 +163,7 @@ static int write_file(struct airlock_run *run, const char *detail, struct airloc
 	return fs_create_prepared_file(TAKE_FD(run->detail_fd), file, text.data, text.len, err);
 }
 
-/* As much of it as can be had: the one must not be missing because the other cannot be written. */
+/* Write as much as possible: a failure of one part must not lose the other. */
 static void record(struct airlock_run *run, const char *status, int exit_code, const char *detail)
 {
 	struct airlock_error err = {0}, auditing = {0};

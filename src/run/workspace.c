@@ -71,7 +71,7 @@ static int add_bind(struct workspace *w, const char *value, const char *cwd, str
 	if (strcmp(target, "/") == 0)
 		return base_error(err, AIRLOCK_ERR_INVALID, "bind-ro", value,
 				  "--bind-ro %s: / is the workspace; bind to a path below it", value);
-	/* A command that runs there could put something else in its place before it is mounted. */
+	/* A command that runs in that directory could replace it before it is mounted, so refuse (I6). */
 	if (path_is_beneath(real, w->dir))
 		return base_error(err, AIRLOCK_ERR_INVALID, "bind-ro", value,
 				  "--bind-ro %s: %s is in the workspace already", value, real);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Its own records and configuration would be the command's to read and change. */
+/* A command could read and change airlock's records and configuration there, so refuse. */
 static int check_ours(const struct airlock_job *job, const char *path, struct airlock_error *err)
 {
 	_cleanup_free_ char *real = realpath(path, NULL);
@@ -51,7 +51,7 @@ int job_open_workspace(struct airlock_job *job, const struct settings_view *v, s
 	p->n_roots = 1;
 	p->roots[0] = (struct project_root){.path = strdup(dir), .because = RULE_ORIGIN(WORKSPACE)};
 	strs_add(&job->untrusted_dirs, dir);
-	/* Files are to stay: only who asks for the layer gets it. */
+	/* Files of a workspace are meant to stay: make a layer only on request. */
 	if (!settings_get(v, "changes"))
 		job->config->policy.changes = POLICY_CHANGES_DIRECT;
 	return p->roots[0].path ? 0 : base_oom(err);

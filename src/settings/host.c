@@ -31,7 +31,7 @@ static char *xdg(const struct airlock_settings *s, const char *name, const char 
 	return base ? path_join(base, "airlock") : NULL;
 }
 
-/* One that holds the home directory is a mistake: hiding it would hide everything. */
+/* Refuse a state directory that contains the home: hiding it would hide everything. */
 static int find_runtime_dir(const struct airlock_settings *s, const char *home, char **ret, struct airlock_error *err)
 {
 	const char *value = settings_getenv(s, "XDG_RUNTIME_DIR");

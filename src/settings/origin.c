@@ -63,7 +63,7 @@ int airlock_settings_is_agent(const struct airlock_settings *s)
 {
 	struct settings_view v;
 	const char *word = NULL;
-	bool marked = true; /* what cannot be read is not taken for a person */
+	bool marked = true; /* an unreadable mark never counts as "a person" */
 	if (settings_view(s, &v, NULL) < 0)
 		return marked;
 	if (read_marks(&v, &marked, &word, NULL) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Without getpwuid(3): it loads what the machine's administrator configured into the process, which a statically linked
- * program cannot, and a library should not do to a program for one string. */
+/* Does not use getpwuid(3): it loads NSS plugins into the process. A static program cannot do that, and a library
+ * should not do it to its host program for one string. */
 #include "settings/user.h"
 
 #include "base/macros.h"
@@ -28,7 +28,7 @@ static char *home_in(FILE *f, uid_t uid)
 	return NULL;
 }
 
-/* Users who are in no file (LDAP, systemd-homed): libc's own program knows how to ask for them. */
+/* Users from LDAP or systemd-homed are in no file: run getent(1), which knows how to ask. */
 static char *home_by_getent(uid_t uid)
 {
 	char name[] = "getent", database[] = "passwd", number[24];

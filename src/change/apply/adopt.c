@@ -173,7 +173,7 @@ static int look_again(struct adopting *a, struct change *c)
 	return 0;
 }
 
-/* Overlay's xattrs never get out of a layer: in the next run they would hide what they are on. */
+/* Remove overlay's xattrs: in the next run they would hide the entries that carry them. */
 static int strip(struct adopting *a, const struct change *c)
 {
 	const char *name;
@@ -251,8 +251,8 @@ static int add_dir(struct adopting *a, size_t root, char *path)
 	return change_set_take_dir(a->set, root, path, without, with);
 }
 
-/* A directory that the command has removed and made anew is the same one to the run: else it would look like somebody
- * else's when its changes are applied again. */
+/* Treat a directory that the command removed and made again as the same one; otherwise it would look foreign when the
+ * changes are applied again. */
 static int note_made_anew(struct adopting *a, size_t root, const char *path)
 {
 	struct stat was, now;
@@ -352,8 +352,8 @@ static int restore_root(struct adopting *a, size_t root)
 	return rc;
 }
 
-/* A directory of which only the time differs is as it was: nothing tells of it, so nobody could undo it either. One that somebody
- * else has changed since is theirs. */
+/* If only the time of a directory differs, put the old time back: no change reports it, so nobody could undo it.
+ * Leave it alone if somebody else changed it since. */
 static int restore_idle(struct adopting *a, const struct change_dir *d)
 {
 	const char *name;
@@ -401,7 +401,7 @@ static int open_roots(struct adopting *a)
 	return 0;
 }
 
-/* What an attempt that was killed has left there is made again. */
+/* Replace what a killed attempt left there. */
 static int open_before(struct adopting *a, const char *run_dir)
 {
 	int run = a->run_fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -435,7 +435,8 @@ static int adopt(struct adopting *a, const char *run_dir)
 		rc = restore_root(a, i);
 		rc = rc < 0 ? base_errno(a->err, AIRLOCK_ERR_IO, rc, "restore", a->set->roots[i].path) : 0;
 	}
-	/* What the record will say must be there; the bytes have been on the disk since before the run. */
+	/* Sync before the record is saved: what the record names must be on the disk. The content has been there
+	 * since before the run (I4). */
 	if (rc == 0 && a->set->n > 0 && fsync(a->before_fd) < 0 && errno != EINVAL)
 		rc = base_errno(a->err, AIRLOCK_ERR_IO, errno, "fsync", "before");
 	return rc;

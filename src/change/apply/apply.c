@@ -83,7 +83,7 @@ int apply_complete(struct apply_tx *tx, struct airlock_error *err)
 	return rc < 0 ? rc : dirs_sync(tx, err);
 }
 
-/* Durable before the journal goes: what it knows about must not come back without it. */
+/* Sync before the journal is removed: after a power cut nothing half done may reappear without its journal (I4). */
 int apply_abandon(struct apply_tx *tx, struct airlock_error *err)
 {
 	apply_forget_nearby(tx);
@@ -94,7 +94,7 @@ int apply_abandon(struct apply_tx *tx, struct airlock_error *err)
 	return rc < 0 ? rc : dirs_sync(tx, err);
 }
 
-/* As far as possible also after a failure: each path that goes back is one less that is wrong. */
+/* Go on after a failure: every path that goes back is one less in a wrong state. */
 int apply_roll_back(struct apply_tx *tx, struct airlock_error *err)
 {
 	int failed = dirs_open(tx, true, err);
@@ -135,7 +135,7 @@ static bool copies(const struct apply_tx *tx)
 	return any;
 }
 
-/* The error of what went wrong stays; this one is told beside it. */
+/* Keep the first error; the failed rollback becomes a note. */
 static void say_unfinished(struct transaction *t, const struct airlock_error *why)
 {
 	t->unfinished = true;
@@ -143,7 +143,7 @@ static void say_unfinished(struct transaction *t, const struct airlock_error *wh
 	(void)base_hint(t->err, "the next start of airlock finishes or reverts it; so does `airlock recover`");
 }
 
-/* Up to here nothing is live but a directory of ours. */
+/* So far nothing in the live tree changed, except for our own stage directory. */
 static int prepare(struct transaction *t)
 {
 	int rc = 0;
@@ -179,7 +179,7 @@ static int save(struct transaction *t, struct airlock_error *err)
 	return file ? change_set_save(t->request->set, file, err) : base_oom(err);
 }
 
-/* Without its mark on the disk the way back still is one, unless we are killed on it. */
+/* If the "back" mark cannot be written, roll back all the same: it is only needed if we are killed on the way. */
 static void roll_back(struct transaction *t)
 {
 	struct airlock_error why = {0}, marking = {0};
@@ -230,8 +230,8 @@ static int add_roots(struct apply_tx *tx, const struct change_set *set)
 	return rc;
 }
 
-/* Two mounts of one file system have the same device number, and yet nothing can be renamed between them: the kernel says so
- * before it looks for the names. */
+/* Two mounts of one file system share a device number, but renames between them fail with EXDEV: test with names that
+ * do not exist. */
 static bool is_elsewhere(const struct apply_tx *tx, const struct apply_root *r)
 {
 	struct stat live, before;
@@ -284,7 +284,7 @@ static bool take_decided(struct change_set *set, struct change_set *now)
 	return any;
 }
 
-/* Somebody may have applied or undone something of this run since the caller has read its record. */
+/* Read the record again: another process may have applied or undone some of this run since. */
 static int refresh(const struct apply_request *request, struct airlock_error *err)
 {
 	struct change_set *set = request->set;
@@ -317,7 +317,8 @@ static int check_apply(const struct apply_request *request, const struct apply_t
 		return rc < 0 ? rc : 0;
 	for (size_t i = 0; i < set->n; i++) {
 		const struct change *c = &set->v[i];
-		/* Also of what waits for a person: a command applied in part around it is a state nobody has seen. */
+		/* Check also the changes that wait for a person: applying a command in part around a conflict makes a
+		 * state that nobody has seen (I3). */
 		bool ours = request->selected ? request->selected[i] : c->verdict != CHANGE_SKIP;
 		if (c->state != CHANGE_CONFLICT || !ours)
 			continue;
@@ -444,8 +445,8 @@ static int lock_clean(const struct apply_request *request, struct lock *lock, st
 			  "an interrupted apply in %s is not finished yet", request->set->roots[0].path);
 }
 
-/* Two runs that ended in the same moment were each judged without the other: one a git configuration, one the directories that
- * make it a repository. */
+/* Judge again under the lock: of two runs that ended together, each was judged without the other. One may bring a git
+ * configuration, the other the directories that make it a repository. */
 static int judge_again(const struct apply_request *request, struct airlock_error *err)
 {
 	if (!request->rules || request->undo)

@@ -164,7 +164,7 @@ static int look_twin(const struct apply_tx *tx, struct apply_dir *d)
 	return rc == -ENOENT || rc == -ENOTDIR ? 0 : rc;
 }
 
-/* Somebody else's later entry in the directory makes its time later too; a time that the command set is just that. */
+/* If somebody else added an entry later, keep that later time; a time that the command set itself is kept exactly. */
 static void decide_apply(struct apply_dir *d, int64_t live_ns, int64_t started_ns)
 {
 	bool itself = d->op && d->op->want.type == CHANGE_DIRECTORY;
@@ -274,8 +274,7 @@ static int set_one(int fd, uint32_t mode, int64_t mtime_ns)
 	if (rc < 0 || mtime_ns == APPLY_NO_TIME || change_stat_of(&st).mtime_ns == mtime_ns)
 		return rc;
 	rc = apply_set_mtime_fd(fd, mtime_ns);
-	/* A directory that others share with us (/tmp, a group's): everybody may change what is in it, only its owner its
-	 * time. Then it has the time of the change, as after any other program. */
+	/* In a directory that others own (/tmp, a group's), we may change entries but not the time: leave it. */
 	return rc == -EPERM && st.st_uid != geteuid() ? 0 : rc;
 }
 
@@ -315,7 +314,7 @@ static bool is_staged_root(const struct apply_tx *tx, const struct apply_dir *d)
 	return tx->roots[d->root].copy && d->path[0] == '\0';
 }
 
-/* Deepest first: a parent that loses its search permission would hide its children. */
+/* Deepest first: a parent without search permission would hide its children. */
 static int finish(struct apply_tx *tx, bool forward, bool staged_roots, struct airlock_error *err)
 {
 	int failed = 0;

@@ -99,7 +99,7 @@ int link_is_only_name(const struct apply_tx *tx, const struct apply_op *op, cons
 
 /* ── The step ── */
 
-/* What the file system or its rules do not allow: somebody else's file, too many names, no links at all. */
+/* Link errors that mean "not possible here": somebody else's file, too many names, no hard links at all. */
 static bool is_refusal(int errnum)
 {
 	return errnum == EPERM || errnum == EMLINK || errnum == EXDEV || errnum == EOPNOTSUPP || errnum == ENOSYS;

@@ -47,7 +47,7 @@ struct seen {
 	struct change_stat live, new, old;
 };
 
-/* The live entry is anybody's, and other machines may change it too: attributes that are kept here may be out of date. */
+/* Other programs and other machines may change the live entry: ask the server, do not trust cached attributes. */
 static int look(const struct names *n, struct seen *s)
 {
 	int rc = change_stat_fresh(n->live.dirfd, n->live.name, &s->live);
@@ -156,7 +156,7 @@ static int is_right(const struct apply_op *op, const struct names *n)
 
 /* ── Forward ── */
 
-/* Killed between link and unlink of put(): the new entry has both names. */
+/* If we were killed between link and unlink of put(), the new entry has both names. */
 static bool is_half_put(const struct names *n, const struct seen *s)
 {
 	return n->links && is_there(&s->new) && s->live.inode == s->new.inode;

@@ -16,7 +16,7 @@ static struct change *change_of(const struct apply_op *op, struct change_set *se
 	return path && c->root == op->root && strcmp(path, op->path) == 0 ? c : NULL;
 }
 
-/* Written to since it came: that is not ours any more. A copy may be on a file system with coarser times. */
+/* If somebody wrote to it since, it is not ours any more. A copy may be on a file system with coarser times. */
 static bool is_as_brought(const struct apply_tx *tx, const struct apply_op *op, const struct change_stat *live)
 {
 	bool same_inode = live->inode == op->staged;
@@ -111,7 +111,7 @@ static int add_linked(const struct apply_tx *tx, const struct apply_op *op, cons
 	return add_return(tx, op, was, &live, r);
 }
 
-/* Before anything of the set is changed: it says which entry each one was. */
+/* Must run before the set is changed: the set still says which entry each one was. */
 static int collect_returns(const struct apply_tx *tx, struct change_set *set, struct returns *r)
 {
 	int rc = 0;
@@ -243,8 +243,8 @@ static bool is_made_again(const struct apply_tx *tx, const struct apply_op *op, 
 	return tx->roots[op->root].copy && op->old.type == CHANGE_DIRECTORY && live->inode != op->old.inode;
 }
 
-/* Renames there and back leave an entry as it was but for its ctime, which tells others' changes: what we did ourselves must
- * not look like one. */
+/* A rename there and back changes only the ctime, by which we detect other people's changes: remember the new one, so
+ * that our own rename does not look foreign (I3). */
 static void keep_known(const struct apply_tx *tx, const struct apply_op *op, struct change *c, struct returns *r)
 {
 	struct change_stat live, *known = tx->undo ? &c->after : &c->before;
@@ -253,7 +253,8 @@ static void keep_known(const struct apply_tx *tx, const struct apply_op *op, str
 		return;
 	if (!is_old_self(&live, &op->old) && !is_made_again(tx, op, &live))
 		return;
-	(void)add_return(tx, op, &op->old, &live, r); /* without memory it will be a conflict */
+	(void)add_return(tx, op, &op->old, &live,
+			 r); /* out of memory: it is reported as a conflict later, which loses nothing */
 	if (!about_it || op->old.ctime_ns != known->ctime_ns)
 		return;
 	known->inode = live.inode;

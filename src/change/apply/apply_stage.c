@@ -99,7 +99,7 @@ static int inode_of(struct transfer_place at, uint64_t *ret)
 	return rc < 0 ? rc : st.inode ? 0 : -ENOENT;
 }
 
-/* A slot may hold what an apply that died before its first step has prepared. Nothing is deleted on a guess. */
+/* A slot may hold what an apply prepared that died before its first step. Never delete on a guess: look at it first. */
 static int free_slot(const struct apply_tx *tx, const struct apply_op *op)
 {
 	struct apply_op junk = *op;
@@ -284,7 +284,7 @@ static int sync_file(const struct apply_tx *tx, const struct apply_op *op)
 	return fd < 0 ? fd : fsync(fd) < 0 ? -errno : 0;
 }
 
-/* A rename may reach the disk before the data of what it names. */
+/* Sync: a rename may reach the disk before the data of the file it names (I4). */
 static int sync_data(struct apply_tx *tx, struct airlock_error *err)
 {
 	size_t n = 0;

@@ -29,7 +29,7 @@ struct ends {
 	struct change_slot slot;
 };
 
-/* STEP_FOREIGN when the way to the live path is not the one any more that was planned with. */
+/* Returns STEP_FOREIGN if a directory on the way was replaced since the plan was made. */
 static int find_ends(const struct apply_tx *tx, const struct apply_op *op, struct ends *e)
 {
 	e->slot = change_slot_name(op->slot);
@@ -81,7 +81,7 @@ static int live_to_stage(const struct ends *e)
 
 /* ── Bringing ── */
 
-/* Only moved from layer to stage when the journal is written: until then the run is as it was. */
+/* Move from layer to stage only once the journal is written: until then the run must stay as it was (I4). */
 static bool is_fetched_from_layer(const struct apply_tx *tx, const struct apply_op *op)
 {
 	bool is_elsewhere = tx->roots[op->root].copy || op->in_layer || op->linked;
@@ -156,8 +156,8 @@ static int forward_install(struct apply_tx *tx, struct apply_op *op, const struc
 
 /* ── Taking ── */
 
-/* What came out must be what was looked at, a directory with nothing in it that came in meanwhile. 1: it is. The ctime of a
- * file with other names changes again when those go. */
+/* Verifies after the exchange that we took what we had looked at: the same inode and, for a directory, no new
+ * entries. 1: yes. Moving another name of a file changes its ctime, so that alone is no sign. */
 static int is_right_catch(struct apply_op *op, const struct ends *e)
 {
 	struct change_stat caught;
@@ -281,7 +281,7 @@ static int set_meta(struct apply_tx *tx, struct apply_op *op, const struct ends 
 	return dir < 0 ? dir : xattrs_like(op, e, dir, name);
 }
 
-/* After a crash the image is gone when everything was done but the record. */
+/* After a crash the image may be gone: then everything but the record was done. */
 static int forward_meta(struct apply_tx *tx, struct apply_op *op, const struct ends *e)
 {
 	int rc = set_meta(tx, op, e, true);
@@ -303,7 +303,7 @@ static bool is_waiting(const struct apply_tx *tx, const struct apply_op *op, con
 	return dir >= 0 && change_stat_at(dir, name, &st) == 0 && st.inode == op->staged;
 }
 
-/* The directory is gone. After a crash that may be because a later step has taken it away. */
+/* The directory is gone; after a crash a later step of ours may have removed it. */
 static int forward_without_directory(const struct apply_tx *tx, const struct apply_op *op, const struct ends *e)
 {
 	bool brings = op->step == APPLY_INSTALL || op->step == APPLY_EXCHANGE;

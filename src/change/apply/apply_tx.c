@@ -132,7 +132,8 @@ static int open_root(struct apply_tx *tx, struct apply_root *r, int64_t oldest_n
 static int open_before(struct apply_tx *tx)
 {
 	bool made = mkdirat(tx->run_fd, "before", 0700) == 0;
-	/* Nobody else writes in a run's directory; the caller's umask may have taken our own rights away. */
+	/* Only airlock writes in a run's directory, so opening its mode up is safe; the caller's umask may have
+	 * removed our own rights. */
 	if (made ? fchmodat(tx->run_fd, "before", 0700, 0) < 0 : errno != EEXIST)
 		return -errno;
 	return fs_open_dir_at(tx->run_fd, "before", O_RDONLY);

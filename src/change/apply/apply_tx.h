@@ -122,7 +122,8 @@ int apply_live_parent(const struct apply_tx *tx, size_t root, const char *path, 
 /* The layer's, made writable for us if need be: modes in the layer are in the record. */
 int apply_layer_parent(const struct apply_tx *tx, size_t root, const char *path, const char **ret_name);
 void apply_forget_nearby(struct apply_tx *tx); /* what follows reaches every directory anew */
-/* Between two directories that are only ours, to a name where nothing is; -EEXIST. Also where renames have no flags. */
+/* Renames between two directories of ours, to a name that must be free (-EEXIST); also on file systems without rename
+ * flags. */
 int apply_move_own(struct transfer_place from, struct transfer_place to);
 int apply_chmod_fd(int fd, uint32_t mode); /* also O_PATH */
 int apply_set_mtime_fd(int fd, int64_t mtime_ns);

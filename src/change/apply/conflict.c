@@ -57,15 +57,15 @@ static int64_t nanoseconds(const struct statx_timestamp *t)
 	return change_stat_of(&st).ctime_ns;
 }
 
-/* It need not be there then. */
+/* The directory may be missing then. */
 static bool is_made_by_run(const struct check *k, const char *path)
 {
 	const struct change *c = change_set_find(k->set, k->root, path);
 	return c && c->before.type != CHANGE_DIRECTORY;
 }
 
-/* A directory that the run knew: the one it recorded, or one that is older than the run. Where the file system does not
- * tell when it was made, nobody can say. */
+/* True if the run knew this directory: it is the recorded one, or older than the run. Unknown if the file system has
+ * no birth times. */
 static bool is_the_same_directory(struct check *k, int fd, const char *path)
 {
 	struct statx stx;
@@ -156,7 +156,7 @@ static enum airlock_reason_code look(struct check *k, const char *path, struct c
 	return AIRLOCK_REASON_NONE;
 }
 
-/* A name given to or taken from a file with several changes the ctime of all of them. */
+/* Adding or removing a hard link changes the ctime of every name of the file. */
 static bool only_links_changed(const struct change_stat *live, const struct change_stat *before)
 {
 	return (live->links > 1 || before->links > 1) && live->mtime_ns == before->mtime_ns &&
@@ -175,7 +175,8 @@ static bool was_edited(const struct check *k, const struct change *c, const stru
 	return !was_old || !only_links_changed(live, &c->before);
 }
 
-/* Somebody's new entry in a directory that the run takes away; those the run knew are changes of their own. */
+/* Looks for somebody else's new entry in a directory that the run deletes. Entries that the run knew are changes of
+ * their own. */
 static bool has_unknown_entry(struct check *k, const char *path)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
@@ -194,7 +195,7 @@ static bool has_unknown_entry(struct check *k, const char *path)
 	return event < 0;
 }
 
-/* The scan, after the run, took it for what was there before. */
+/* The scan saw the new entry after the run and took it for the old one. */
 static bool was_born_since(struct check *k, const char *path)
 {
 	struct statx stx;
@@ -278,8 +279,8 @@ static bool dir_was_changed(struct check *k)
 	return change_stat_of(&st).ctime_ns > k->set->started_ns;
 }
 
-/* Copied up from an entry that was gone when the scan came. A file may also have been moved here by the command; then
- * nobody has touched this directory. */
+/* The layer has a copy of an entry that was gone when the scan came: somebody deleted it during the run. A file may
+ * also have been moved here by the command; then nobody touched this directory. */
 static bool has_lost_original(struct check *k, const struct change *c)
 {
 	if (!c->copied_up || c->settled || c->kind == CHANGE_RENAMED || c->before.type != CHANGE_NOTHING)
@@ -377,7 +378,7 @@ int conflict_mark(struct change *c, enum airlock_reason_code code)
 	return change_reason_set(c, change_reason_of(code));
 }
 
-/* What waits only because of the conflicts of others says so as long as there are any. */
+/* Keep the reason "another change is in conflict" as long as there is a conflict. */
 static int tell_the_others(struct change_set *set, int conflicts)
 {
 	if (conflicts > 0)
@@ -396,7 +397,7 @@ static void close_root(struct check *k)
 	k->known = false;
 }
 
-/* In an overlay, which containers have, a directory is made anew when something in it is changed for the first time. */
+/* On an overlay (as in containers) a directory gets a new inode when something in it first changes. */
 static bool tells_birth(int fd)
 {
 	struct statfs fs;

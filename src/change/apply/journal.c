@@ -40,7 +40,7 @@ static int open_dir(struct journal *j, const char *dir, struct airlock_error *er
 	return j->dir_fd < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "open", dir) : 0;
 }
 
-/* Between making it and locking it, somebody who recovers may have found it empty and removed it. 1: it is ours. */
+/* A recovering process may have found the file empty and removed it before we locked it. 1: it is ours. */
 static int try_create(struct journal *j)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading a journal that a dead process has left. What its checksums do not cover was never decided. */
+/* Reads a journal that a dead process left. What no checksum covers was never decided, and is ignored (I4). */
 #include "change/apply/journal.h"
 
 #include "base/hash.h"

@@ -18,7 +18,7 @@ static int busy(struct airlock_error *err, const char *root)
 	return AIRLOCK_ERR_BUSY;
 }
 
-/* Polling: a blocking flock could be ended only by a signal, and signals are our caller's. */
+/* Poll: a blocking flock could only be interrupted by a signal, and signal handlers belong to our caller. */
 static int wait_for(int fd, unsigned *wait_ms)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -40,7 +40,7 @@ static int lock_one(int dirfd, const char *root, unsigned *wait_ms, struct airlo
 	_cleanup_close_ int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", name);
-	(void)fchmod(fd, 0600); /* whatever a caller's umask took away: the next one must be able to open it */
+	(void)fchmod(fd, 0600); /* whatever the caller's umask is: the next process must be able to open it */
 	int rc = wait_for(fd, wait_ms);
 	if (rc == -EWOULDBLOCK)
 		return busy(err, root);

@@ -42,7 +42,7 @@ int ops_look_live(const struct apply_tx *tx, size_t root, const char *path, stru
 	return rc;
 }
 
-/* Setuid and setgid stay only where the same file had them before. */
+/* Keeps setuid and setgid only if the same file had them before (I1). */
 static uint32_t applied_mode(const struct change *c)
 {
 	bool same_content = c->kind == CHANGE_METADATA || c->kind == CHANGE_RENAMED;
@@ -231,7 +231,7 @@ static int mark_conflict(struct op_plan *p, const struct apply_op *op, enum airl
 	return rc < 0 ? base_oom(p->err) : 0;
 }
 
-/* A change that waits, because of another that waits. It keeps its state. */
+/* Makes a change wait because another one waits. It keeps its state. */
 static int drop(struct op_plan *p, struct apply_op *op, enum airlock_reason_code why)
 {
 	op->dropped = true;
@@ -279,7 +279,7 @@ static int check_entries(struct op_plan *p, struct apply_op *dir, struct fs_walk
 	}
 }
 
-/* A directory goes only with everything in it. */
+/* Remove a directory only if everything in it goes, too. */
 static int check_emptied(struct op_plan *p, struct apply_op *op)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
@@ -310,7 +310,7 @@ static int look_parent(struct op_plan *p, struct apply_op *op, const char *paren
 		     : mark_conflict(p, op, AIRLOCK_REASON_DIRECTORY_GONE);
 }
 
-/* What goes somewhere needs a directory to go to: a live one, or one that comes before it. */
+/* An entry needs its parent directory: a live one, or one that is applied before it. */
 static int check_parent(struct op_plan *p, struct apply_op *op)
 {
 	const char *slash = strrchr(op->path, '/');
@@ -348,7 +348,7 @@ static int check_op(struct op_plan *p, struct apply_op *op)
 	return rc < 0 || op->dropped ? rc : check_parent(p, op);
 }
 
-/* Until nothing more falls out: mostly once. */
+/* Repeat until nothing more has to wait; mostly one round. */
 static int check_all(struct op_plan *p)
 {
 	for (size_t dropped;;) {

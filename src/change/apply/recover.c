@@ -27,7 +27,7 @@ static int list_journals(const char *dir, struct strs *ret, struct airlock_error
 
 /* ── One journal ── */
 
-/* The record says what the tree is now. */
+/* Brings the record in line with the tree. */
 static int save(struct apply_tx *tx, const char *run_dir, bool done, struct airlock_error *err)
 {
 	_cleanup_changes_ struct change_set *set = NULL;
@@ -36,7 +36,8 @@ static int save(struct apply_tx *tx, const char *run_dir, bool done, struct airl
 		return base_oom(err);
 	struct airlock_error why = {0};
 	int rc = change_set_load(file, &set, &why);
-	if (rc == AIRLOCK_ERR_NOT_FOUND || rc == AIRLOCK_ERR_CORRUPT) { /* the tree is whole; only who did it is lost */
+	if (rc == AIRLOCK_ERR_NOT_FOUND ||
+	    rc == AIRLOCK_ERR_CORRUPT) { /* the tree is consistent; only the record of the run is lost */
 		NOTE(tx->notes, RECOVERY_TROUBLE, .cause = why.message);
 		return 0;
 	}
@@ -140,7 +141,7 @@ static int recover_one(const char *dir, const char *name, const char *runs_dir, 
 	return rc < 0 ? rc : 1;
 }
 
-/* One that cannot be finished must not keep the others, nor every command of the user, from going on. */
+/* Go on after a failure: one broken journal must not block the others, or every later command of this user. */
 int apply_recover_runs(const char *journal_dir, const char *runs_dir, size_t *ret_recovered, struct strs *ret_runs,
 		       struct notes *notes, struct airlock_error *err)
 {

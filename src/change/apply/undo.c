@@ -19,7 +19,7 @@ static bool is_as_recorded(const struct apply_root *r, const struct change_stat 
 	return same && (after->links > 1 || live->ctime_ns == after->ctime_ns);
 }
 
-/* A later run may have replaced it, and given it back when that was undone. */
+/* A later run may have replaced it and, undone, put it back: the inode is the same, the ctime is not. */
 static bool is_as_applied(const struct apply_tx *tx, size_t root, const struct change_stat *live,
 			  const struct change_stat *after)
 {

@@ -130,7 +130,7 @@ static int open_places(struct unlock *u, const struct apply_tx *tx, const struct
 	return rc < 0 ? base_oom(err) : apply_tx_open(&u->tx, request->run_dir, request->set->started_ns, err);
 }
 
-/* Each round opens what the one before has made visible. */
+/* Each round opens the directories that the previous round made visible. */
 int unlock_dirs(struct unlock *u, struct apply_tx *tx, const struct apply_request *request, struct airlock_error *err)
 {
 	int rc = open_places(u, tx, request, err);

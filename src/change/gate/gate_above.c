@@ -133,7 +133,7 @@ static size_t common_directories(const char *a, const char *b)
 	return same;
 }
 
-/* The directory that the run made, and what is in it: no repository was there. */
+/* Skips directories that the run made, with their content: no repository was there before. */
 static bool is_in_new(const struct change *made, const struct change *c)
 {
 	return made && made->root == c->root && path_rest(c->path, made->path);
@@ -156,7 +156,7 @@ static int look_along(struct gate *g, const struct change *c, size_t at)
 	return looked_at;
 }
 
-/* Changes are sorted, so that each directory is met once. */
+/* Changes are sorted, so each directory is visited once. */
 static void find_below(struct gate *g)
 {
 	const struct change *before = NULL, *made = NULL;

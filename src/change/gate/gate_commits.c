@@ -453,7 +453,8 @@ static int look_at_staged(void *context, const char *path, uint32_t mode, const 
 	} else if (mode != GIT_MODE_MODULE) {
 		const struct git_entry e = {.name = path, .name_len = strlen(path), .mode = mode, .oid = *oid};
 		judge_file(l, path, &e, before);
-		/* Half of a repository; which files are beside it nobody has put together here. */
+		/* The commit holds a part of a repository. Nobody can say which live files would complete it, so hold
+		 * it. */
 		if (!l->reason && is_part_of_repository(path) && !is_in_tree(l, path, &e) &&
 		    !gate_repo_has_own(l->repo, path, mode, oid))
 			l->reason = tell(l, path, &repository);
@@ -509,7 +510,7 @@ static int judge_bookkeeping(struct gate *g, const struct gate_rules *rules, str
 	if (!is_bookkeeping && !gate_is_unfinished(g, c->root, c->path, &dir, &rest))
 		return 0;
 	if (!rest || !dir)
-		return -ENOMEM; /* too little memory to know */
+		return -ENOMEM; /* out of memory: hold, since nothing was judged */
 	if (is_bookkeeping && is_index(rest))
 		gate_mark_index(g, c);
 	if (c->after.type != CHANGE_FILE)

@@ -26,8 +26,8 @@ static void lead_to_entered(struct gate *g, const char *dir, const char *place)
 		gate_lead_to(g, full, NULL, &entered);
 }
 
-/* One line, which is taken apart: what "source" and the like name, and what stands for a shell of Nix or Guix. Files that are
- * only watched or read are not obeyed. */
+/* Parses one line in place: finds what "source" and its relatives name, and what stands for a Nix or Guix shell.
+ * Files that are only watched or read cannot run anything. */
 static void follow_line(struct gate *g, const char *dir, char *line)
 {
 	static const char *const sources[] = {".",	"source",	    "source_env", "source_env_if_exists",

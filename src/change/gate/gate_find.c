@@ -196,7 +196,7 @@ enum known { UNKNOWN, KNOWN_TO_ITS_END, KNOWN_HERE };
 /* What the tables know of a dot-entry; KNOWN_HERE: of the first *ret_components of it. */
 static enum known look_up(const struct spot *s, bool is_link, size_t *ret_components)
 {
-	/* A name that only folding makes a harmless one is none: "x:y" is not "x" to a program of this system. */
+	/* A name that becomes harmless only by folding is not harmless: to programs of this system "x:y" is not "x". */
 	bool is_spelt_out = strlen(s->path) == strlen(s->folded);
 	const struct sensitive_rule *r = is_spelt_out ? rule_at(&s->g->harmless, s, is_link) : NULL;
 	if (r && r->how == SENSITIVE_CONTAINER) {

@@ -81,7 +81,7 @@ static bool is_sample(const char *name)
 	return n > k && strcmp(name + n - k, ".sample") == 0;
 }
 
-/* A live hook; one more than there will be when the run deleted it, which then only holds too much. */
+/* True if there is a live hook. If the run deleted it, this is one too many, which only holds too much. */
 static bool has_live_hooks(struct gate *g, size_t root, const char *dir)
 {
 	_cleanup_walk_ struct fs_walk w = FS_WALK_INIT;
@@ -97,7 +97,8 @@ static bool has_live_hooks(struct gate *g, size_t root, const char *dir)
 	return event < 0;
 }
 
-/* Something in the live directory waits for it to become a repository: commands, or the way to another's. */
+/* True if the live directory already holds what would run once it becomes a repository: commands, or the way to
+ * another repository's. */
 static bool is_armed(struct gate *g, size_t root, const char *dir)
 {
 	return has_entry(g, root, dir, "commondir", false) || is_loaded(g, root, dir, "config") ||
@@ -179,7 +180,7 @@ static const struct airlock_reason *judge_named(struct gate *g, const struct cha
 
 /* ── Anywhere ── */
 
-/* Cheap, because it is asked for every component of every change. */
+/* Must be cheap: it runs for every component of every change. */
 static bool may_matter(const char *rest)
 {
 	static const char *const first[] = {"config",	 "config.worktree", "hooks",	 "info",	 "index",
