@@ -2,30 +2,32 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A command on a kernel that behaves like Linux 6.1: older_kernel.py COMMAND [ARG...]
 
-Calls that it does not have fail with ENOSYS: those from number 451 on, the same everywhere. A seccomp listener answers two more
+Calls that it does not have fail with ENOSYS: those from number 451 on, the same everywhere. A seccomp listener answers three more
 as that kernel does:
   fsconfig                  overlayfs has no parser of its own: every key is taken, an unknown one fails with EINVAL only when the
                             file system is created, and a string may have 255 bytes
+  open_tree                 copies only what is mounted in the caller's mount namespace (until 6.15)
   landlock_create_ruleset   the version is 2, and what came later is unknown
 
 A task can have one listener, so airlock cannot have its own here (explained denials, renames of directories).
 """
 import array, ctypes, errno, fcntl, os, platform, select, signal, socket, struct, sys
 
-FSCONFIG, LANDLOCK = 431, 444
+OPEN_TREE, FSCONFIG, LANDLOCK = 428, 431, 444
 SECCOMP = {"x86_64": 317, "aarch64": 277}[platform.machine()]
 RECV, SEND = 0xC0502100, 0xC0182101
 CONTINUE = 1
 FIRST_NEWER_CALL = 451  # cachestat, of Linux 6.5
 NEWER_KEYS = {b"lowerdir+", b"datadir+", b"verity", b"override_creds", b"nooverride_creds"}
 STRING, CREATE = 1, 6
+CLONE, EMPTY_PATH = 1, 0x1000
 LANDLOCK_V2 = (1 << 14) - 1
 
 
 def install_listener():
-    """For this process and all it starts: those two calls are asked about. The listener's descriptor."""
+    """For this process and all it starts: those calls are asked about. The listener's descriptor."""
     code = [(0x20, 0, 0, 0)]
-    for number in (FSCONFIG, LANDLOCK):
+    for number in (OPEN_TREE, FSCONFIG, LANDLOCK):
         code += [(0x15, 0, 1, number), (0x06, 0, 0, 0x7FC00000)]
     code += [(0x35, 0, 1, FIRST_NEWER_CALL), (0x06, 0, 0, 0x00050000 | errno.ENOSYS), (0x06, 0, 0, 0x7FFF0000)]
     text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in code))
@@ -69,6 +71,14 @@ class Kernel:
             return -errno.EINVAL
         return None
 
+    def open_tree(self, pid, args):
+        directory, flags = args[0] & 0xFFFFFFFF, args[2] & 0xFFFFFFFF
+        if flags & (CLONE | EMPTY_PATH) != CLONE | EMPTY_PATH or self.text(pid, args[1]):
+            return None
+        with open(f"/proc/{pid}/fdinfo/{directory}", encoding="ascii") as info, open(f"/proc/{pid}/mountinfo", encoding="utf-8") as mounts:
+            mount = next(line.split()[1] for line in info if line.startswith("mnt_id:"))
+            return None if any(line.split()[0] == mount for line in mounts) else -errno.EINVAL
+
     def landlock(self, pid, args):
         attributes, size, flags = args[0], args[1], args[2] & 0xFFFFFFFF
         if flags == 1:
@@ -80,7 +90,7 @@ class Kernel:
         return -errno.E2BIG if any(wanted[8:]) else None
 
     def answer(self, pid, number, args):
-        return self.fsconfig(pid, args) if number == FSCONFIG else self.landlock(pid, args)
+        return {OPEN_TREE: self.open_tree, FSCONFIG: self.fsconfig, LANDLOCK: self.landlock}[number](pid, args)
 
 
 def serve(listener, child):

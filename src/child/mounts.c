@@ -301,6 +301,12 @@ static long show_empty(void)
 	return rc < 0 ? rc : tree;
 }
 
+long mounts_set_aside(int mount)
+{
+	(void)open_empty();
+	return raw_call5(__NR_move_mount, mount, "", AT_FDCWD, CHILD_ASIDE, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
 long mounts_screen(const char *dir)
 {
 	long shown = is_empty(dir) ? show_empty() : -1;

@@ -46,6 +46,8 @@ int mounts_overlay(int lower_fd, const char *upper, const char *work);
 /* An overlay of the directory and nothing: the same files, but its sockets and FIFOs lead nowhere. -errno if the
  * kernel makes none of it. */
 long mounts_screen(const char *dir);
+/* Mounts it where nobody sees it (CHILD_ASIDE), for kernels that copy only what is mounted. 0 or -errno. */
+long mounts_set_aside(int mount);
 /* A directory is shown without its screen. Recorded, and reported to the supervisor before HELLO, if it may contain
  * sockets that this user could reach. */
 void mounts_note_exposed(const char *dir, long rc);

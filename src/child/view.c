@@ -213,7 +213,10 @@ static long open_screened(const struct child_mount *m)
 	long at = raw_call4(__NR_openat2, screen, *rest ? rest : ".", &how, sizeof how);
 	if (at < 0)
 		return at;
-	long tree = raw_call3(__NR_open_tree, at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
+	long tree = raw_call3(__NR_open_tree, at, "", flags);
+	if (tree == -EINVAL && mounts_set_aside((int)screen) == 0) /* before 6.15, if it is mounted nowhere */
+		tree = raw_call3(__NR_open_tree, at, "", flags);
 	(void)r_close((int)at);
 	return tree;
 }

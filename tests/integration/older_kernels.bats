@@ -214,3 +214,22 @@ except OSError:
 	assert_row ok Landlock
 	assert_stdout_contains 'refuses truncate(2) everywhere'
 }
+
+@test "Linux 6.1: sockets of the host in a directory that is shown cannot be reached" {
+	local place=$BATS_TEST_TMPDIR/place
+	mkdir -p "$place/below"
+	echo shown >"$place/file"
+	python3 -c 'import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(60)' "$place/below/socket" 3>&- &
+	eventually test -S "$place/below/socket"
+	reach() {
+		on_61 run --ro "$place" -- python3 -I -c '
+import errno, socket, sys
+print(open(sys.argv[1] + "/file").read(), end="")
+print(errno.errorcode.get(socket.socket(socket.AF_UNIX).connect_ex(sys.argv[1] + "/below/socket"), "reached"))' "$place"
+		assert_status 0
+		assert_stdout $'shown\nECONNREFUSED'
+		refute_stderr_contains 'could reach sockets'
+	}
+	each_backend reach
+	kill %1
+}

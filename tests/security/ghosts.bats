@@ -87,7 +87,7 @@ mounts() {
 	local play=$XDG_DATA_HOME/airlock/playground
 	rm -f "$play/ready" "$play/go"
 	sort /proc/self/mountinfo >"$BATS_TEST_TMPDIR/mounts"
-	"$AIRLOCK" run --timeout 30s -c 'touch ~/playground/ready; until [ -e ~/playground/go ]; do sleep 0.02; done' 3>&- </dev/null &
+	"$AIRLOCK" run --timeout "${EVENTUALLY_SECONDS:-30}s" -c 'touch ~/playground/ready; until [ -e ~/playground/go ]; do sleep 0.02; done' 3>&- </dev/null &
 	eventually test -e "$play/ready"
 	sort /proc/self/mountinfo | grep -F "$HOME" && fail "its mounts are seen here"
 	touch "$play/go"

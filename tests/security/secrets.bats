@@ -130,7 +130,7 @@ comes_later() {
 	local play=$XDG_DATA_HOME/airlock/playground name
 	rm -rf "$HOME"/.[a-km-z]* "$play"
 	mkdir -p "$XDG_CONFIG_HOME" "$XDG_CACHE_HOME"
-	"$AIRLOCK" run --timeout 30s -- sh -c '
+	"$AIRLOCK" run --timeout "${EVENTUALLY_SECONDS:-30}s" -- sh -c '
 		touch ~/playground/ready
 		until [ -e ~/playground/go ]; do sleep 0.02; done
 		for f; do cat "$HOME/$f"; done
@@ -156,7 +156,7 @@ is_replaced() {
 	mkdir -p "$HOME/.docker/run" "$HOME/.docker/desktop" "$HOME/notes" # all that is hidden in .docker is there
 	echo old >"$HOME/notes/todo"
 	for name in "${hidden[@]}"; do echo "the-secret, old" >"$HOME/$name"; done
-	"$AIRLOCK" run --ro "$HOME/notes" --hide "$HOME/notes/diary" --timeout 30s -- sh -c '
+	"$AIRLOCK" run --ro "$HOME/notes" --hide "$HOME/notes/diary" --timeout "${EVENTUALLY_SECONDS:-30}s" -- sh -c '
 		touch ~/playground/ready
 		until [ -e ~/playground/go ]; do sleep 0.02; done
 		cat ~/.docker/config.json ~/.docker/run/x ~/notes/diary ~/notes/todo' >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
@@ -179,7 +179,7 @@ start_over_cover() { # WHAT: the command waits until it may look
 	rm -rf "$play" "$place"
 	mkdir -p "$place/dir"
 	echo "the-secret, old" | tee "$place/file" >"$place/dir/in"
-	"$AIRLOCK" run --changes direct --hide "$place/$1" --timeout 30s -- sh -c '
+	"$AIRLOCK" run --changes direct --hide "$place/$1" --timeout "${EVENTUALLY_SECONDS:-30}s" -- sh -c '
 		touch ~/playground/ready
 		until [ -e ~/playground/go ]; do sleep 0.02; done
 		cat "$1/file" "$1/dir/in"; echo made >"$1/$2"; echo looked' sh "$place" "$2" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
@@ -244,7 +244,7 @@ replaced_behind_screen() {
 	mkdir -p "$place"
 	echo "the-secret, old" >"$place/file"
 	echo "shown" >"$place/other"
-	"$AIRLOCK" run --ro "$place" --hide "$place/file" --timeout 30s -- sh -c '
+	"$AIRLOCK" run --ro "$place" --hide "$place/file" --timeout "${EVENTUALLY_SECONDS:-30}s" -- sh -c '
 		touch ~/playground/ready
 		until [ -e ~/playground/go ]; do sleep 0.02; done
 		cat "$1/file" "$1/other"; echo looked' sh "$place" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- </dev/null &
