@@ -27,6 +27,7 @@ struct backend_isolation {
 	bool own_user_namespace; /* RLIMIT_NPROC counts the sandbox alone */
 	bool foreign_proc;	 /* /proc also shows processes outside its own pid namespace */
 	bool ruleset;		 /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and enforces it */
+	bool foreign_signals;	 /* the kernel would let the command signal processes of the host */
 	bool abstract_sockets;	 /* those of the host can be reached: they belong to its network */
 	/* What the system call filter refuses because nothing else does. */
 	bool no_unix_sockets, no_internet_sockets, no_ipc, no_truncate;

@@ -57,6 +57,7 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 		.network_isolated = true,
 		.network_blocked = !plan->network,
 		.ruleset = true,
+		.foreign_signals = sys_landlock_version() < VERSION_SCOPES,
 		.no_unix_sockets = true,
 		.no_internet_sockets = !plan->network,
 		.no_ipc = true,

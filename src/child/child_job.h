@@ -76,9 +76,10 @@ enum {
 	CHILD_OFFLINE = 1 << 5,	    /* … and which addresses and abstract names: all of them are out of reach */
 	CHILD_NESTED = 1 << 6,	    /* it may have mount namespaces of its own */
 	CHILD_NULL_INPUT =
-		1 << 7,		/* its standard input is /dev/null, opened inside, and not the descriptor passed in */
-	CHILD_REFUSED = 1 << 9, /* note which calls the filter refuses (refused.h) */
-	CHILD_SCOPED = 1 << 8,	/* the network is the host's: no abstract sockets but those of its own (Landlock) */
+		1 << 7,		 /* its standard input is /dev/null, opened inside, and not the descriptor passed in */
+	CHILD_REFUSED = 1 << 9,	 /* note which calls the filter refuses (refused.h) */
+	CHILD_SIGNALS = 1 << 10, /* send its signals for it, to processes inside only (signals.h) */
+	CHILD_SCOPED = 1 << 8,	 /* the network is the host's: no abstract sockets but those of its own (Landlock) */
 };
 
 #define CHILD_MAX_TMPFS 32

@@ -7,6 +7,7 @@
 #include "child/raw_calls.h"
 #include "child/refused.h"
 #include "child/rename.h"
+#include "child/signals.h"
 
 #include <linux/audit.h>
 #include <linux/errno.h>
@@ -41,7 +42,7 @@ static const int renames[] = {
 
 /* ── The filter ── */
 
-#define MAX_PROGRAM (REFUSED_RULES_MAX + 256)
+#define MAX_PROGRAM (REFUSED_RULES_MAX + SIGNALS_RULES_MAX + 256)
 
 struct program {
 	struct sock_filter code[MAX_PROGRAM];
@@ -108,6 +109,8 @@ static void build(struct program *p, unsigned flags)
 	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
 	add_return(p, SECCOMP_RET_ALLOW);
 	add_load(p, offsetof(struct seccomp_data, nr));
+	if (flags & CHILD_SIGNALS)
+		p->len = (unsigned short)(p->len + signals_rules(p->code + p->len));
 	for (size_t i = 0; flags & (CHILD_RENAMES | CHILD_OBSERVE) && i < N_RENAMES; i++)
 		add_call(p, renames[i]);
 	for (size_t i = 0; flags & CHILD_OBSERVE && (nr = observe_number(i)) >= 0; i++)
@@ -163,6 +166,8 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 	if (refused_is(request.data.nr)) {
 		answer.error = -EPERM;
 		refused_note(observer, listener, &request);
+	} else if (signals_is(request.data.nr)) {
+		signals_answer(&request, &answer);
 	} else if (is_rename(request.data.nr)) {
 		if (flags & CHILD_RENAMES)
 			rename_answer(&request, &answer);

@@ -3,16 +3,16 @@
  *
  * A process can have one such filter only, so it serves all purposes: renames that an overlay refuses are made for the
  * command (rename.h), calls that the plan may refuse are looked at and always let go on (observe.h), deleting what does not
- * exist is answered (missing.h), and calls that are refused are noted (refused.h). The first
- * process holds the listener, and everything the filter is on ends with it: nobody is ever left with the ENOSYS that
+ * exist is answered (missing.h), signals are sent to processes inside only (signals.h), and calls that are refused are
+ * noted (refused.h). The first process holds the listener, and everything the filter is on ends with it: nobody is ever left with the ENOSYS that
  * the kernel answers for a listener that is gone. Freestanding.
  */
 #pragma once
 
 struct observer;
 
-/* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE, CHILD_REFUSED, CHILD_NESTED. Returns the
- * listener, or -errno if the kernel does not support it. */
+/* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE, CHILD_REFUSED, CHILD_SIGNALS,
+ * CHILD_NESTED. Returns the listener, or -errno if the kernel does not support it. */
 long notify_install(unsigned flags);
 
 /* In the first process, once. */

@@ -160,7 +160,7 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 		    (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
 		    (s->iso.syscalls != AIRLOCK_GRADE_NONE ? CHILD_REFUSED : 0) | (plan->nested ? CHILD_NESTED : 0) |
 		    (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) |
-		    (shares_network(s) ? CHILD_SCOPED : 0);
+		    (shares_network(s) ? CHILD_SCOPED : 0) | (s->iso.foreign_signals ? CHILD_SIGNALS : 0);
 	limits_fill_job(&s->limits, &job);
 	_cleanup_free_ struct sock_filter *code = NULL; /* the job's, until it is written */
 	fill_filter(s, &job, &code);

@@ -127,6 +127,84 @@ signal.pause()' "$HOME/socket" >"$BATS_TEST_TMPDIR/port" 3>&- &
 	assert_all_failed 10
 }
 
+# Before version 6 Landlock lets signals through, and the first process sends them instead. Told of an older version, airlock does
+# that on every kernel.
+@test "before Linux 6.12: no process of the host can be signalled, in any way there is, and those inside can" {
+	setsid sleep 300 3>&- &
+	local sleeper=$!
+	cat >signals.py <<-'EOF_PYTHON'
+		import ctypes, errno, fcntl, os, platform, signal, socket, subprocess, sys, time
+		host, libc = int(sys.argv[1]), ctypes.CDLL(None, use_errno=True)
+		tkill, tgkill, queue, thread_queue = {"x86_64": (200, 234, 129, 297), "aarch64": (130, 131, 138, 240)}[platform.machine()]
+		def call(*arguments):
+		    if libc.syscall(*arguments) < 0:
+		        raise OSError(ctypes.get_errno(), "")
+		def attempt(what, function, *arguments):
+		    try:
+		        function(*arguments)
+		        print(what, "done")
+		    except OSError as error:
+		        print(what, errno.errorcode[error.errno])
+		info = ctypes.create_string_buffer(128)
+		one, _ = socket.socketpair()
+		for number in 0, 9, 15:
+		    attempt(f"kill {number}", os.kill, host, number)
+		attempt("group", os.killpg, host, 9)
+		attempt("everybody", os.kill, -1, 0)  # never with a signal: where this fails it is the whole machine
+		attempt("tkill", call, tkill, host, 9)
+		attempt("tgkill", call, tgkill, host, host, 9)
+		attempt("queue", call, queue, host, 9, info)
+		attempt("thread_queue", call, thread_queue, host, host, 9, info)
+		attempt("pidfd", lambda: signal.pidfd_send_signal(os.pidfd_open(host), 9))
+		attempt("owner", fcntl.fcntl, one, fcntl.F_SETOWN, host)
+		attempt("owner_ex", fcntl.fcntl, one, 15, bytes((ctypes.c_int * 2)(1, host)))
+		attempt("fiosetown", fcntl.ioctl, one, 0x8901, ctypes.c_int(host))
+		attempt("siocspgrp", fcntl.ioctl, one, 0x8902, ctypes.c_int(host))
+		attempt("first process", os.kill, os.getppid(), 9)
+		attempt("nobody", os.kill, 4194303, 0)
+		child = subprocess.Popen(["sleep", "100"])
+		child.terminate()
+		print("child", child.wait())
+		child = subprocess.Popen(["sh", "-c", "sleep 100 & echo; wait"], start_new_session=True, stdout=subprocess.PIPE)
+		child.stdout.readline()
+		os.killpg(child.pid, 9)
+		print("its group", child.wait())
+		signal.signal(signal.SIGUSR1, lambda *_: print("itself"))
+		signal.raise_signal(signal.SIGUSR1)
+		os.kill(os.getpid(), signal.SIGUSR1)
+		os.kill(0, signal.SIGUSR1)
+		call(tkill, os.getpid(), signal.SIGUSR1)
+		print("timeout", subprocess.run(["timeout", "0.1", "sleep", "9"]).returncode)
+	EOF_PYTHON
+	run_program python3 "$BATS_TEST_DIRNAME/../older_landlock.py" 5 "$AIRLOCK" run --changes direct -- python3 -I signals.py "$sleeper" </dev/null
+	assert_status 0
+	kill -0 "$sleeper"
+	kill "$sleeper"
+	assert_stdout 'kill 0 EPERM
+kill 9 EPERM
+kill 15 EPERM
+group EPERM
+everybody EPERM
+tkill ESRCH
+tgkill EPERM
+queue EPERM
+thread_queue EPERM
+pidfd ENOSYS
+owner EPERM
+owner_ex EPERM
+fiosetown EPERM
+siocspgrp EPERM
+first process EPERM
+nobody ESRCH
+child -15
+its group -9
+itself
+itself
+itself
+itself
+timeout 124'
+}
+
 @test "no capabilities, no new privileges, nothing inherited" {
 	run_program bash -c '"$@" 9</etc/hostname' bash "$AIRLOCK" run --changes direct -c 'grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status; ls /proc/self/fd' </dev/null
 	assert_status 0
