@@ -56,16 +56,17 @@ int airlock_questions_open(const struct airlock_settings *s, struct airlock_ques
 {
 	struct host host;
 	struct airlock_questions *l = calloc(1, sizeof *l);
-	int rc = l ? host_init(s, &host, err) : base_oom(err);
+	if (!l)
+		return base_oom(err);
+	int rc = host_init(s, &host, err);
 	if (rc == 0) {
 		rc = question_list(host.state_dir, &l->list, err);
 		host_done(&host);
 	}
-	if (rc == 0 && !(l->v = calloc(l->list.n + 1, sizeof *l->v)))
-		rc = base_oom(err);
-	if (rc < 0) {
+	l->v = rc < 0 ? NULL : calloc(l->list.n + 1, sizeof *l->v);
+	if (!l->v) {
 		airlock_questions_free(l);
-		return rc;
+		return rc < 0 ? rc : base_oom(err);
 	}
 	for (size_t i = 0; i < l->list.n; i++)
 		l->v[l->n++] = show(l->list.v[i]);

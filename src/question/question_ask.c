@@ -105,30 +105,23 @@ static int make_room(const char *state_dir, int dir_fd, struct airlock_error *er
 /* The lock is there before the name is: nobody ever takes it for one of the dead. */
 static int write_locked(struct question *q, const struct buf *text)
 {
-	char mark[17];
+	char mark[17], id[9];
+	struct stat st;
 	int rc = question_random(mark, sizeof mark);
+	if (rc == 0)
+		rc = question_random(id, sizeof id);
 	if (rc < 0)
 		return rc;
 	struct question_name part = question_name(mark, ".part");
+	if (fstatat(q->dir_fd, question_name(id, ".answer").text, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
 	q->file_fd = openat(q->dir_fd, part.text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (q->file_fd < 0)
 		return -errno;
+	(void)snprintf(q->id, sizeof q->id, "%s", id);
 	rc = flock(q->file_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : fs_write_all(q->file_fd, text->data, text->len);
-	for (int tries = 0; rc == 0 && tries < TRIES; tries++) {
-		char id[9];
-		struct stat st;
-		rc = question_random(id, sizeof id);
-		if (rc < 0)
-			break;
-		(void)snprintf(q->id, sizeof q->id, "%s", id);
-		bool is_taken = fstatat(q->dir_fd, question_name(id, ".answer").text, &st, AT_SYMLINK_NOFOLLOW) == 0;
-		rc = is_taken										   ? -EEXIST
-		     : linkat(q->dir_fd, part.text, q->dir_fd, question_name(id, ".question").text, 0) < 0 ? -errno
-													   : 0;
-		if (rc != -EEXIST)
-			break;
-		rc = tries + 1 < TRIES ? 0 : rc;
-	}
+	if (rc == 0)
+		return question_publish(q->dir_fd, part.text, question_name(id, ".question").text);
 	(void)unlinkat(q->dir_fd, part.text, 0);
 	return rc;
 }
@@ -185,6 +178,10 @@ static int write_question(struct question *q, const struct question_ask *ask, st
 		return base_oom(err);
 	if (rc == 0)
 		rc = write_locked(q, &text);
+	for (int tries = 1; rc == -EEXIST && tries < TRIES; tries++) { /* another question has that id */
+		base_closep(&q->file_fd);
+		rc = write_locked(q, &text);
+	}
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "write", "a question") : 0;
 }
 

@@ -65,6 +65,16 @@ int question_dir_open(const char *state_dir, bool make, char **ret_path, struct 
 	return TAKE_FD(fd);
 }
 
+/* Not every file system has hard links, and not every one can rename without replacing. */
+int question_publish(int dir_fd, const char *part, const char *name)
+{
+	int rc = linkat(dir_fd, part, dir_fd, name, 0) < 0 ? -errno : 0;
+	if (rc == -EPERM || rc == -EOPNOTSUPP || rc == -ENOSYS || rc == -EMLINK)
+		rc = renameat2(dir_fd, part, dir_fd, name, RENAME_NOREPLACE) < 0 ? -errno : 0;
+	(void)unlinkat(dir_fd, part, 0);
+	return rc;
+}
+
 /* Ours means: a file of this user that nobody else may write. */
 static bool is_ours(int fd)
 {
@@ -123,8 +133,8 @@ int question_decide(int dir_fd, const char *id, const struct question_result *re
 	if (fd < 0)
 		return -errno;
 	rc = fs_write_all(fd, text, (size_t)len);
-	if (rc == 0 && linkat(dir_fd, part.text, dir_fd, name.text, 0) < 0)
-		rc = -errno;
+	if (rc == 0)
+		return question_publish(dir_fd, part.text, name.text);
 	(void)unlinkat(dir_fd, part.text, 0);
 	return rc;
 }

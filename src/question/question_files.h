@@ -20,6 +20,9 @@ bool question_is_id(const char *id);
 /* Fills ret with hexadecimal digits that nobody can guess, and NUL. 0 or -errno. */
 int question_random(char *ret, size_t size);
 
+/* Gives a whole file its name, unless there is one of that name. 0; -EEXIST; another -errno. The old name is gone in any case. */
+int question_publish(int dir_fd, const char *part, const char *name);
+
 /* 1: somebody holds its lock, so it waits for an answer; 0: nobody does. */
 int question_is_alive(int fd);
 

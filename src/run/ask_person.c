@@ -23,7 +23,9 @@ static int ask(const char *state_dir, const struct question_ask *in, struct airl
 	       struct airlock_asking **ret, struct airlock_error *err)
 {
 	struct airlock_asking *a = calloc(1, sizeof *a);
-	int rc = a ? question_open(state_dir, in, &a->question, err) : base_oom(err);
+	if (!a)
+		return base_oom(err);
+	int rc = question_open(state_dir, in, &a->question, err);
 	if (rc < 0) {
 		free(a);
 		return rc;

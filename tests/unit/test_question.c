@@ -342,6 +342,7 @@ static void a_question_goes_with_its_asker(void **state)
 		for (;;)
 			(void)pause();
 	}
+	assert_true(pid > 0); /* -1 would be everybody */
 	assert_true(read(ends[0], id, sizeof id) > 0);
 	assert_int_equal(count(), 1);
 	int watch = -1;
