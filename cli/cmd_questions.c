@@ -16,6 +16,7 @@
 #include "questions_watch.h"
 #include "screen.h"
 
+#define COMMAND_COLUMNS 100
 #define LOOK_MS 2000 /* the end of an asker is no news on every file system */
 
 static int64_t now_ns(void)
@@ -23,6 +24,15 @@ static int64_t now_ns(void)
 	struct timespec t;
 	(void)clock_gettime(CLOCK_REALTIME, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A command may be a whole script; what is behind it must stay in sight. --json and --watch have all of it. */
+static void print_command(const char *command)
+{
+	char *inert = airlock_text_inert(command, strlen(command));
+	size_t len = inert ? strlen(inert) : 0, fit = inert ? airlock_text_fit(inert, len, COMMAND_COLUMNS) : 0;
+	(void)printf("%.*s%s", (int)fit, inert ? inert : "", fit < len ? "…" : "");
+	airlock_free(inert);
 }
 
 /* One line a question; the first word is its id. */
@@ -33,7 +43,7 @@ static void print_question(const struct airlock_pending_question *q)
 		output_text(stdout, q->host);
 		(void)printf(":%d  ", q->port);
 	}
-	output_text(stdout, q->command);
+	print_command(q->command);
 	if (*q->project) {
 		(void)fputs("  in ", stdout);
 		output_text(stdout, q->project);

@@ -148,6 +148,22 @@ answered() {
 	assert_status 125
 }
 
+@test "a hostile or long command stays in its line" {
+	local long
+	long=$(printf '%0300d' 0)
+	agent_run --network -c $'echo \e[2J\n\u202e x '"$long"
+	run_airlock questions
+	assert_status 0
+	[ "$(wc -l <"$RAW_STDOUT")" -eq 1 ]
+	refute_stdout_contains $'\e'
+	refute_stdout_contains "$long"
+	assert_stdout_contains "…  in $PROJECT"
+	run_airlock questions --json
+	[ "$(json 'd["questions"][0]["command"]' | wc -c)" -gt 300 ]
+	run_airlock answer "$ID" deny
+	finish
+}
+
 @test "what comes second is a conflict, what is unknown is not found, another word is wrong usage" {
 	agent_run --network -c 'echo x >made'
 	for word in maybe yes ALLOW allow_once ''; do
