@@ -47,6 +47,8 @@ static int fill_layer(const struct backend_fds *fds, struct child_mount *spec)
 		return -EINVAL;
 	spec->upper = l->upper;
 	spec->work = l->work;
+	spec->lowers = l->lowers;
+	spec->n_lowers = l->n_lowers;
 	return 0;
 }
 

@@ -90,6 +90,9 @@ struct change_root {
 	/* Captured by copy (copy.h), until adopted: the directory as it was before the run, while the live one has what the
 	 * command made of it. NULL: the live directory is as it was, and the layer has what changed. Not in the record. */
 	char *copy;
+	/* The tree that the layer lies on where that is not the live directory alone: layers of earlier commands over it, seen as
+	 * one. 0: the live directory. Not in the record. */
+	int below_fd;
 	/* The layer is a whole copy of the root, in which the command worked (mirror.c); until it is pruned. Not in the record. */
 	bool mirror;
 };
@@ -101,10 +104,19 @@ struct change_dir {
 	int64_t without_ns, with_ns;
 };
 
+/* What a set is to its session. */
+enum change_part {
+	CHANGE_PART_STEP,  /* what one of its commands changed: decided with the session */
+	CHANGE_PART_APART, /* the same, but it changed what another command had changed meanwhile: no part of the session's view */
+	CHANGE_PART_WHOLE, /* what all of its commands changed */
+};
+
 struct change_set {
 	char *run;
 	struct change_root *roots;
 	size_t n_roots;
+	char *session; /* the session it belongs to; NULL: none */
+	enum change_part part;
 	bool direct;	    /* nothing was captured: the command wrote straight to the roots */
 	int64_t started_ns; /* the ctime clock when the run began: a live entry with a later ctime was changed by others */
 	struct change *v; /* sorted by root, then path_compare: parents before children */

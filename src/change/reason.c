@@ -93,6 +93,10 @@ static const struct reason_form {
 	FORM(SETUID_DROPPED, "setuid-dropped", REASON_ADJUSTED, "setuid bit dropped"),
 	FORM(SETGID_DROPPED, "setgid-dropped", REASON_ADJUSTED, "setgid bit dropped"),
 	FORM(SETIDS_DROPPED, "setids-dropped", REASON_ADJUSTED, "setuid and setgid bits dropped"),
+
+	FORM(OTHER_COMMAND, "other-command", REASON_CONFLICT,
+	     "another command of the session changed it at the same time"),
+	FORM(TAKEN_BACK, "taken-back", REASON_WAITING, "the steps before it were taken back while the command ran"),
 #undef FORM
 };
 

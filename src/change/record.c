@@ -5,6 +5,7 @@
  *   run 20261115-193012.482731-7f3a
  *   started 1794771012482731000
  *   direct                                    (when nothing was captured)
+ *   session step NAME                         (when it belongs to a session: step, apart or whole)
  *   root 2049 131 /home/u/p /home/u/.local/state/airlock/runs/…/upper/overlay0
  *   change 0 modified file apply held - src/a.c - file 644 120 77 1 MTIME CTIME file 644 130 78 1 MTIME CTIME
  *   reason 0 runs - git%20hook - - -
@@ -56,6 +57,11 @@ static bool *flag_in(struct change *c, const struct flag *f)
 	return (bool *)((char *)c + f->offset);
 }
 
+static const char *const part_names[] = {[CHANGE_PART_STEP] = "step",
+					  [CHANGE_PART_APART] = "apart",
+					  [CHANGE_PART_WHOLE] = "whole",
+					  NULL};
+
 /* ── Writing ── */
 
 static void add_flags(struct buf *b, const struct change *c)
@@ -94,6 +100,11 @@ static void add_head(struct buf *b, const struct change_set *set)
 	buf_printf(b, "\nstarted %" PRId64 "\n", set->started_ns);
 	if (set->direct)
 		buf_adds(b, "direct\n");
+	if (set->session) {
+		buf_printf(b, "session %s", part_names[set->part]);
+		fields_add_string(b, set->session);
+		buf_addc(b, '\n');
+	}
 	for (size_t i = 0; i < set->n_roots; i++) {
 		const struct change_root *root = &set->roots[i];
 		buf_printf(b, "root %" PRIu64 " %" PRIu64, root->device, root->inode);
@@ -537,6 +548,15 @@ static int read_direct(struct record_reader *r, struct fields *f, struct airlock
 	return verdict_on(r, fields_end(f), f, err);
 }
 
+static int read_session(struct record_reader *r, struct fields *f, struct airlock_error *err)
+{
+	unsigned part = 0;
+	int rc = r->set->session ? -EINVAL : fields_take_name(f, part_names, "a part of a session", &part);
+	rc = rc < 0 ? rc : fields_take_string(f, &r->set->session);
+	r->set->part = (enum change_part)part;
+	return verdict_on(r, rc < 0 ? rc : fields_end(f), f, err);
+}
+
 static int read_end(struct record_reader *r, struct fields *f, struct airlock_error *err)
 {
 	uint64_t n = 0;
@@ -555,11 +575,12 @@ static int read_end(struct record_reader *r, struct fields *f, struct airlock_er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct record_reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root",  "change", "reason", "slot",   "image", "index",
-					    "owner", "link",   "dir",	 "direct", "end",   NULL};
+	static const char *const words[] = {"root",  "change", "reason", "slot",   "image",   "index",
+					    "owner", "link",   "dir",	 "direct", "session", "end",
+					    NULL};
 	static int (*const readers[])(struct record_reader *, struct fields *, struct airlock_error *) = {
 		read_root,  read_change, read_reason, read_slot, read_image,
-		read_index, read_owner,	 read_link,   read_dir,	 read_direct};
+		read_index, read_owner,	 read_link,   read_dir,	 read_direct, read_session};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;

@@ -45,6 +45,8 @@ void change_set_free(struct change_set *set)
 		free(set->roots[i].path);
 		free(set->roots[i].upper);
 		free(set->roots[i].copy);
+		if (set->roots[i].below_fd > 0)
+			base_closep(&set->roots[i].below_fd);
 	}
 	for (size_t i = 0; i < set->n_dirs; i++)
 		free(set->dirs[i].path);
@@ -54,6 +56,7 @@ void change_set_free(struct change_set *set)
 		free(set->idle[i].path);
 	free(set->idle);
 	free(set->roots);
+	free(set->session);
 	free(set->run);
 	free(set);
 }

@@ -175,6 +175,7 @@ struct child_message {
  */
 
 #define CHILD_MAX_LAYERS 64
+#define CHILD_MAX_LOWERS 48 /* of one layer; raw_overlay.h says how many the kernel takes */
 #define CHILD_MAX_KEPT 256
 #define CHILD_ASIDE_AT "/dev/pts" /* where the stage has what the backend needs and nobody shall see */
 #define CHILD_ASIDE CHILD_ASIDE_AT "/aside"
@@ -185,9 +186,11 @@ enum {
 };
 
 /* A root whose writes are captured: an overlay is mounted over it. Absolute paths. work "": upper is a whole copy of the root
- * and is mounted itself. */
+ * and is mounted itself. lowers: layers of earlier commands that lie between the root and upper, the topmost first. */
 struct child_layer {
 	union child_text root, upper, work;
+	union child_texts lowers;
+	uint64_t n_lowers;
 };
 
 /* A directory of the host rebuilt in place: an empty file system over it, the entries bound back in. */
@@ -295,6 +298,8 @@ struct child_mount {
 	union child_text target;
 	union child_text source;      /* host path, or the text of the link */
 	union child_text upper, work; /* LAYER */
+	union child_texts lowers;     /* LAYER, as of struct child_layer */
+	uint64_t n_lowers;
 	union child_text screen;      /* READ: an overlay of this directory, at or above source, is shown */
 	int64_t size;		      /* TMPFS: bytes */
 	uint32_t kind;		      /* enum child_mount_kind */

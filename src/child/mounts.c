@@ -237,18 +237,24 @@ static int bind_copy(const char *copy)
 	return (int)tree;
 }
 
-int mounts_overlay(int lower_fd, const char *upper, const char *work)
+int mounts_overlay(int lower_fd, const struct mounts_lowers *lowers, const char *upper, const char *work)
 {
 	if (!*work)
 		return bind_copy(upper);
+	if (lowers->n > CHILD_MAX_LOWERS)
+		mounts_check(CHILD_OP_OPTION, -E2BIG);
+	int lower[CHILD_MAX_LOWERS + 1];
+	for (uint64_t i = 0; i < lowers->n; i++)
+		lower[i] = mounts_open_directory(CHILD_OP_OPEN_UPPER, lowers->base + lowers->at[i]);
+	lower[lowers->n] = lower_fd;
 
 	static const enum child_op ops[] = {[RAW_OVERLAY_OPEN] = CHILD_OP_FSOPEN,
 					    [RAW_OVERLAY_OPTION] = CHILD_OP_OPTION,
 					    [RAW_OVERLAY_CREATE] = CHILD_OP_CREATE,
 					    [RAW_OVERLAY_MOUNT] = CHILD_OP_CREATE,
 					    [RAW_OVERLAY_WORKDIR] = CHILD_OP_OPTION};
-	struct raw_overlay o = {.lower = &lower_fd,
-				.n_lower = 1,
+	struct raw_overlay o = {.lower = lower,
+				.n_lower = lowers->n + 1,
 				.upper = mounts_open_directory(CHILD_OP_OPEN_UPPER, upper),
 				.work = mounts_open_directory(CHILD_OP_OPEN_WORK, work),
 				.attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
@@ -257,6 +263,8 @@ int mounts_overlay(int lower_fd, const char *upper, const char *work)
 	mounts_check(ops[step], mount);
 	(void)r_close(o.work);
 	(void)r_close(o.upper);
+	for (uint64_t i = 0; i < lowers->n; i++)
+		(void)r_close(lower[i]);
 	return (int)mount;
 }
 

@@ -42,7 +42,13 @@ int mounts_tmpfs(int64_t size, unsigned mode);
 /* Makes some that most plans ask for while a prestarted sandbox waits for its plan; drops those that the plan did not use. */
 void mounts_make_spare(void);
 void mounts_drop_spare(void);
-int mounts_overlay(int lower_fd, const char *upper, const char *work);
+/* Layers between the lower directory and the upper one, the topmost first: offsets of their paths from base. */
+struct mounts_lowers {
+	const char *base;
+	const uint64_t *at;
+	uint64_t n;
+};
+int mounts_overlay(int lower_fd, const struct mounts_lowers *lowers, const char *upper, const char *work);
 /* An overlay of the directory and nothing: the same files, but its sockets and FIFOs lead nowhere. -errno if the
  * kernel makes none of it. */
 long mounts_screen(const char *dir);

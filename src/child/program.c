@@ -162,6 +162,7 @@ static void pack_stage(struct layout *l, void *head)
 		pack(l, &layer.root);
 		pack(l, &layer.upper);
 		pack(l, &layer.work);
+		pack_list(l, &layer.lowers, layer.n_lowers);
 		put_at(l, layers + i * sizeof layer, &layer, sizeof layer);
 	}
 	job->layers.at = layers;
@@ -197,6 +198,7 @@ static void pack_plan(struct layout *l, void *head)
 		pack(l, &mount.source);
 		pack(l, &mount.upper);
 		pack(l, &mount.work);
+		pack_list(l, &mount.lowers, mount.n_lowers);
 		pack(l, &mount.screen);
 		put_at(l, mounts + i * sizeof mount, &mount, sizeof mount);
 	}

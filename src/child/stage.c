@@ -59,7 +59,8 @@ static void attach(int mount, const char *path)
 static int make_layer(const char *base, const struct child_layer *l)
 {
 	int lower = mounts_open_directory(CHILD_OP_OPEN_LOWER, base + l->root.at);
-	int mount = mounts_overlay(lower, base + l->upper.at, base + l->work.at);
+	const struct mounts_lowers lowers = {base, (const void *)(base + l->lowers.at), l->n_lowers};
+	int mount = mounts_overlay(lower, &lowers, base + l->upper.at, base + l->work.at);
 	(void)r_close(lower);
 	return mount;
 }

@@ -249,7 +249,8 @@ static int bound(const struct child_mount *m)
 static int layered(const struct child_mount *m)
 {
 	int lower = mounts_open_directory(CHILD_OP_OPEN_LOWER, base + m->source.at);
-	int mount = mounts_overlay(lower, base + m->upper.at, base + m->work.at);
+	const struct mounts_lowers lowers = {base, (const void *)(base + m->lowers.at), m->n_lowers};
+	int mount = mounts_overlay(lower, &lowers, base + m->upper.at, base + m->work.at);
 	(void)r_close(lower);
 	return mount;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A child process that tries something and says how far it got; only for src/sys/probe*.c.
+/* A child process that tries something and says how far it got; only for src/sys/probe*.c and overlay_view.c.
  *
  *   static int try_it(const void *arg, struct probe_report *r)
  *   {

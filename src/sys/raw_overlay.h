@@ -86,6 +86,7 @@ static inline long raw_overlay_name(char *out, long at, int fd, int relative)
 static inline long raw_overlay_names(char *out, const struct raw_overlay *o, int relative)
 {
 	long at = 0;
+	out[0] = '\0';
 	for (size_t i = 0; i < o->n_lower && at >= 0; i++) {
 		if (i > 0)
 			out[at++] = ':';

@@ -444,6 +444,10 @@ static int open_live_root(struct scan *s)
 	if (!same_root(fd, &st, &(struct same_root_key){root->device, root->inode, s->set->started_ns}))
 		return base_error(s->err, AIRLOCK_ERR_CONFLICT, "open", root->path,
 				  "%s is not the same directory as when the command began", root->path);
+	if (root->below_fd > 0) {
+		s->live_root = fcntl(root->below_fd, F_DUPFD_CLOEXEC, 3);
+		return s->live_root < 0 ? base_errno(s->err, AIRLOCK_ERR_IO, errno, "dup", root->path) : 0;
+	}
 	s->live_root = root->copy ? open(root->copy, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : TAKE_FD(fd);
 	return s->live_root < 0 ? base_errno(s->err, AIRLOCK_ERR_IO, errno, "open", root->copy) : 0;
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A piece of work: commands that see what the ones before them did, and are decided about together.
+ *
+ *   <state>/sessions/<32 hex of sha256 of the project>/<name>/
+ *     session     what this file describes, replaced as a whole (I4)
+ *     lock        whoever changes the session holds it
+ *   <state>/layers/<id>/
+ *     upper/overlayN, base    what was left of a session after some of it was decided, or several steps as one layer
+ *
+ *   _cleanup_session_ struct session s = SESSION_INIT;
+ *   session_open(&s, &where, "work", SESSION_LOCK, err);
+ *   …
+ *   session_save(&s, err);
+ *
+ * A session that holds its changes is a stack of layers that nobody writes to any more. The layer of a command that changed
+ * something is a step: runs/<run>/upper, with what the project had at these paths in runs/<run>/base. The next command sees the
+ * project with all layers over it. In a session that applies its changes each command's go to the project at once, and there are
+ * no layers.
+ */
+#pragma once
+
+#include "change/change.h"
+#include "settings/host.h"
+
+#define SESSION_NAME_MAX 64
+#define SESSION_COMMAND_MAX 4096 /* bytes that are kept of a step's command */
+#define SESSION_DEEP 16		 /* so many layers are merged into one before the next command: docs/design/sessions.md */
+
+enum session_step_state {
+	SESSION_STEP_HELD,
+	SESSION_STEP_DECIDED, /* applied or thrown away */
+};
+
+struct session_step {
+	uint64_t number;
+	enum session_step_state state;
+	int exit_code;
+	uint64_t count; /* of changes */
+	char *run, *command;
+};
+
+struct session_layer {
+	uint64_t first, last; /* the steps in it */
+	char *dir;
+	char *of;	     /* the apply or undo that left it; NULL: the layer of a step, or several as one */
+	struct strs roots;   /* paths of the project */
+	struct strs uppers;  /* the layer of each */
+};
+
+struct session {
+	char *name, *project, *dir;
+	bool holds; /* its changes; else they are applied */
+	bool ended;
+	int64_t created_ns, used_ns;
+	uint64_t turns; /* goes up when steps are taken away: a command that began before belongs no more to what is left */
+	struct session_step *steps;
+	size_t n_steps, cap_steps;
+	struct session_layer *layers; /* the oldest first */
+	size_t n_layers, cap_layers;
+	char *whole;	     /* the run that has all layers as one; NULL: not made since the last step */
+	struct strs applies; /* runs in which its changes were applied, the oldest first */
+	int lock_fd;
+};
+#define SESSION_INIT                                                                                                   \
+	{                                                                                                              \
+		.lock_fd = -EBADF                                                                                      \
+	}
+void session_done(struct session *s);
+#define _cleanup_session_ _cleanup_(session_done)
+
+/* Where a session is looked for. */
+struct session_place {
+	const struct host *host;
+	const char *project; /* real path */
+};
+
+/* "[A-Za-z][A-Za-z0-9._-]{0,63}", and not "last". AIRLOCK_ERR_USAGE with the rule. */
+int session_check_name(const char *name, struct airlock_error *err);
+bool session_is_name(const char *name);
+
+enum session_how { SESSION_LOOK, SESSION_LOCK };
+/* AIRLOCK_ERR_NOT_FOUND: this project has none of that name; the hint names the project that has one. AIRLOCK_ERR_CORRUPT: its
+ * record is damaged. With SESSION_LOCK nobody else changes it until it is closed. */
+int session_open(struct session *s, const struct session_place *at, const char *name, enum session_how how,
+		 struct airlock_error *err);
+/* A new one, locked. AIRLOCK_ERR_CONFLICT: there is one. */
+int session_create(struct session *s, const struct session_place *at, const char *name, bool holds,
+		   struct airlock_error *err);
+/* Opens it, or makes it when there is none. */
+int session_open_or_create(struct session *s, const struct session_place *at, const char *name, bool holds,
+			   struct airlock_error *err);
+int session_save(const struct session *s, struct airlock_error *err);
+/* Somebody used it, and nothing else has changed. */
+void session_touch(const struct session *s);
+
+/* A name that no session of the project has. NULL: out of memory. */
+char *session_new_name(const struct session_place *at);
+
+/* Names of the project's sessions, sorted; or with project NULL "<key>/<name>" of all. */
+int session_list(const struct session_place *at, struct strs *ret, struct airlock_error *err);
+/* One of "<key>/<name>". */
+int session_open_entry(struct session *s, const struct host *host, const char *entry, struct airlock_error *err);
+
+/* Runs and layers that some session still needs, as paths. gc leaves them alone. */
+int session_references(const struct host *host, struct strs *ret, struct airlock_error *err);
+
+/* ── stack.c ── */
+
+/* The layers of this root, the topmost first, onto ret. */
+void session_lowers(const struct session *s, const char *root, struct strs *ret);
+/* Merges layers until there are few enough for one more command. The session is locked; it is saved. */
+int session_squash(struct session *s, const struct host *host, struct airlock_error *err);
+/* What a layer of that root would lie on now, as a directory: -errno. */
+int session_view(const struct strs *lowers, const char *root, int user_ns);
+
+/* ── step.c ── */
+
+/* What a command of a session has to remember of its beginning. */
+struct session_begun {
+	uint64_t turns, last_step;
+};
+
+struct session_command {
+	const char *run, *run_dir, *command;
+	int exit_code;
+};
+
+/* The command is over and its layer was scanned. Adds it as a step; set->part says CHANGE_PART_APART, and the conflicts are marked,
+ * where another command has changed the same path meanwhile. *ret_step: its number, 0: it changed nothing or stands apart. The
+ * set's record is saved by this, so that what is on disk is whole at each moment. */
+int session_add_step(const struct session_place *at, const char *name, const struct session_begun *begun,
+		     const struct session_command *command, struct change_set *set, uint64_t *ret_step,
+		     struct airlock_error *err);
+
+/* ── whole.c ── */
+
+/* All layers as one run, which can be looked at and, with for_good, applied. *ret_run is its id, the caller's; NULL: nothing is held.
+ * The session is locked; it is saved. */
+struct gate_rules;
+int session_whole(struct session *s, const struct host *host, const struct gate_rules *rules, bool for_good,
+		  char **ret_run, struct airlock_error *err);
+/* After some of the changes of that run were applied, thrown away or undone: what still waits becomes the session's only old layer. */
+int session_settle(struct session *s, const struct host *host, const char *run, struct airlock_error *err);
+
+/* ── moves.c ── */
+
+/* Drops the held steps after this one. AIRLOCK_ERR_CONFLICT: one of them is decided. */
+int session_rewind(struct session *s, uint64_t step, struct airlock_error *err);
+int session_fork(const struct session *s, const struct session_place *at, const char *name, struct airlock_error *err);
