@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "change_list.h"
 #include "decide.h"
@@ -13,18 +14,19 @@
 /* The lines, and how many there are of what. */
 static int print_changes(const struct airlock_changes *changes, bool verbose, struct airlock_error *err)
 {
-	const char *run = airlock_changes_run(changes);
+	const char *run = airlock_changes_name(changes);
+	const char *what = strcmp(run, airlock_changes_run(changes)) == 0 ? "run" : "session";
 	size_t n = airlock_changes_count(changes);
 	char *text = verbose ? change_lines(changes, NULL) : git_fold(changes);
 	if (!text)
 		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
 	if (n > 0)
-		(void)printf("%s%s of run %s: %s\n", text, change_count(n).text, run,
+		(void)printf("%s%s of %s %s: %s\n", text, change_count(n).text, what, run,
 			     change_list_summary(changes).text);
 	else if (airlock_changes_state(changes) == AIRLOCK_CHANGES_DIRECT)
 		(void)printf("run %s wrote straight to the project, so nothing of it was captured\n", run);
 	else
-		(void)printf("run %s changed nothing\n", run);
+		(void)printf("%s %s changed nothing\n", what, run);
 	free(text);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include <airlock/session.h>
+
 #include "decide.h"
 #include "output.h"
 #include "waiting.h"
@@ -36,7 +38,7 @@ static struct undo_request read_request(const struct invocation *inv)
 {
 	struct undo_request r = {0};
 	const char *const *words = inv->args.words;
-	if (inv->args.n_leading > 0 && looks_like_run(words[0]))
+	if (inv->args.n_leading > 0 && (looks_like_run(words[0]) || airlock_session_exists(inv->settings, words[0])))
 		r.run = *words++;
 	r.paths = *words ? words : NULL;
 	return r;

@@ -45,6 +45,10 @@ static const struct airlock_option own_options[] = {
 	 .value_name = "PATTERN",
 	 .help = "search only files whose names match, such as '*.c'"},
 	{.name = "max", .kind = AIRLOCK_OPTION_VALUE, .value_name = "N", .help = "maximum number of results"},
+	{.name = "into", .kind = AIRLOCK_OPTION_VALUE, .value_name = "OTHER", .help = "the session that gets the changes"},
+	{.name = "merge",
+	 .kind = AIRLOCK_OPTION_FLAG,
+	 .help = "merge files that someone else changed since with their version, where that is clean"},
 	{.name = "print", .kind = AIRLOCK_OPTION_FLAG, .help = "print what would be written, and change nothing"},
 	{.name = "watch",
 	 .kind = AIRLOCK_OPTION_FLAG,
@@ -88,6 +92,22 @@ static const struct verb cache_verbs[] = {
 	{"list", NULL, "list the caches of each project and their size", "json", NULL, cmd_cache_list},
 	{"clear", "[DIR]", "delete the caches of this project, or of the project at DIR", "all json", "dir",
 	 cmd_cache_clear},
+	{0},
+};
+
+static const struct verb session_verbs[] = {
+	{"new", "[NAME]", "start a session, and print its name", "project changes hold json", NULL, cmd_session_new},
+	{"list", NULL, "list the sessions of this project", "project all json", NULL, cmd_session_list},
+	{"show", "NAME", "show a session: its steps, what they changed, and what is running", "project json", "session",
+	 cmd_session_show},
+	{"rewind", "NAME [STEP]", "drop the held steps after STEP; without STEP, the last one", "project json", "session",
+	 cmd_session_rewind},
+	{"fork", "NAME NEW", "start a second session that goes on from where this one is", "project json", "session",
+	 cmd_session_fork},
+	{"merge", "NAME", "make what a session changed a step of another", "project into json", "session",
+	 cmd_session_merge},
+	{"end", "NAME", "end what is running in a session; what it holds stays", "project json", "session",
+	 cmd_session_end},
 	{0},
 };
 
@@ -142,6 +162,17 @@ const struct command commands[] = {
 		  "restrictions as airlock run.",
 	 .examples = "airlock shell\tlook around inside\n"
 		     "airlock shell --profile strict\tsee what the strict profile allows"},
+	{.name = "session",
+	 .group = "Run commands",
+	 .summary = "let several commands work on one piece of work",
+	 .verbs = session_verbs,
+	 .about = "A command of a session (airlock run --session NAME) sees what the commands before it did. If the "
+		  "session holds its changes, the project stays as it is until you decide about all of them: "
+		  "changes, diff, review, apply, discard and undo take the name of a session instead of a run.",
+	 .examples = "airlock run --session fix --hold -- make\tthe first command; the session is made for it\n"
+		     "airlock run --session fix -- make test\tsees what make has built\n"
+		     "airlock session rewind fix\tas if the last command had not been\n"
+		     "airlock apply fix\teverything that its commands changed"},
 	{.name = "explain",
 	 .group = "Run commands",
 	 .summary = "show what a run would see and may change, and why; runs nothing",
@@ -206,7 +237,7 @@ const struct command commands[] = {
 	{.name = "apply",
 	 .group = "Decide about changes",
 	 .summary = "apply held changes to the project",
-	 .options = "yes json force",
+	 .options = "project yes json force merge",
 	 .operand = "RUN [PATH...]",
 	 .words = "last",
 	 .run = cmd_apply,

@@ -92,6 +92,8 @@ command_function cmd_questions, cmd_answer;
 command_function cmd_hook, cmd_setup;
 command_function cmd_config_show, cmd_config_check, cmd_config_path;
 command_function cmd_cache_list, cmd_cache_clear;
+command_function cmd_session_new, cmd_session_list, cmd_session_show, cmd_session_rewind, cmd_session_fork,
+	cmd_session_merge, cmd_session_end;
 command_function cmd_playground_path, cmd_playground_size, cmd_playground_clear;
 command_function cmd_fs_ls, cmd_fs_read, cmd_fs_write, cmd_fs_edit, cmd_fs_glob, cmd_fs_grep, cmd_fs_delete;
 command_function cmd_project_list, cmd_project_show, cmd_project_scan, cmd_project_remove, cmd_project_links,

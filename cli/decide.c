@@ -50,14 +50,15 @@ int decide_tell(const struct invocation *inv, struct airlock_changes *changes, s
 		     [AIRLOCK_ACTION_REDO] = {"applied again", "nothing to undo"}};
 	enum airlock_changes_action action = airlock_changes_action(changes);
 	size_t count = airlock_changes_done_count(changes);
-	const char *run = airlock_changes_run(changes);
+	const char *run = airlock_changes_name(changes);
+	const char *what = strcmp(run, airlock_changes_run(changes)) == 0 ? "run" : "session";
 	int rc = inv->json ? decide_print_json(changes, err) : 0;
 	char *text = rc < 0 || inv->json ? NULL : change_lines_done(changes);
 	if (rc >= 0 && !inv->json && !text)
 		rc = output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
 	else if (text && count > 0) {
 		print_lines(text, count, run);
-		(void)printf("%s %s of run %s\n", words[action].did, change_count(count).text, run);
+		(void)printf("%s %s of %s %s\n", words[action].did, change_count(count).text, what, run);
 	} else if (text) {
 		(void)printf("%s\n", words[action].nothing);
 	}

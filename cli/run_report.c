@@ -60,7 +60,7 @@ static void add_held_path(struct sentence *s, const struct airlock_changes *chan
 {
 	const struct airlock_change *held = find_held(changes);
 	bool quotes = false;
-	add(s, ": airlock apply %s", airlock_changes_run(changes));
+	add(s, ": airlock apply %s", airlock_changes_name(changes));
 	if (held && held->in_project && is_plain(held->path, &quotes))
 		add(s, quotes ? " '%s'" : " %s", held->path);
 }
@@ -85,7 +85,7 @@ static void add_conflicts(struct sentence *s, const struct airlock_changes *chan
 
 static void say_conflict(const struct airlock_changes *changes, size_t count, bool for_agent)
 {
-	const char *run = airlock_changes_run(changes);
+	const char *run = airlock_changes_name(changes);
 	struct sentence s = {.len = 0};
 	size_t applied = change_list_count(changes, AIRLOCK_CHANGE_APPLIED);
 	add_conflicts(&s, changes, count);
@@ -132,7 +132,7 @@ static void say_states(const struct airlock_changes *changes, bool for_agent)
 	else if (held == 1 && applied > 0)
 		add_held_path(&s, changes);
 	else if (held > 0)
-		add_ways(&s, airlock_changes_run(changes));
+		add_ways(&s, airlock_changes_name(changes));
 	output_say("%s", s.text);
 }
 
@@ -152,7 +152,7 @@ static void report_all(const struct airlock_changes *changes, bool for_agent)
 	size_t left = lines ? output_lines(lines, REPORT_LINES) : airlock_changes_count(changes);
 	free(lines);
 	if (left > 0)
-		output_say("… and %zu more: airlock changes %s", left, airlock_changes_run(changes));
+		output_say("… and %zu more: airlock changes %s", left, airlock_changes_name(changes));
 }
 
 /* ── when to ask ── */

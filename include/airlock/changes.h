@@ -206,6 +206,8 @@ const struct airlock_changes *airlock_run_changes(struct airlock_run *run);
 void airlock_changes_free(struct airlock_changes *c);
 
 const char *airlock_changes_run(const struct airlock_changes *c); /* the whole id */
+/* The name by which they are decided about: that of the session they belong to, else the id of the run. */
+const char *airlock_changes_name(const struct airlock_changes *c);
 enum airlock_changes_state airlock_changes_state(const struct airlock_changes *c);
 size_t airlock_changes_count(const struct airlock_changes *c);
 /* Parents come before their children. NULL: there is no such one. */
@@ -235,6 +237,10 @@ enum airlock_changes_action {
  * at work in this project. */
 int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
 			  struct airlock_changes **ret, struct airlock_error *err);
+/* The same for a session; a file that somebody else edited since is merged with their version where both changed different places.
+ * AIRLOCK_ERR_CONFLICT: some cannot be merged, and nothing was done. */
+int airlock_changes_apply_merged(const struct airlock_settings *s, const char *run, const char *const *paths,
+				 struct airlock_changes **ret, struct airlock_error *err);
 /* Held changes thrown away. */
 int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
 			    struct airlock_changes **ret, struct airlock_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `airlock changes`, `diff`, `apply`, `discard`, `undo`, `recover`: an earlier run's changes. */
-#include "history/past_run.h"
+#include "session/decided.h"
 #include "history/backups.h"
 #include "change/values.h"
 #include "run/copies.h"
@@ -31,12 +31,9 @@ static int give(struct past_run *e, const struct change_outcome *outcome, struct
 int airlock_changes_open(const struct airlock_settings *s, const char *run, struct airlock_changes **ret,
 			 struct airlock_error *err)
 {
-	struct past_run e;
-	int rc = past_run_open(&e, s, run, err);
-	if (rc == 0)
-		rc = give(&e, &(struct change_outcome){0}, ret, err);
-	past_run_done(&e);
-	return rc;
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
+	int rc = decided_open(&d, s, run, DECIDED_TO_LOOK, err);
+	return rc < 0 ? rc : give(&d.run, &(struct change_outcome){0}, ret, err);
 }
 
 /* ── Doing ── */
@@ -148,10 +145,19 @@ static int check_result(struct past_run *e, const bool *selected, bool undo, str
 	return rc;
 }
 
+/* It is done all the same; whoever opens the session next tells it again. */
+static void tell_session(struct decided *d, struct notes *notes)
+{
+	struct airlock_error why = {0};
+	if (decided_settle(d, &why) < 0)
+		strs_addf(notes, "session %s does not know of it yet: %s", d->session.name, why.message);
+}
+
 /* Carries out the action on the selected changes; there may be none. */
-static int move_changes(struct past_run *e, const bool *selected, enum airlock_changes_action action, bool force,
+static int move_changes(struct decided *d, const bool *selected, enum airlock_changes_action action, bool force,
 			struct airlock_changes **ret, struct airlock_error *err)
 {
+	struct past_run *e = &d->run;
 	static const char *const events[] = {
 		[AIRLOCK_ACTION_APPLY] = "apply", [AIRLOCK_ACTION_UNDO] = "undo", [AIRLOCK_ACTION_REDO] = "redo"};
 	bool undo = action == AIRLOCK_ACTION_UNDO, decides = action == AIRLOCK_ACTION_APPLY;
@@ -164,22 +170,54 @@ static int move_changes(struct past_run *e, const bool *selected, enum airlock_c
 		rc = mark_undone(e, selected, n, undo, &notes, err);
 	if (rc >= 0 && count > 0)
 		history_decided(&e->host, e->set, events[action], count, &notes);
+	if (count > 0)
+		tell_session(d, &notes);
 	const struct change_outcome outcome = {.action = action, .done = selected, .notes = &notes};
 	return rc < 0 ? rc : give(e, &outcome, ret, err);
+}
+
+/* Files that somebody edited since, merged with their version; all or none. */
+static int merge_edits(struct decided *d, const bool *selected, struct airlock_error *err)
+{
+	if (!d->session.name || d->session.n_layers == 0)
+		return 0; /* what a file was before is kept only by sessions */
+	int left = session_merge_edits(&d->session, d->run.set, selected, err);
+	if (left < 0)
+		return left;
+	int rc = change_set_save(d->run.set, d->run.record, err);
+	if (rc < 0 || left == 0)
+		return rc;
+	base_error(err, AIRLOCK_ERR_CONFLICT, "merge", d->session.name,
+		   "%d %s cannot be merged with what somebody else changed since; nothing is applied", left,
+		   left == 1 ? "path" : "paths");
+	return base_hint(err, "`airlock changes %s` says which; name the other paths, or use --force", d->session.name);
+}
+
+static int apply_as(const struct airlock_settings *s, const char *run, const char *const *paths, bool force, bool merge,
+		    struct airlock_changes **ret, struct airlock_error *err)
+{
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
+	_cleanup_free_ bool *selected = NULL;
+	int rc = decided_open(&d, s, run, DECIDED_TO_APPLY, err);
+	if (rc == 0)
+		rc = select_changes(d.run.set, paths, false, &selected, err);
+	if (rc == 0 && merge)
+		rc = merge_edits(&d, selected, err);
+	if (rc == 0)
+		rc = move_changes(&d, selected, AIRLOCK_ACTION_APPLY, force, ret, err);
+	return rc;
 }
 
 int airlock_changes_apply(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
 			  struct airlock_changes **ret, struct airlock_error *err)
 {
-	struct past_run e;
-	_cleanup_free_ bool *selected = NULL;
-	int rc = past_run_open(&e, s, run, err);
-	if (rc == 0)
-		rc = select_changes(e.set, paths, false, &selected, err);
-	if (rc == 0)
-		rc = move_changes(&e, selected, AIRLOCK_ACTION_APPLY, force, ret, err);
-	past_run_done(&e);
-	return rc;
+	return apply_as(s, run, paths, force, false, ret, err);
+}
+
+int airlock_changes_apply_merged(const struct airlock_settings *s, const char *run, const char *const *paths,
+				 struct airlock_changes **ret, struct airlock_error *err)
+{
+	return apply_as(s, run, paths, false, true, ret, err);
 }
 
 /* Judges these paths again: other runs may have been applied since. */
@@ -198,14 +236,13 @@ static int select_sensitive(struct past_run *e, const char *const *paths, bool *
 int airlock_changes_sensitive(const struct airlock_settings *s, const char *run, const char *const *paths,
 			      struct airlock_changes **ret, struct airlock_error *err)
 {
-	struct past_run e;
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
 	_cleanup_free_ bool *only = NULL;
-	int rc = past_run_open(&e, s, run, err);
+	int rc = decided_open(&d, s, run, DECIDED_TO_LOOK, err);
 	if (rc == 0)
-		rc = select_sensitive(&e, paths, &only, err);
+		rc = select_sensitive(&d.run, paths, &only, err);
 	if (rc == 0)
-		rc = give(&e, &(struct change_outcome){.only = only}, ret, err);
-	past_run_done(&e);
+		rc = give(&d.run, &(struct change_outcome){.only = only}, ret, err);
 	return rc;
 }
 
@@ -262,28 +299,28 @@ int past_run_held_by_mode(const struct past_run *e, const char *const *paths, ch
 int airlock_changes_discard(const struct airlock_settings *s, const char *run, const char *const *paths,
 			    struct airlock_changes **ret, struct airlock_error *err)
 {
-	struct past_run e;
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
+	struct past_run *e = &d.run;
 	_cleanup_free_ bool *selected = NULL;
 	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	_cleanup_lock_ struct lock lock = LOCK_INIT;
-	int rc = past_run_open(&e, s, run, err);
-	if (rc == 0 && e.set->n > 0)
-		rc = lock_record(&e, &lock, err);
+	int rc = decided_open(&d, s, run, DECIDED_TO_APPLY, err);
+	if (rc == 0 && e->set->n > 0)
+		rc = lock_record(e, &lock, err);
 	if (rc == 0)
-		rc = select_changes(e.set, paths, false, &selected, err);
-	size_t count = rc == 0 ? count_selected(e.set, selected) : 0;
-	for (size_t i = 0; count > 0 && i < e.set->n; i++)
+		rc = select_changes(e->set, paths, false, &selected, err);
+	size_t count = rc == 0 ? count_selected(e->set, selected) : 0;
+	for (size_t i = 0; count > 0 && i < e->set->n; i++)
 		if (selected[i])
-			e.set->v[i].state = CHANGE_DISCARDED;
+			e->set->v[i].state = CHANGE_DISCARDED;
 	if (rc == 0 && count > 0)
-		rc = change_set_save(e.set, e.record, err);
-	if (rc == 0 && count > 0)
-		history_decided(&e.host, e.set, "discard", count, &notes);
+		rc = change_set_save(e->set, e->record, err);
+	if (rc == 0 && count > 0) {
+		history_decided(&e->host, e->set, "discard", count, &notes);
+		tell_session(&d, &notes);
+	}
 	const struct change_outcome outcome = {.action = AIRLOCK_ACTION_DISCARD, .done = selected, .notes = &notes};
-	if (rc == 0)
-		rc = give(&e, &outcome, ret, err);
-	past_run_done(&e);
-	return rc;
+	return rc < 0 ? rc : give(e, &outcome, ret, err);
 }
 
 /* ── Undo ── */
@@ -346,28 +383,26 @@ static int find_last_applied(struct past_run *e, struct airlock_error *err)
 int airlock_changes_undo_action(const struct airlock_settings *s, const char *run, const char *const *paths,
 				enum airlock_changes_action *ret, struct airlock_error *err)
 {
-	struct past_run e;
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
 	_cleanup_free_ bool *selected = NULL;
-	int rc = past_run_open(&e, s, run, err);
-	if (rc == 0)
-		rc = select_undo(e.set, paths, &selected, ret, err);
-	past_run_done(&e);
-	return rc;
+	int rc = decided_open(&d, s, run, DECIDED_TO_UNDO, err);
+	return rc < 0 ? rc : select_undo(d.run.set, paths, &selected, ret, err);
 }
 
 int airlock_changes_undo(const struct airlock_settings *s, const char *run, const char *const *paths, int force,
 			 struct airlock_changes **ret, struct airlock_error *err)
 {
-	struct past_run e;
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
 	_cleanup_free_ bool *selected = NULL;
 	enum airlock_changes_action action = AIRLOCK_ACTION_UNDO;
-	int rc = run ? past_run_open(&e, s, run, err) : past_run_init(&e, s, err);
+	int rc = run ? decided_open(&d, s, run, DECIDED_TO_UNDO, err) : past_run_init(&d.run, s, err);
 	if (rc == 0 && !run)
-		rc = find_last_applied(&e, err);
+		rc = find_last_applied(&d.run, err);
+	if (rc == 0 && !run)
+		rc = decided_join(&d, err);
 	if (rc == 0)
-		rc = select_undo(e.set, paths, &selected, &action, err);
+		rc = select_undo(d.run.set, paths, &selected, &action, err);
 	if (rc == 0)
-		rc = move_changes(&e, selected, action, force, ret, err);
-	past_run_done(&e);
+		rc = move_changes(&d, selected, action, force, ret, err);
 	return rc;
 }

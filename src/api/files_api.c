@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "files/files.h"
-#include "history/past_run.h"
+#include "session/decided.h"
 #include "run/files_stage.h"
 #include "run/run.h"
 #include "run/workspace.h"
@@ -110,29 +110,28 @@ static int open_project_place(struct airlock_place *place, const struct airlock_
 static int open_run(struct airlock_place *place, const struct airlock_settings *s, const struct settings_view *v,
 		    const char *run, struct airlock_error *err)
 {
-	struct past_run e;
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
 	place->job = job_new();
-	int rc = past_run_open(&e, s, run, err);
+	int rc = decided_open(&d, s, run, DECIDED_TO_LOOK, err);
 	if (rc == 0)
 		rc = place->job ? job_open(place->job, s, v, err) : base_oom(err);
-	if (rc == 0 && e.set->n_roots == 0)
+	if (rc == 0 && d.run.set->n_roots == 0)
 		rc = base_error(err, AIRLOCK_ERR_NOT_FOUND, "open", run, "run %s has no roots", run);
-	for (size_t i = 0; rc == 0 && i < e.set->n_roots; i++) {
-		const struct change_root *r = &e.set->roots[i];
+	for (size_t i = 0; rc == 0 && i < d.run.set->n_roots; i++) {
+		const struct change_root *r = &d.run.set->roots[i];
 		/* A run that changed nothing, or was applied whole, has no layer any more. */
-		bool layered = e.set->n > 0 && access(r->upper, F_OK) == 0;
+		bool layered = d.run.set->n > 0 && access(r->upper, F_OK) == 0;
 		rc = files_place_mount(&place->place, r->path, r->path, layered ? r->upper : NULL, true, err);
 	}
 	assert(rc != 0 || place->job); /* base_oom fails */
 	if (rc == 0)
 		rc = add_rules(place, err);
 	if (rc == 0) {
-		place->place.base = strdup(e.set->roots[0].path);
-		place->dir = strdup(e.set->roots[0].path);
-		place->place.set = TAKE_PTR(e.set);
+		place->place.base = strdup(d.run.set->roots[0].path);
+		place->dir = strdup(d.run.set->roots[0].path);
+		place->place.set = TAKE_PTR(d.run.set);
 		rc = place->place.base && place->dir ? 0 : base_oom(err);
 	}
-	past_run_done(&e);
 	return rc;
 }
 

@@ -242,3 +242,7 @@ struct diff_options {
  * AIRLOCK_ERR_UNAVAILABLE without it. AIRLOCK_ERR_NOT_FOUND: a path without a change. */
 int diff_write(const struct change_set *set, const char *const *paths, const struct diff_options *options,
 	       struct buf *out, struct airlock_error *err);
+
+/* Three versions of a text as one, with diff3(1). 1: ret is the merged text; 0: both changed the same place, ret means nothing. */
+int diff_merge(const struct buf *ours, const struct buf *base, const struct buf *theirs, struct buf *ret,
+	       struct airlock_error *err);

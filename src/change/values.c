@@ -133,6 +133,18 @@ const char *airlock_changes_run(const struct airlock_changes *c)
 	return c->run;
 }
 
+/* That decides about them; NULL: none. */
+static const char *session_of(const struct airlock_changes *c)
+{
+	return c->set && c->set->part != CHANGE_PART_APART ? c->set->session : NULL;
+}
+
+const char *airlock_changes_name(const struct airlock_changes *c)
+{
+	const char *session = session_of(c);
+	return session ? session : c->run;
+}
+
 enum airlock_changes_state airlock_changes_state(const struct airlock_changes *c)
 {
 	return c->state;
@@ -209,17 +221,23 @@ void change_values_add_json(const struct change_set *set, enum airlock_changes_s
 	json_close(j);
 }
 
+void change_values_list_json(const struct airlock_changes *c, struct json *j)
+{
+	json_string(j, "state", airlock_changes_state_name(c->state));
+	json_open_array(j, "files");
+	for (size_t i = 0; i < c->n; i++)
+		add_object(j, &c->v[i]);
+	json_close(j);
+}
+
 const char *airlock_changes_json(struct airlock_changes *c)
 {
 	struct buf out = BUF_INIT;
 	struct json j = json_begin(&out, true);
 	json_open_object(&j, NULL);
 	json_string(&j, "run", c->run);
-	json_string(&j, "state", airlock_changes_state_name(c->state));
-	json_open_array(&j, "files");
-	for (size_t i = 0; i < c->n; i++)
-		add_object(&j, &c->v[i]);
-	json_close(&j);
+	json_string(&j, "session", session_of(c));
+	change_values_list_json(c, &j);
 	json_close(&j);
 	buf_addc(&out, '\n');
 	free(c->json);

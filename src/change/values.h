@@ -24,4 +24,5 @@ int change_values_take(struct change_set *set, const struct change_outcome *outc
 
 /* "state" and "files" into an open object. set: NULL for none. */
 struct json;
+void change_values_list_json(const struct airlock_changes *c, struct json *j);
 void change_values_add_json(const struct change_set *set, enum airlock_changes_state state, struct json *j);

@@ -72,6 +72,26 @@ void history_put(const char *state_dir, const struct buf *news, struct notes *no
 		(void)base_pass(err, &why);
 }
 
+void history_session(const struct host *host, const char *event, const char *session, const char *project, size_t steps,
+		     struct strs *notes)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT, news = BUF_INIT;
+	struct airlock_error err = {0}, auditing = {0};
+	struct json j = json_begin(&out, false);
+	json_open_object(&j, NULL);
+	json_string(&j, "event", event);
+	json_string(&j, "session", session);
+	json_path(&j, "project", project);
+	json_time(&j, "time", store_now());
+	json_int(&j, "uid", (int64_t)getuid());
+	json_int(&j, "steps", (int64_t)steps);
+	json_close(&j);
+	(void)history_write_audit(host->state_dir, &out, &news, &auditing);
+	history_put(host->state_dir, &news, notes, &err);
+	history_note(notes, &err);
+	history_note(notes, &auditing);
+}
+
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
 		     struct notes *notes)
 {

@@ -16,6 +16,10 @@ struct json;
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
 		     struct notes *notes);
 
+/* Something happened to a session: "session-begin", "session-step", "session-rewind", "session-merge", "session-end". */
+void history_session(const struct host *host, const char *event, const char *session, const char *project, size_t steps,
+		     struct strs *notes);
+
 /* ── For the records of runs (run/run_record.c) ── */
 
 #define HISTORY_WAIT_AT_START_MS 20 /* while a command runs, its output must not wait for a long transaction */

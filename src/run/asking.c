@@ -3,7 +3,7 @@
 #include "run/job.h"
 
 #include "base/error.h"
-#include "history/past_run.h"
+#include "session/decided.h"
 #include "run/links.h"
 #include "run/remember.h"
 
@@ -200,20 +200,19 @@ static int make_apply_question(struct permission_apply in, struct airlock_asked 
 int airlock_changes_question(const struct airlock_settings *s, const char *run, const char *const *paths,
 			     struct airlock_asked **ret, struct airlock_error *err)
 {
-	struct past_run e;
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
 	_cleanup_free_ char *sensitive = NULL, *held = NULL;
 	*ret = NULL;
-	int rc = past_run_open(&e, s, run, err);
+	int rc = decided_open(&d, s, run, DECIDED_TO_LOOK, err);
 	if (rc == 0)
-		rc = past_run_sensitive(&e, paths, &sensitive, err);
+		rc = past_run_sensitive(&d.run, paths, &sensitive, err);
 	if (rc == 0 && airlock_settings_is_agent(s))
-		rc = past_run_held_by_mode(&e, paths, &held, err);
+		rc = past_run_held_by_mode(&d.run, paths, &held, err);
 	if (rc == 0 && (*sensitive || (held && *held)))
 		rc = make_apply_question(
 			(struct permission_apply){
-				.run = e.set->run, .sensitive = sensitive, .held = held ? held : "", .paths = paths},
+				.run = d.run.set->run, .sensitive = sensitive, .held = held ? held : "", .paths = paths},
 			ret, err);
-	past_run_done(&e);
 	return rc;
 }
 

@@ -17,6 +17,7 @@
 #include "run/layers.h"
 #include "run/links.h"
 #include "run/host_fs.h"
+#include "run/run_session.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -47,6 +48,10 @@ void airlock_job_free(struct airlock_job *job)
 	notes_done(&job->warnings);
 	permission_done(&job->question);
 	free(job->session);
+	free(job->work.name);
+	for (size_t i = 0; i < job->work.n_lowers; i++)
+		strs_done(&job->work.lowers[i]);
+	free(job->work.lowers);
 	free(job->command_line);
 	origin_done(&job->origin);
 	explained_free(job->explained);
@@ -539,6 +544,8 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	if (rc == 0)
 		rc = plan_capture(job, err);
 	if (rc == 0)
+		rc = run_session_check(job, err);
+	if (rc == 0)
 		notes_add_all(&job->warnings, &job->plan->notes);
 	if (rc == 0)
 		rc = job_check_working_dir(job, wanted_dir ? job->cwd : NULL, err);
@@ -577,6 +584,8 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 		rc = origin_decide(s, v, &job->origin, err);
 	if (rc == 0)
 		rc = job_open(job, s, v, err);
+	if (rc == 0)
+		rc = run_session_join(job, v, err);
 	if (rc == 0)
 		rc = settings_get_flag(v, "pty", &job->pty, err);
 	strs_add_all(&job->environ, &s->environ);

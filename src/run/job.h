@@ -6,6 +6,7 @@
 #include "permission/permission.h"
 #include "plan/plan.h"
 #include "project/project.h"
+#include "session/session.h"
 #include "settings/host.h"
 #include "settings/origin.h"
 #include "run/workspace.h"
@@ -17,6 +18,16 @@ struct job_opening {
 	bool grant_all; /* links that nobody has answered are roots this once */
 	void (*progress)(size_t seen, void *data);
 	void *progress_data;
+};
+
+/* The session that a run is a command of. */
+struct job_session {
+	char *name; /* NULL: none */
+	bool holds; /* its changes */
+	struct session_begun begun;
+	struct strs *lowers; /* for each root of the plan */
+	size_t n_lowers;
+	uint64_t step; /* that the run has become; 0: none */
 };
 
 struct airlock_job {
@@ -49,6 +60,7 @@ struct airlock_job {
 	int caches_fd;			     /* shared lock on the project's caches; -EBADF: it has none (caches.h) */
 	bool yes, pty;
 	bool explain;	  /* what it is refused */
+	struct job_session work;
 	char *session;	  /* what "for this session" is; NULL: nothing that could be recognized again */
 	struct strs argv; /* with cwd and network what the plan is made of, should it be made again */
 	char *cwd;

@@ -9,6 +9,7 @@
 #include "fs/fs.h"
 #include "history/backups.h"
 #include "run/copies.h"
+#include "run/run_session.h"
 #include "layer/empty_layers.h"
 #include "history/spare.h"
 #include "sys/mountinfo.h"
@@ -274,9 +275,15 @@ int layers_begin(struct run_layers *c, const struct airlock_job *job, const char
 		empty_layers_take(job->host.state_dir, run_dir);
 	for (size_t i = 0; rc == 0 && i < roots->n; i++)
 		rc = make_layer(c, ordered_root(job, i), run_dir, i + 1, err);
-	for (size_t i = 0; rc == 0 && i < roots->n; i++)
+	for (size_t i = 0; rc == 0 && i < roots->n; i++) {
+		const struct strs *lowers = run_session_lowers(job, c->paths.v[i * 3]);
 		c->layers[i] =
 			(struct child_layer){{c->paths.v[i * 3]}, {c->paths.v[i * 3 + 1]}, {c->paths.v[i * 3 + 2]}};
+		if (lowers) {
+			c->layers[i].lowers.v = (const char *const *)lowers->v;
+			c->layers[i].n_lowers = lowers->n;
+		}
+	}
 	c->n_layers = roots->n;
 	if (rc == 0 && c->mirrored) {
 		rc = fill_mirrors(c, job->config, err);
@@ -345,8 +352,32 @@ static void forget_half(struct run_layers *c, const char *run_dir)
 	NOTE(&c->notes, CHANGES_UNREAD, .cause = c->error.message, .subject = run_dir);
 }
 
+/* A command of a session that holds its changes: they are decided about with the session. What could not become a step is a run of
+ * its own, held like any other. */
+static int make_step(struct run_layers *c, struct airlock_job *job, const char *run_dir,
+		     const struct supervise_result *result)
+{
+	int rc = run_session_see_below(job, c, &c->error);
+	if (rc == 0)
+		rc = change_scan(c->set, &c->notes, &c->error);
+	if (rc < 0) {
+		forget_half(c, run_dir);
+		return rc;
+	}
+	if (c->set->n == 0)
+		return 0;
+	rc = run_session_add_step(job, run_dir, result, c->set, &c->error);
+	if (rc < 0) {
+		c->set->part = CHANGE_PART_APART;
+		base_hint(&c->error, "its changes are held by themselves, and session %s does not show them: airlock changes %s",
+			  job->work.name, path_basename(run_dir));
+		return rc;
+	}
+	return 1;
+}
+
 /* Returns more than 0 when the record has been saved, too. */
-static int decide(struct run_layers *c, const struct airlock_job *job, const char *run_dir,
+static int decide(struct run_layers *c, struct airlock_job *job, const char *run_dir,
 		  const struct supervise_result *result)
 {
 	struct gate_rules rules = {.hold = &job->config->gate_hold,
@@ -354,7 +385,12 @@ static int decide(struct run_layers *c, const struct airlock_job *job, const cha
 				   .home = job->host.home,
 				   .environ = &job->host.git_env};
 	enum policy_changes mode = job->config->policy.changes;
-	int rc = change_scan(c->set, &c->notes, &c->error);
+	if (run_session_holds(job))
+		return make_step(c, job, run_dir, result);
+	int rc = 0;
+	if (job->work.name && job->work.holds) /* thrown away, but seen as the command saw it */
+		rc = run_session_see_below(job, c, &c->error);
+	rc = rc < 0 ? rc : change_scan(c->set, &c->notes, &c->error);
 	if (rc == 0 && c->mirrored)
 		rc = mirror_prune(c->set, &c->error);
 	if (rc < 0 && !c->by_copy) {
@@ -462,7 +498,7 @@ static bool save_record(struct run_layers *c, const struct airlock_job *job, con
 	return rc == 0;
 }
 
-void layers_end(struct run_layers *c, const struct airlock_job *job, const char *run_dir,
+void layers_end(struct run_layers *c, struct airlock_job *job, const char *run_dir,
 		const struct supervise_result *result, int prepared)
 {
 	_cleanup_close_ int unused = prepared;
@@ -474,6 +510,9 @@ void layers_end(struct run_layers *c, const struct airlock_job *job, const char 
 	c->recorded = decide(c, job, run_dir, result) > 0;
 	if (!c->unsettled && !c->recorded)
 		c->recorded = c->set && save_record(c, job, run_dir, TAKE_FD(unused));
+	struct airlock_error why = {0};
+	if (job->work.name && !job->work.holds && run_session_note_step(job, run_dir, result, c->set, &why) < 0)
+		strs_addf(&c->notes, "session %s does not know of this step: %s", job->work.name, why.message);
 }
 
 void layers_tidy(struct run_layers *c, const struct airlock_job *job, const char *run_dir)

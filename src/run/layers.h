@@ -41,7 +41,7 @@ int layers_begin(struct run_layers *c, const struct airlock_job *job, const char
 
 /* Everybody who could write is dead: scan, judge, apply as the mode says. Failures go to c->error. prepared: for the record, from
  * fs_prepare_file, or -1; taken. */
-void layers_end(struct run_layers *c, const struct airlock_job *job, const char *run_dir,
+void layers_end(struct run_layers *c, struct airlock_job *job, const char *run_dir,
 		const struct supervise_result *result, int prepared);
 /* No layer is mounted any more: removes what is of no use. */
 void layers_tidy(struct run_layers *c, const struct airlock_job *job, const char *run_dir);

@@ -154,6 +154,8 @@ struct result result_of_run(const struct airlock_run *run)
 		.out = r->out,
 		.err = r->err,
 		.working_dir = run->job->plan->cwd,
+		.session = run->job->work.name,
+		.step = run->job->work.step,
 		.isolation = &run->isolation,
 		.usage = &run->usage,
 		.denials = denials_known(run) ? &run->denials : NULL,
@@ -233,6 +235,14 @@ static void add_members(const struct result *r, bool with_output, struct json *j
 		json_path(j, "working_dir", r->working_dir);
 	else
 		json_null(j, "working_dir");
+	json_string(j, "session", r->session);
+	if (r->session) {
+		if (r->step)
+			json_int(j, "step", (int64_t)r->step);
+		else
+			json_null(j, "step");
+		json_int(j, "background", (int64_t)r->background);
+	}
 	add_isolation(j, r->isolation);
 	add_usage(j, r->usage);
 	if (r->denials) /* empty: nothing was refused; null: not looked at */

@@ -18,6 +18,9 @@ struct result {
 	int64_t duration_us;
 	const struct capture *out, *err; /* NULL: there was no process */
 	const char *working_dir;	 /* or NULL */
+	const char *session;		 /* NULL: none */
+	uint64_t step;			 /* 0: it changed nothing, or stands apart */
+	uint64_t background;		 /* processes of the session that go on */
 	/* NULL: there was no process. */
 	const struct airlock_isolation *isolation;
 	const struct airlock_usage *usage;

@@ -14,6 +14,7 @@
 #include "layer/empty_layers.h"
 #include "history/history.h"
 #include "run/run_record.h"
+#include "run/run_session.h"
 #include "run/links.h"
 #include "history/run_id.h"
 #include "run/prestart.h"
@@ -62,6 +63,8 @@ int run_begin(struct airlock_run *run, struct airlock_error *err)
 	int rc = recover_first(&job->host, err);
 	if (rc == 0)
 		rc = claim_run_dir(run, &job->host, err);
+	if (rc == 0)
+		rc = run_session_begin(job, err);
 	return rc < 0 ? rc : layers_begin(&run->layers, job, run->id, run->dir, err);
 }
 

@@ -132,6 +132,10 @@ int session_add_step(const struct session_place *at, const char *name, const str
 		     const struct session_command *command, struct change_set *set, uint64_t *ret_step,
 		     struct airlock_error *err);
 
+/* The same in a session that applies its changes: nothing is held, the step is only told. */
+int session_note_step(const struct session_place *at, const char *name, const struct session_command *command,
+		      size_t count, uint64_t *ret_step, struct airlock_error *err);
+
 /* ── whole.c ── */
 
 /* All layers as one run, which can be looked at and, with for_good, applied. *ret_run is its id, the caller's; NULL: nothing is held.
@@ -146,4 +150,23 @@ int session_settle(struct session *s, const struct host *host, const char *run, 
 
 /* Drops the held steps after this one. AIRLOCK_ERR_CONFLICT: one of them is decided. */
 int session_rewind(struct session *s, uint64_t step, struct airlock_error *err);
+/* Goes on from where this one is, under another name. */
 int session_fork(const struct session *s, const struct session_place *at, const char *name, struct airlock_error *err);
+
+/* ── merge.c ── */
+
+struct session_merge {
+	struct session *from, *into;	  /* both locked */
+	const struct change_set *changes; /* the whole of from */
+	const struct change_set *others;  /* the whole of into */
+	const char *command;		  /* what the step is called */
+	int user_ns;			  /* for the view, or negative */
+	struct strs conflicts;		  /* filled: paths that cannot be merged */
+	uint64_t step;			  /* filled: 0: there was nothing to merge */
+};
+/* What one session changed as a step of another. AIRLOCK_ERR_CONFLICT: nothing was done. */
+int session_merge(struct session_merge *m, const struct host *host, struct airlock_error *err);
+
+/* Of a whole run that is to be applied: where somebody has edited a file of the project since, their version and the session's are
+ * merged in the layer, all of them or none. Marks as conflicts what cannot be. Returns how many of these there are, or a code. */
+int session_merge_edits(const struct session *s, struct change_set *set, const bool *selected, struct airlock_error *err);

@@ -30,3 +30,8 @@ int session_merge_layers(const struct session *s, size_t from, size_t to, const 
 /* What these layers found in the project, sorted. */
 int session_load_bases(const struct session *s, size_t from, size_t to, struct fold_bases *ret,
 		       struct airlock_error *err);
+/* True if the two cannot both be there: they are about the same path, or one is about everything below it. */
+bool session_changes_collide(const struct change *a, const struct change *b);
+/* Adds a step whose layer and record are in command->run_dir. The session is locked; it is saved. */
+int session_append_step(struct session *s, const struct session_command *command, const struct change_set *set,
+			struct airlock_error *err);

@@ -40,7 +40,7 @@ static bool is_about(const struct change *c, const char *path)
 	return strcmp(c->path, path) == 0 || (c->from && strcmp(c->from, path) == 0);
 }
 
-static bool collide(const struct change *a, const struct change *b)
+bool session_changes_collide(const struct change *a, const struct change *b)
 {
 	if (is_made_by_both(a, b))
 		return false;
@@ -58,7 +58,7 @@ static int mark_collisions(struct change_set *set, const struct change_set *othe
 		bool hit = false;
 		for (size_t k = 0; !hit && k < other->n; k++) {
 			const struct change *o = &other->v[k];
-			hit = strcmp(set->roots[c->root].path, other->roots[o->root].path) == 0 && collide(c, o);
+			hit = strcmp(set->roots[c->root].path, other->roots[o->root].path) == 0 && session_changes_collide(c, o);
 		}
 		if (!hit)
 			continue;
@@ -126,22 +126,32 @@ static int save_apart(struct change_set *set, const char *record, enum airlock_r
 	return change_set_save(set, record, err);
 }
 
-static int append(struct session *s, const struct session_command *c, const struct change_set *set,
-		  struct airlock_error *err)
+static int push(struct session *s, const struct session_command *c, size_t count, enum session_step_state state,
+		struct airlock_error *err)
 {
 	uint64_t number = session_last_step(s) + 1;
 	struct session_step *step = session_push_step(s);
 	if (!step)
 		return base_oom(err);
 	*step = (struct session_step){.number = number,
+				      .state = state,
 				      .exit_code = c->exit_code,
-				      .count = set->n,
+				      .count = count,
 				      .run = strdup(c->run),
 				      .command = strndup(c->command, SESSION_COMMAND_MAX)};
-	if (!step->run || !step->command)
-		return base_oom(err);
+	return step->run && step->command ? 0 : base_oom(err);
+}
+
+int session_append_step(struct session *s, const struct session_command *command, const struct change_set *set,
+			struct airlock_error *err)
+{
+	int rc = push(s, command, set->n, SESSION_STEP_HELD, err);
+	if (rc < 0)
+		return rc;
 	session_forget_whole(s);
-	return session_put_layer(s, c->run_dir, set, number, number, NULL, err);
+	uint64_t number = session_last_step(s);
+	rc = session_put_layer(s, command->run_dir, set, number, number, NULL, err);
+	return rc < 0 ? rc : session_save(s, err);
 }
 
 int session_add_step(const struct session_place *at, const char *name, const struct session_begun *begun,
@@ -167,10 +177,21 @@ int session_add_step(const struct session_place *at, const char *name, const str
 	if (rc == 0)
 		rc = change_set_save(set, record, err);
 	if (rc == 0)
-		rc = append(&s, command, set, err);
-	if (rc == 0)
-		rc = session_save(&s, err);
+		rc = session_append_step(&s, command, set, err);
 	if (rc == 0)
 		*ret_step = session_last_step(&s);
+	return rc;
+}
+
+int session_note_step(const struct session_place *at, const char *name, const struct session_command *command,
+		      size_t count, uint64_t *ret_step, struct airlock_error *err)
+{
+	_cleanup_session_ struct session s = SESSION_INIT;
+	int rc = session_open(&s, at, name, SESSION_LOCK, err);
+	if (rc == 0)
+		rc = push(&s, command, count, SESSION_STEP_DECIDED, err);
+	if (rc == 0)
+		rc = session_save(&s, err);
+	*ret_step = rc < 0 ? 0 : session_last_step(&s);
 	return rc;
 }

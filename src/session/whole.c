@@ -102,6 +102,21 @@ static int build(const struct session *s, const char *run, const char *dir, cons
 	return rc < 0 ? rc : change_set_save(set, record, err);
 }
 
+/* The same run with files of its own, under the same id: a person may have been asked about it. Without its record it would be made
+ * anew, so that goes first. */
+static int copy_files(const struct session *s, const char *dir, const struct gate_rules *rules, struct airlock_error *err)
+{
+	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || unlinkat(fd, "changes", 0) < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "unlink", dir);
+	int rc = fs_remove_tree_at(fd, "upper", NULL, err);
+	if (rc == 0)
+		rc = build(s, s->whole, dir, rules, FOLD_COPY, err);
+	if (rc == 0 && unlinkat(fd, LINKED, 0) < 0)
+		rc = base_errno(err, AIRLOCK_ERR_IO, errno, "unlink", dir);
+	return rc;
+}
+
 int session_whole(struct session *s, const struct host *host, const struct gate_rules *rules, bool for_good,
 		  char **ret_run, struct airlock_error *err)
 {
@@ -110,7 +125,10 @@ int session_whole(struct session *s, const struct host *host, const struct gate_
 	_cleanup_free_ char *record = old ? path_join(old, "changes") : NULL;
 	if (!runs || (s->whole && !record))
 		return base_oom(err);
-	if (record && access(record, F_OK) == 0 && !(for_good && is_linked(old))) {
+	if (record && access(record, F_OK) == 0) {
+		int rc = for_good && is_linked(old) ? copy_files(s, old, rules, err) : 0;
+		if (rc < 0)
+			return rc;
 		*ret_run = strdup(s->whole);
 		return *ret_run ? 0 : base_oom(err);
 	}
@@ -223,6 +241,8 @@ int session_settle(struct session *s, const struct host *host, const char *run, 
 	for (size_t i = 0; i < s->n_steps; i++)
 		if (s->steps[i].number <= upto)
 			s->steps[i].state = SESSION_STEP_DECIDED;
+	if (s->whole && strcmp(s->whole, run) != 0) /* it was made of other layers */
+		session_forget_whole(s);
 	bool is_new = is_applied(set) && !strs_has(&s->applies, run);
 	if (is_new)
 		strs_add(&s->applies, run);

@@ -30,6 +30,8 @@ static const struct airlock_option options[] = {
 	{"workspace", 0, VALUE, "DIR", "use this directory as the writable / of the command, instead of a project",
 	 COMPLETES("dir")},
 	{"bind-ro", 0, LIST, "SRC[:DST]", "with --workspace: also show SRC, read-only, at DST", COMPLETES("path")},
+	{"session", 0, VALUE, "NAME",
+	 "a command of this session: it sees what the commands before it did; made if there is none", COMPLETES("session")},
 	{"changes", 0, VALUE, "MODE", "what to do with changes: apply, ask, hold, discard or direct",
 	 WORDS("apply ask hold discard direct")},
 	{"hold", 0, FLAG, "short for --changes hold", IMPLIES("changes=hold")},

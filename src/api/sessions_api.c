@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* airlock/session.h: sessions as values, and what is done with them. */
+#include "airlock/session.h"
+
+#include "api/list.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "change/values.h"
+#include "history/history.h"
+#include "run/run.h"
+#include "session/decided.h"
+#include "settings/config_context.h"
+
+#include <string.h>
+
+const char *airlock_session_state_name(enum airlock_session_state state)
+{
+	return state == AIRLOCK_SESSION_ENDED ? "ended" : "open";
+}
+
+const char *airlock_run_session(const struct airlock_run *run)
+{
+	return run->job->work.name;
+}
+
+uint64_t airlock_run_step(const struct airlock_run *run)
+{
+	return run->job->work.step;
+}
+
+/* ── Where ── */
+
+struct scene {
+	struct past_run run; /* the host, and whatever was interrupted is finished */
+	char *project;
+};
+
+static void scene_done(struct scene *c)
+{
+	past_run_done(&c->run);
+	free(c->project);
+}
+#define _cleanup_scene_ _cleanup_(scene_done)
+
+static int scene_open(struct scene *c, const struct airlock_settings *s, struct airlock_error *err)
+{
+	int rc = past_run_init(&c->run, s, err);
+	return rc < 0 ? rc : past_run_project(&c->run, &c->project, err);
+}
+
+static struct session_place place_of(const struct scene *c)
+{
+	return (struct session_place){&c->run.host, c->project};
+}
+
+/* What is not done before the audit says it: begin, rewind, merge, end. */
+static void audit(const struct scene *c, const char *event, const struct session *s)
+{
+	_cleanup_strs_ struct strs unheard = STRS_INIT;
+	history_session(&c->run.host, event, s->name, s->project, s->n_steps, &unheard);
+}
+
+/* ── One ── */
+
+struct airlock_session {
+	struct session session;
+	struct airlock_session_info info;
+	struct airlock_session_step *steps;
+	struct airlock_changes *changes;
+	char *json;
+};
+
+void airlock_session_free(struct airlock_session *session)
+{
+	if (!session)
+		return;
+	session_done(&session->session);
+	airlock_changes_free(session->changes);
+	free(session->steps);
+	free(session->json);
+	free(session);
+}
+
+static size_t count_held(const struct change_set *set)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < set->n; i++)
+		n += set->v[i].state == CHANGE_HELD || set->v[i].state == CHANGE_CONFLICT;
+	return n;
+}
+
+static struct airlock_session_info info_of(const struct session *s, size_t held)
+{
+	return (struct airlock_session_info){.name = s->name,
+					     .project = s->project,
+					     .state = s->ended ? AIRLOCK_SESSION_ENDED : AIRLOCK_SESSION_OPEN,
+					     .holds = s->holds,
+					     .steps = s->n_steps,
+					     .held = held,
+					     .created_ns = s->created_ns,
+					     .last_used_ns = s->used_ns};
+}
+
+static int fill_steps(struct airlock_session *session, struct airlock_error *err)
+{
+	const struct session *s = &session->session;
+	session->steps = calloc(s->n_steps + 1, sizeof *session->steps);
+	if (!session->steps)
+		return base_oom(err);
+	for (size_t i = 0; i < s->n_steps; i++)
+		session->steps[i] = (struct airlock_session_step){.number = s->steps[i].number,
+								  .run = s->steps[i].run,
+								  .command = s->steps[i].command,
+								  .exit_code = s->steps[i].exit_code,
+								  .count = s->steps[i].count,
+								  .is_decided =
+									  s->steps[i].state == SESSION_STEP_DECIDED};
+	return 0;
+}
+
+static int fill(struct airlock_session *session, struct decided *d, struct airlock_error *err)
+{
+	size_t held = count_held(d->run.set);
+	int rc = change_values_take(TAKE_PTR(d->run.set), &(struct change_outcome){0}, &session->changes, err);
+	if (rc < 0)
+		return rc;
+	session->session = d->session;
+	d->session = (struct session)SESSION_INIT;
+	base_closep(&session->session.lock_fd);
+	session->info = info_of(&session->session, held);
+	return fill_steps(session, err);
+}
+
+int airlock_session_open(const struct airlock_settings *s, const char *name, struct airlock_session **ret,
+			 struct airlock_error *err)
+{
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
+	int rc = decided_open_session(&d, s, name, err);
+	if (rc < 0)
+		return rc;
+	struct airlock_session *session = calloc(1, sizeof *session);
+	rc = session ? fill(session, &d, err) : base_oom(err);
+	if (rc < 0) {
+		airlock_session_free(session);
+		return rc;
+	}
+	*ret = session;
+	return 0;
+}
+
+const struct airlock_session_info *airlock_session_info(const struct airlock_session *session)
+{
+	return &session->info;
+}
+
+size_t airlock_session_step_count(const struct airlock_session *session)
+{
+	return session->session.n_steps;
+}
+
+const struct airlock_session_step *airlock_session_step_at(const struct airlock_session *session, size_t i)
+{
+	return i < session->session.n_steps ? &session->steps[i] : NULL;
+}
+
+const struct airlock_changes *airlock_session_changes(const struct airlock_session *session)
+{
+	return session->changes;
+}
+
+static void add_steps(struct json *j, const struct airlock_session *session)
+{
+	json_open_array(j, "steps");
+	for (size_t i = 0; i < session->session.n_steps; i++) {
+		const struct airlock_session_step *step = &session->steps[i];
+		json_open_object(j, NULL);
+		json_int(j, "step", (int64_t)step->number);
+		json_string(j, "run", step->run);
+		json_path(j, "command", step->command);
+		json_int(j, "exit_code", step->exit_code);
+		json_int(j, "count", (int64_t)step->count);
+		json_bool(j, "decided", step->is_decided);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+const char *airlock_session_json(struct airlock_session *session)
+{
+	const struct airlock_session_info *i = &session->info;
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_string(&j, "session", i->name);
+	json_path(&j, "project", i->project);
+	json_string(&j, "state", airlock_session_state_name(i->state));
+	json_string(&j, "changes_mode", i->holds ? "hold" : "apply");
+	json_time(&j, "created", i->created_ns);
+	json_time(&j, "last_used", i->last_used_ns);
+	add_steps(&j, session);
+	json_open_object(&j, "changes");
+	change_values_list_json(session->changes, &j);
+	json_close(&j);
+	json_open_array(&j, "processes");
+	json_close(&j);
+	json_int(&j, "tmp_bytes", 0);
+	json_close(&j);
+	return api_json(&out, &session->json);
+}
+
+int airlock_session_exists(const struct airlock_settings *s, const char *name)
+{
+	_cleanup_scene_ struct scene c = {0};
+	_cleanup_session_ struct session session = SESSION_INIT;
+	if (!session_is_name(name) || scene_open(&c, s, NULL) < 0)
+		return 0;
+	const struct session_place at = place_of(&c);
+	return session_open(&session, &at, name, SESSION_LOOK, NULL) == 0;
+}
+
+/* ── All ── */
+
+struct airlock_sessions {
+	struct airlock_session_info *v;
+	size_t n, cap;
+	struct session *sessions; /* behind v */
+	char *json;
+};
+
+API_LIST(sessions, airlock_session_info)
+
+void airlock_sessions_free(struct airlock_sessions *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		session_done(&l->sessions[i]);
+	free(l->sessions);
+	free(l->v);
+	free(l->json);
+	free(l);
+}
+
+/* How many changes wait can be told only of all steps together. */
+static size_t held_of(const struct airlock_settings *s, const struct session *session)
+{
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
+	if (session->n_layers == 0)
+		return 0;
+	return decided_open_known(&d, s, session, NULL) < 0 ? 0 : count_held(d.run.set);
+}
+
+static int add_session(struct airlock_sessions *l, const struct airlock_settings *s, struct session *taken,
+		       struct airlock_error *err)
+{
+	size_t held = held_of(s, taken);
+	if (!ARRAY_ROOM(l->v, l->n, l->cap, 16))
+		return base_oom(err);
+	struct session *v = reallocarray(l->sessions, l->n + 1, sizeof *v);
+	if (!v)
+		return base_oom(err);
+	l->sessions = v;
+	v[l->n] = *taken;
+	*taken = (struct session)SESSION_INIT;
+	l->v[l->n] = info_of(&v[l->n], held); /* its strings do not move */
+	l->n++;
+	return 0;
+}
+
+static int list(struct airlock_sessions *l, const struct airlock_settings *s, const struct scene *c, bool all,
+		struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs entries = STRS_INIT;
+	const struct session_place every = {&c->run.host, NULL};
+	int rc = session_list(&every, &entries, err);
+	for (size_t i = 0; rc == 0 && i < entries.n; i++) {
+		_cleanup_session_ struct session one = SESSION_INIT;
+		rc = session_open_entry(&one, &c->run.host, entries.v[i], err);
+		if (rc == 0 && (all || strcmp(one.project, c->project) == 0))
+			rc = add_session(l, s, &one, err);
+	}
+	return rc;
+}
+
+int airlock_sessions_open(const struct airlock_settings *s, int all, struct airlock_sessions **ret,
+			  struct airlock_error *err)
+{
+	_cleanup_scene_ struct scene c = {0};
+	int rc = past_run_init(&c.run, s, err);
+	if (rc == 0 && !all)
+		rc = past_run_project(&c.run, &c.project, err);
+	if (rc < 0)
+		return rc;
+	struct airlock_sessions *l = calloc(1, sizeof *l);
+	rc = l ? list(l, s, &c, all, err) : base_oom(err);
+	if (rc < 0) {
+		airlock_sessions_free(l);
+		return rc;
+	}
+	*ret = l;
+	return 0;
+}
+
+const char *airlock_sessions_json(struct airlock_sessions *l)
+{
+	struct buf out = BUF_INIT;
+	struct json j = json_begin(&out, true);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "sessions");
+	for (size_t i = 0; i < l->n; i++) {
+		json_open_object(&j, NULL);
+		json_string(&j, "session", l->v[i].name);
+		json_path(&j, "project", l->v[i].project);
+		json_string(&j, "state", airlock_session_state_name(l->v[i].state));
+		json_int(&j, "steps", (int64_t)l->v[i].steps);
+		json_int(&j, "held", (int64_t)l->v[i].held);
+		json_int(&j, "processes", (int64_t)l->v[i].processes);
+		json_time(&j, "last_used", l->v[i].last_used_ns);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_close(&j);
+	return api_json(&out, &l->json);
+}
+
+/* ── Doing ── */
+
+int airlock_session_new(const struct airlock_settings *s, const char *name, char **ret_name, struct airlock_error *err)
+{
+	_cleanup_scene_ struct scene c = {0};
+	_cleanup_session_ struct session session = SESSION_INIT;
+	struct config *config = NULL;
+	int rc = name ? session_check_name(name, err) : 0;
+	if (rc == 0)
+		rc = scene_open(&c, s, err);
+	if (rc == 0)
+		rc = config_of_settings(s, &config, err);
+	if (rc < 0)
+		return rc;
+	enum policy_changes mode = config->policy.changes;
+	config_free(config);
+	if (mode == POLICY_CHANGES_DIRECT || mode == POLICY_CHANGES_DISCARD) {
+		base_error(err, AIRLOCK_ERR_USAGE, "changes", policy_changes_name(mode),
+			   "a session holds its changes or applies them; it cannot have \"%s\"",
+			   policy_changes_name(mode));
+		return base_hint(err, "use --changes hold or --changes apply");
+	}
+	const struct session_place at = place_of(&c);
+	_cleanup_free_ char *made = name ? strdup(name) : session_new_name(&at);
+	if (!made)
+		return base_oom(err);
+	rc = session_create(&session, &at, made, mode != POLICY_CHANGES_APPLY, err);
+	if (rc < 0)
+		return rc;
+	audit(&c, "session-begin", &session);
+	*ret_name = TAKE_PTR(made);
+	return 0;
+}
+
+int airlock_session_rewind(const struct airlock_settings *s, const char *name, uint64_t step, struct airlock_error *err)
+{
+	_cleanup_decided_ struct decided d = DECIDED_INIT;
+	int rc = decided_open_session(&d, s, name, err);
+	if (rc == 0)
+		rc = session_rewind(&d.session, step, err);
+	if (rc < 0)
+		return rc;
+	_cleanup_strs_ struct strs unheard = STRS_INIT;
+	history_session(&d.run.host, "session-rewind", d.session.name, d.session.project, d.session.n_steps, &unheard);
+	return 0;
+}
+
+int airlock_session_fork(const struct airlock_settings *s, const char *name, const char *new_name,
+			 struct airlock_error *err)
+{
+	_cleanup_scene_ struct scene c = {0};
+	_cleanup_session_ struct session from = SESSION_INIT;
+	int rc = session_check_name(name, err);
+	if (rc == 0)
+		rc = session_check_name(new_name, err);
+	if (rc == 0)
+		rc = scene_open(&c, s, err);
+	if (rc < 0)
+		return rc;
+	const struct session_place at = place_of(&c);
+	rc = session_open(&from, &at, name, SESSION_LOCK, err);
+	if (rc == 0)
+		rc = session_fork(&from, &at, new_name, err);
+	if (rc == 0)
+		audit(&c, "session-fork", &from);
+	return rc;
+}
+
+int airlock_session_end(const struct airlock_settings *s, const char *name, struct airlock_error *err)
+{
+	_cleanup_scene_ struct scene c = {0};
+	_cleanup_session_ struct session session = SESSION_INIT;
+	int rc = session_check_name(name, err);
+	if (rc == 0)
+		rc = scene_open(&c, s, err);
+	if (rc < 0)
+		return rc;
+	const struct session_place at = place_of(&c);
+	rc = session_open(&session, &at, name, SESSION_LOCK, err);
+	if (rc < 0)
+		return rc;
+	session.ended = true;
+	rc = session_save(&session, err);
+	if (rc == 0)
+		audit(&c, "session-end", &session);
+	return rc;
+}
+
+/* Always in the same order, so that two merges never wait for each other. */
+static int open_both(struct decided *from, struct decided *into, const struct airlock_settings *s, const char *name,
+		     const char *into_name, struct airlock_error *err)
+{
+	bool first = strcmp(name, into_name) < 0;
+	int rc = decided_open_session(first ? from : into, s, first ? name : into_name, err);
+	return rc < 0 ? rc : decided_open_session(first ? into : from, s, first ? into_name : name, err);
+}
+
+static char *join_lines(const struct strs *lines)
+{
+	struct buf b = BUF_INIT;
+	for (size_t i = 0; i < lines->n; i++) {
+		buf_adds(&b, lines->v[i]);
+		buf_addc(&b, '\n');
+	}
+	return buf_take(&b);
+}
+
+int airlock_session_merge(const struct airlock_settings *s, const char *name, const char *into, uint64_t *ret_step,
+			  char **ret_conflicts, struct airlock_error *err)
+{
+	_cleanup_decided_ struct decided a = DECIDED_INIT, b = DECIDED_INIT;
+	_cleanup_free_ char *command = NULL;
+	struct buf line = BUF_INIT;
+	*ret_conflicts = NULL;
+	*ret_step = 0;
+	if (strcmp(name, into) == 0)
+		return base_error(err, AIRLOCK_ERR_USAGE, "merge", name, "a session cannot be merged into itself");
+	int rc = open_both(&a, &b, s, name, into, err);
+	if (rc == 0 && !(a.session.holds && b.session.holds)) {
+		base_error(err, AIRLOCK_ERR_INVALID, "merge", name,
+			   "session %s applies its changes, so it has none that could be merged",
+			   a.session.holds ? into : name);
+		return AIRLOCK_ERR_INVALID;
+	}
+	buf_printf(&line, "airlock session merge %s --into %s", name, into);
+	command = buf_take(&line);
+	if (rc == 0 && !command)
+		rc = base_oom(err);
+	if (rc < 0)
+		return rc;
+	struct session_merge m = {.from = &a.session,
+				  .into = &b.session,
+				  .changes = a.run.set,
+				  .others = b.run.set,
+				  .command = command,
+				  .user_ns = -EBADF};
+	rc = session_merge(&m, &a.run.host, err);
+	*ret_step = m.step;
+	if (rc == AIRLOCK_ERR_CONFLICT)
+		*ret_conflicts = join_lines(&m.conflicts);
+	strs_done(&m.conflicts);
+	_cleanup_strs_ struct strs unheard = STRS_INIT;
+	if (rc == 0 && m.step)
+		history_session(&b.run.host, "session-merge", into, b.session.project, b.session.n_steps, &unheard);
+	return rc;
+}
