@@ -124,7 +124,8 @@ static int last_but_one(const struct invocation *inv, uint64_t *ret, struct airl
 	*ret = n > 1 ? airlock_session_step_at(session, n - 2)->number : 0;
 	airlock_session_free(session);
 	return n > 0 ? 0
-		     : output_fail(err, AIRLOCK_ERR_CONFLICT, "rewind", "the session has no step that could be dropped");
+		     : output_fail(err, AIRLOCK_ERR_CONFLICT, "rewind",
+				   "the session has no step that could be dropped");
 }
 
 int cmd_session_rewind(const struct invocation *inv, struct airlock_error *err)
@@ -143,7 +144,8 @@ int cmd_session_rewind(const struct invocation *inv, struct airlock_error *err)
 int cmd_session_fork(const struct invocation *inv, struct airlock_error *err)
 {
 	if (!second(inv))
-		return output_fail(err, AIRLOCK_ERR_USAGE, "fork", "fork needs two names: airlock session fork NAME NEW");
+		return output_fail(err, AIRLOCK_ERR_USAGE, "fork",
+				   "fork needs two names: airlock session fork NAME NEW");
 	int rc = airlock_session_fork(inv->settings, inv->operand, second(inv), err);
 	if (rc >= 0 && inv->json)
 		(void)printf("{\"session\": \"%s\"}\n", second(inv));

@@ -102,6 +102,9 @@ enum airlock_note_code {
 	AIRLOCK_NOTE_RECORDS_STALE,  /* those of the files */
 	AIRLOCK_NOTE_HISTORY_GAP,    /* this run is missing in the history */
 	AIRLOCK_NOTE_HISTORY_BEHIND, /* it cannot be brought up to date */
+	/* Sessions. */
+	AIRLOCK_NOTE_STEP_NOT_TOLD,    /* subject: the session, which does not know of this step */
+	AIRLOCK_NOTE_SESSION_NOT_TOLD, /* subject: the session, which does not know of this decision yet */
 };
 
 struct airlock_note {

@@ -94,7 +94,8 @@ int airlock_session_exists(const struct airlock_settings *s, const char *name);
  * *ret_name is the caller's: airlock_free. AIRLOCK_ERR_CONFLICT: the project has one of that name. */
 int airlock_session_new(const struct airlock_settings *s, const char *name, char **ret_name, struct airlock_error *err);
 /* Drops the held steps after this one; 0 drops all of them. AIRLOCK_ERR_CONFLICT: one of them was applied or thrown away. */
-int airlock_session_rewind(const struct airlock_settings *s, const char *name, uint64_t step, struct airlock_error *err);
+int airlock_session_rewind(const struct airlock_settings *s, const char *name, uint64_t step,
+			   struct airlock_error *err);
 /* A second session that goes on from where this one is. AIRLOCK_ERR_CONFLICT: the project has one of that name. */
 int airlock_session_fork(const struct airlock_settings *s, const char *name, const char *new_name,
 			 struct airlock_error *err);

@@ -150,7 +150,7 @@ static void tell_session(struct decided *d, struct notes *notes)
 {
 	struct airlock_error why = {0};
 	if (decided_settle(d, &why) < 0)
-		strs_addf(notes, "session %s does not know of it yet: %s", d->session.name, why.message);
+		NOTE(notes, SESSION_NOT_TOLD, .subject = d->session.name, .cause = why.message);
 }
 
 /* Carries out the action on the selected changes; there may be none. */

@@ -57,7 +57,7 @@ static struct session_place place_of(const struct scene *c)
 /* What is not done before the audit says it: begin, rewind, merge, end. */
 static void audit(const struct scene *c, const char *event, const struct session *s)
 {
-	_cleanup_strs_ struct strs unheard = STRS_INIT;
+	_cleanup_notes_ struct notes unheard = NOTES_INIT;
 	history_session(&c->run.host, event, s->name, s->project, s->n_steps, &unheard);
 }
 
@@ -109,13 +109,13 @@ static int fill_steps(struct airlock_session *session, struct airlock_error *err
 	if (!session->steps)
 		return base_oom(err);
 	for (size_t i = 0; i < s->n_steps; i++)
-		session->steps[i] = (struct airlock_session_step){.number = s->steps[i].number,
-								  .run = s->steps[i].run,
-								  .command = s->steps[i].command,
-								  .exit_code = s->steps[i].exit_code,
-								  .count = s->steps[i].count,
-								  .is_decided =
-									  s->steps[i].state == SESSION_STEP_DECIDED};
+		session->steps[i] =
+			(struct airlock_session_step){.number = s->steps[i].number,
+						      .run = s->steps[i].run,
+						      .command = s->steps[i].command,
+						      .exit_code = s->steps[i].exit_code,
+						      .count = s->steps[i].count,
+						      .is_decided = s->steps[i].state == SESSION_STEP_DECIDED};
 	return 0;
 }
 
@@ -366,7 +366,7 @@ int airlock_session_rewind(const struct airlock_settings *s, const char *name, u
 		rc = session_rewind(&d.session, step, err);
 	if (rc < 0)
 		return rc;
-	_cleanup_strs_ struct strs unheard = STRS_INIT;
+	_cleanup_notes_ struct notes unheard = NOTES_INIT;
 	history_session(&d.run.host, "session-rewind", d.session.name, d.session.project, d.session.n_steps, &unheard);
 	return 0;
 }
@@ -465,7 +465,7 @@ int airlock_session_merge(const struct airlock_settings *s, const char *name, co
 	if (rc == AIRLOCK_ERR_CONFLICT)
 		*ret_conflicts = join_lines(&m.conflicts);
 	strs_done(&m.conflicts);
-	_cleanup_strs_ struct strs unheard = STRS_INIT;
+	_cleanup_notes_ struct notes unheard = NOTES_INIT;
 	if (rc == 0 && m.step)
 		history_session(&b.run.host, "session-merge", into, b.session.project, b.session.n_steps, &unheard);
 	return rc;

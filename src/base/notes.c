@@ -121,6 +121,9 @@ static const struct note_form {
 	FORM(RECORDS_STALE, "records-stale", "the records of the files are not up to date (airlock project scan): %c"),
 	FORM(HISTORY_GAP, "history-gap", "this is missing in the history: %c"),
 	FORM(HISTORY_BEHIND, "history-behind", "the history cannot be brought up to date: %c"),
+
+	FORM(STEP_NOT_TOLD, "step-not-told", "session %s does not know of this step: %c"),
+	FORM(SESSION_NOT_TOLD, "session-not-told", "session %s does not know of it yet: %c"),
 #undef FORM
 };
 

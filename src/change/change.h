@@ -106,7 +106,7 @@ struct change_dir {
 
 /* What a set is to its session. */
 enum change_part {
-	CHANGE_PART_STEP,  /* what one of its commands changed: decided with the session */
+	CHANGE_PART_STEP, /* what one of its commands changed: decided with the session */
 	CHANGE_PART_APART, /* the same, but it changed what another command had changed meanwhile: no part of the session's view */
 	CHANGE_PART_WHOLE, /* what all of its commands changed */
 };

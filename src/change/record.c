@@ -57,10 +57,8 @@ static bool *flag_in(struct change *c, const struct flag *f)
 	return (bool *)((char *)c + f->offset);
 }
 
-static const char *const part_names[] = {[CHANGE_PART_STEP] = "step",
-					  [CHANGE_PART_APART] = "apart",
-					  [CHANGE_PART_WHOLE] = "whole",
-					  NULL};
+static const char *const part_names[] = {
+	[CHANGE_PART_STEP] = "step", [CHANGE_PART_APART] = "apart", [CHANGE_PART_WHOLE] = "whole", NULL};
 
 /* ── Writing ── */
 
@@ -575,12 +573,11 @@ static int read_end(struct record_reader *r, struct fields *f, struct airlock_er
 /* The rest of the file, whose first word says what each line is. */
 static int read_lines(struct record_reader *r, struct airlock_error *err)
 {
-	static const char *const words[] = {"root",  "change", "reason", "slot",   "image",   "index",
-					    "owner", "link",   "dir",	 "direct", "session", "end",
-					    NULL};
+	static const char *const words[] = {"root", "change", "reason", "slot",	   "image", "index", "owner",
+					    "link", "dir",    "direct", "session", "end",   NULL};
 	static int (*const readers[])(struct record_reader *, struct fields *, struct airlock_error *) = {
-		read_root,  read_change, read_reason, read_slot, read_image,
-		read_index, read_owner,	 read_link,   read_dir,	 read_direct, read_session};
+		read_root,  read_change, read_reason, read_slot,   read_image,	read_index,
+		read_owner, read_link,	 read_dir,    read_direct, read_session};
 	for (;;) {
 		struct fields f;
 		unsigned word = 0;

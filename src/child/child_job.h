@@ -300,11 +300,11 @@ struct child_mount {
 	union child_text upper, work; /* LAYER */
 	union child_texts lowers;     /* LAYER, as of struct child_layer */
 	uint64_t n_lowers;
-	union child_text screen;      /* READ: an overlay of this directory, at or above source, is shown */
-	int64_t size;		      /* TMPFS: bytes */
-	uint32_t kind;		      /* enum child_mount_kind */
-	uint32_t mode;		      /* TMPFS */
-	uint32_t optional;	      /* READ: enum child_optional */
+	union child_text screen; /* READ: an overlay of this directory, at or above source, is shown */
+	int64_t size;		 /* TMPFS: bytes */
+	uint32_t kind;		 /* enum child_mount_kind */
+	uint32_t mode;		 /* TMPFS */
+	uint32_t optional;	 /* READ: enum child_optional */
 	uint32_t inside; /* READ, WRITE: the source lies in a layer and is found inside, where the layer is mounted */
 	uint32_t late;	 /* enum child_when */
 	uint32_t reserved;

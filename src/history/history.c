@@ -73,7 +73,7 @@ void history_put(const char *state_dir, const struct buf *news, struct notes *no
 }
 
 void history_session(const struct host *host, const char *event, const char *session, const char *project, size_t steps,
-		     struct strs *notes)
+		     struct notes *notes)
 {
 	_cleanup_buf_ struct buf out = BUF_INIT, news = BUF_INIT;
 	struct airlock_error err = {0}, auditing = {0};

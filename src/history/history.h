@@ -18,7 +18,7 @@ void history_decided(const struct host *host, const struct change_set *set, cons
 
 /* Something happened to a session: "session-begin", "session-step", "session-rewind", "session-merge", "session-end". */
 void history_session(const struct host *host, const char *event, const char *session, const char *project, size_t steps,
-		     struct strs *notes);
+		     struct notes *notes);
 
 /* ── For the records of runs (run/run_record.c) ── */
 

@@ -59,7 +59,7 @@ struct airlock_job {
 	int user_ns_fd;			     /* in which groups of the roots are known (ids.h); 0: none */
 	int caches_fd;			     /* shared lock on the project's caches; -EBADF: it has none (caches.h) */
 	bool yes, pty;
-	bool explain;	  /* what it is refused */
+	bool explain; /* what it is refused */
 	struct job_session work;
 	char *session;	  /* what "for this session" is; NULL: nothing that could be recognized again */
 	struct strs argv; /* with cwd and network what the plan is made of, should it be made again */

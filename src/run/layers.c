@@ -122,7 +122,8 @@ static void copy_attributes(const char *root, const char *upper)
 	(void)utimensat(AT_FDCWD, upper, times, AT_SYMLINK_NOFOLLOW);
 }
 
-static int make_layer(struct run_layers *c, const char *root, const char *run_dir, size_t number,
+/* below: the directory that the command sees where the layer has nothing: the root, or the topmost layer of a session. */
+static int make_layer(struct run_layers *c, const char *root, const char *below, const char *run_dir, size_t number,
 		      struct airlock_error *err)
 {
 	size_t at = c->paths.n;
@@ -139,7 +140,7 @@ static int make_layer(struct run_layers *c, const char *root, const char *run_di
 		rc = change_set_add_root(c->set, root, upper, err);
 	if (rc < 0)
 		return rc;
-	copy_attributes(root, upper);
+	copy_attributes(below, upper);
 	struct stat st;
 	if (stat(root, &st) < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "stat", root);
@@ -273,8 +274,11 @@ int layers_begin(struct run_layers *c, const struct airlock_job *job, const char
 	c->mirrored = job->mirrors;
 	if (roots->n == 1 && !c->mirrored)
 		empty_layers_take(job->host.state_dir, run_dir);
-	for (size_t i = 0; rc == 0 && i < roots->n; i++)
-		rc = make_layer(c, ordered_root(job, i), run_dir, i + 1, err);
+	for (size_t i = 0; rc == 0 && i < roots->n; i++) {
+		const char *root = ordered_root(job, i);
+		const struct strs *lowers = run_session_lowers(job, root);
+		rc = make_layer(c, root, lowers && lowers->n ? lowers->v[0] : root, run_dir, i + 1, err);
+	}
 	for (size_t i = 0; rc == 0 && i < roots->n; i++) {
 		const struct strs *lowers = run_session_lowers(job, c->paths.v[i * 3]);
 		c->layers[i] =
@@ -369,7 +373,8 @@ static int make_step(struct run_layers *c, struct airlock_job *job, const char *
 	rc = run_session_add_step(job, run_dir, result, c->set, &c->error);
 	if (rc < 0) {
 		c->set->part = CHANGE_PART_APART;
-		base_hint(&c->error, "its changes are held by themselves, and session %s does not show them: airlock changes %s",
+		base_hint(&c->error,
+			  "its changes are held by themselves, and session %s does not show them: airlock changes %s",
 			  job->work.name, path_basename(run_dir));
 		return rc;
 	}
@@ -512,7 +517,7 @@ void layers_end(struct run_layers *c, struct airlock_job *job, const char *run_d
 		c->recorded = c->set && save_record(c, job, run_dir, TAKE_FD(unused));
 	struct airlock_error why = {0};
 	if (job->work.name && !job->work.holds && run_session_note_step(job, run_dir, result, c->set, &why) < 0)
-		strs_addf(&c->notes, "session %s does not know of this step: %s", job->work.name, why.message);
+		NOTE(&c->notes, STEP_NOT_TOLD, .subject = job->work.name, .cause = why.message);
 }
 
 void layers_tidy(struct run_layers *c, const struct airlock_job *job, const char *run_dir)

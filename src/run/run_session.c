@@ -175,8 +175,10 @@ int run_session_see_below(const struct airlock_job *job, const struct run_layers
 static struct session_command command_of(const struct airlock_job *job, const char *run_dir,
 					 const struct supervise_result *result)
 {
-	return (struct session_command){
-		.run = path_basename(run_dir), .run_dir = run_dir, .command = job->command_line, .exit_code = result->exit_code};
+	return (struct session_command){.run = path_basename(run_dir),
+					.run_dir = run_dir,
+					.command = job->command_line,
+					.exit_code = result->exit_code};
 }
 
 int run_session_add_step(struct airlock_job *job, const char *run_dir, const struct supervise_result *result,

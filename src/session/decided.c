@@ -134,7 +134,8 @@ int decided_open(struct decided *d, const struct airlock_settings *s, const char
 	if (rc == 0)
 		rc = decided_join(d, err);
 	/* It was only made to be looked at: the same again, with files of its own. */
-	if (rc == 0 && purpose == DECIDED_TO_APPLY && d->session.whole && strcmp(d->session.whole, d->run.set->run) == 0)
+	if (rc == 0 && purpose == DECIDED_TO_APPLY && d->session.whole &&
+	    strcmp(d->session.whole, d->run.set->run) == 0)
 		rc = load_whole(d, s, true, err);
 	return rc;
 }
@@ -146,8 +147,8 @@ int decided_settle(struct decided *d, struct airlock_error *err)
 	return session_settle(&d->session, &d->run.host, d->run.set->run, err);
 }
 
-static int open_at(struct decided *d, const struct airlock_settings *s, const struct session_place *at, const char *name,
-		   struct airlock_error *err)
+static int open_at(struct decided *d, const struct airlock_settings *s, const struct session_place *at,
+		   const char *name, struct airlock_error *err)
 {
 	int rc = session_open(&d->session, at, name, SESSION_LOCK, err);
 	return rc < 0 ? rc : open_session(d, s, DECIDED_TO_LOOK, err);

@@ -10,13 +10,14 @@
 static int decided(const struct session *s, uint64_t step, struct airlock_error *err)
 {
 	base_error(err, AIRLOCK_ERR_CONFLICT, "rewind", s->name,
-		   "step %" PRIu64 " of session %s was applied or thrown away and cannot be taken back with rewind", step,
-		   s->name);
+		   "step %" PRIu64 " of session %s was applied or thrown away and cannot be taken back with rewind",
+		   step, s->name);
 	return base_hint(err, "`airlock undo %s` takes back what was applied last", s->name);
 }
 
 /* The layer of one step, from the record of its run. */
-static int put_step_layer(struct session *s, const char *runs, const struct session_step *step, struct airlock_error *err)
+static int put_step_layer(struct session *s, const char *runs, const struct session_step *step,
+			  struct airlock_error *err)
 {
 	_cleanup_changes_ struct change_set *set = NULL;
 	_cleanup_free_ char *dir = path_join(runs, step->run), *record = dir ? path_join(dir, "changes") : NULL;
@@ -47,15 +48,15 @@ int session_rewind(struct session *s, uint64_t step, struct airlock_error *err)
 	size_t stay = 0;
 	uint64_t last = session_last_step(s);
 	if (step > last) {
-		base_error(err, AIRLOCK_ERR_NOT_FOUND, "rewind", s->name, "session %s has no step %" PRIu64 ": the last is %" PRIu64,
-			   s->name, step, last);
+		base_error(err, AIRLOCK_ERR_NOT_FOUND, "rewind", s->name,
+			   "session %s has no step %" PRIu64 ": the last is %" PRIu64, s->name, step, last);
 		return base_hint(err, "`airlock session show %s` lists its steps", s->name);
 	}
 	while (stay < s->n_steps && s->steps[stay].number <= step)
 		stay++;
 	if (step > 0 && (stay == 0 || s->steps[stay - 1].number != step))
-		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "rewind", s->name, "session %s has no step %" PRIu64, s->name,
-				  step);
+		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "rewind", s->name, "session %s has no step %" PRIu64,
+				  s->name, step);
 	for (size_t i = stay; i < s->n_steps; i++)
 		if (s->steps[i].state != SESSION_STEP_HELD)
 			return decided(s, s->steps[i].number, err);

@@ -38,8 +38,7 @@
 
 static const char *const modes[] = {"apply", "hold", NULL};
 static const char *const states[] = {"open", "ended", NULL};
-static const char *const step_states[] = {
-	[SESSION_STEP_HELD] = "held", [SESSION_STEP_DECIDED] = "decided", NULL};
+static const char *const step_states[] = {[SESSION_STEP_HELD] = "held", [SESSION_STEP_DECIDED] = "decided", NULL};
 
 /* ── Names ── */
 
@@ -354,7 +353,8 @@ static int load(struct session *s, struct airlock_error *err)
 		return 0;
 	base_error(err, AIRLOCK_ERR_CORRUPT, "parse", file, "the record of the session is damaged: %s", file);
 	return base_hint(
-		err, "its layers are untouched: `airlock log` lists its runs, and `airlock diff RUN` shows each of them");
+		err,
+		"its layers are untouched: `airlock log` lists its runs, and `airlock diff RUN` shows each of them");
 }
 
 static int lock(struct session *s, struct airlock_error *err)
@@ -389,7 +389,8 @@ static int not_found(const struct session_place *at, const char *name, struct ai
 	for (size_t i = 0; i < all.n; i++) {
 		_cleanup_session_ struct session other = SESSION_INIT;
 		const char *slash = strchr(all.v[i], '/');
-		if (slash && strcmp(slash + 1, name) == 0 && session_open_entry(&other, at->host, all.v[i], NULL) == 0) {
+		if (slash && strcmp(slash + 1, name) == 0 &&
+		    session_open_entry(&other, at->host, all.v[i], NULL) == 0) {
 			base_hint(err, "the project %s has one: use -p %s", other.project, other.project);
 			return AIRLOCK_ERR_NOT_FOUND;
 		}
@@ -432,7 +433,8 @@ static int create(struct session *s, const struct session_place *at, const char 
 	if (has_record(s->dir)) {
 		if (may_exist)
 			return load(s, err);
-		base_error(err, AIRLOCK_ERR_CONFLICT, "session", name, "this project has a session \"%s\" already", name);
+		base_error(err, AIRLOCK_ERR_CONFLICT, "session", name, "this project has a session \"%s\" already",
+			   name);
 		return base_hint(err, "choose another name, or go on with it: airlock run --session %s", name);
 	}
 	s->name = strdup(name);

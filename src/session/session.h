@@ -24,7 +24,7 @@
 
 #define SESSION_NAME_MAX 64
 #define SESSION_COMMAND_MAX 4096 /* bytes that are kept of a step's command */
-#define SESSION_DEEP 16		 /* so many layers are merged into one before the next command: docs/design/sessions.md */
+#define SESSION_DEEP 16 /* so many layers are merged into one before the next command: docs/design/sessions.md */
 
 enum session_step_state {
 	SESSION_STEP_HELD,
@@ -42,9 +42,9 @@ struct session_step {
 struct session_layer {
 	uint64_t first, last; /* the steps in it */
 	char *dir;
-	char *of;	     /* the apply or undo that left it; NULL: the layer of a step, or several as one */
-	struct strs roots;   /* paths of the project */
-	struct strs uppers;  /* the layer of each */
+	char *of;	    /* the apply or undo that left it; NULL: the layer of a step, or several as one */
+	struct strs roots;  /* paths of the project */
+	struct strs uppers; /* the layer of each */
 };
 
 struct session {
@@ -52,7 +52,8 @@ struct session {
 	bool holds; /* its changes; else they are applied */
 	bool ended;
 	int64_t created_ns, used_ns;
-	uint64_t turns; /* goes up when steps are taken away: a command that began before belongs no more to what is left */
+	uint64_t
+		turns; /* goes up when steps are taken away: a command that began before belongs no more to what is left */
 	struct session_step *steps;
 	size_t n_steps, cap_steps;
 	struct session_layer *layers; /* the oldest first */
@@ -153,7 +154,7 @@ int session_rewind(struct session *s, uint64_t step, struct airlock_error *err);
 /* Goes on from where this one is, under another name. */
 int session_fork(const struct session *s, const struct session_place *at, const char *name, struct airlock_error *err);
 
-/* ── merge.c ── */
+/* ── session_merge.c ── */
 
 struct session_merge {
 	struct session *from, *into;	  /* both locked */
@@ -169,4 +170,5 @@ int session_merge(struct session_merge *m, const struct host *host, struct airlo
 
 /* Of a whole run that is to be applied: where somebody has edited a file of the project since, their version and the session's are
  * merged in the layer, all of them or none. Marks as conflicts what cannot be. Returns how many of these there are, or a code. */
-int session_merge_edits(const struct session *s, struct change_set *set, const bool *selected, struct airlock_error *err);
+int session_merge_edits(const struct session *s, struct change_set *set, const bool *selected,
+			struct airlock_error *err);

@@ -85,7 +85,8 @@ int session_merge_layers(const struct session *s, size_t from, size_t to, const 
 	return rc;
 }
 
-int session_load_bases(const struct session *s, size_t from, size_t to, struct fold_bases *ret, struct airlock_error *err)
+int session_load_bases(const struct session *s, size_t from, size_t to, struct fold_bases *ret,
+		       struct airlock_error *err)
 {
 	int rc = 0;
 	for (size_t i = from; rc == 0 && i < to; i++)

@@ -58,7 +58,8 @@ static int mark_collisions(struct change_set *set, const struct change_set *othe
 		bool hit = false;
 		for (size_t k = 0; !hit && k < other->n; k++) {
 			const struct change *o = &other->v[k];
-			hit = strcmp(set->roots[c->root].path, other->roots[o->root].path) == 0 && session_changes_collide(c, o);
+			hit = strcmp(set->roots[c->root].path, other->roots[o->root].path) == 0 &&
+			      session_changes_collide(c, o);
 		}
 		if (!hit)
 			continue;
@@ -117,7 +118,8 @@ static int check_others(const struct session *s, const struct host *host, const 
 
 /* ── The step ── */
 
-static int save_apart(struct change_set *set, const char *record, enum airlock_reason_code why, struct airlock_error *err)
+static int save_apart(struct change_set *set, const char *record, enum airlock_reason_code why,
+		      struct airlock_error *err)
 {
 	set->part = CHANGE_PART_APART;
 	for (size_t i = 0; i < set->n; i++)

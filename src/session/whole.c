@@ -104,7 +104,8 @@ static int build(const struct session *s, const char *run, const char *dir, cons
 
 /* The same run with files of its own, under the same id: a person may have been asked about it. Without its record it would be made
  * anew, so that goes first. */
-static int copy_files(const struct session *s, const char *dir, const struct gate_rules *rules, struct airlock_error *err)
+static int copy_files(const struct session *s, const char *dir, const struct gate_rules *rules,
+		      struct airlock_error *err)
 {
 	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || unlinkat(fd, "changes", 0) < 0)
@@ -121,7 +122,8 @@ int session_whole(struct session *s, const struct host *host, const struct gate_
 		  char **ret_run, struct airlock_error *err)
 {
 	*ret_run = NULL;
-	_cleanup_free_ char *runs = path_join(host->state_dir, "runs"), *old = s->whole ? run_path(host, s->whole) : NULL;
+	_cleanup_free_ char *runs = path_join(host->state_dir, "runs"),
+			    *old = s->whole ? run_path(host, s->whole) : NULL;
 	_cleanup_free_ char *record = old ? path_join(old, "changes") : NULL;
 	if (!runs || (s->whole && !record))
 		return base_oom(err);

@@ -36,8 +36,8 @@ static long mount_view(struct view_maker *m)
 	size_t opened = 0;
 	long rc = 0;
 	while (rc >= 0 && opened < m->n) {
-		rc = raw_call4(__NR_openat, AT_FDCWD, m->dirs[opened],
-			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+		rc = raw_call4(__NR_openat, AT_FDCWD, m->dirs[opened], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+			       0);
 		if (rc >= 0)
 			m->lower[opened++] = (int)rc;
 	}

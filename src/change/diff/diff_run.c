@@ -99,8 +99,8 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr,
 static int spawn_first(const struct tool *t, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
 		       pid_t *ret_pid)
 {
-	static const char *const environment[] = {"LC_ALL=C", "PATH=/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin",
-						  NULL};
+	static const char *const environment[] = {"LC_ALL=C",
+						  "PATH=/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin", NULL};
 	char path[64];
 	int rc = ENOENT;
 	for (size_t i = 0; rc == ENOENT && i < AL_ARRAY_LEN(folders); i++) {
@@ -181,7 +181,8 @@ static void cut_header(struct buf *output)
 	output->len -= n;
 }
 
-static int collect(const struct tool *t, pid_t pid, int output, struct buf *ret, int *ret_status, struct airlock_error *err)
+static int collect(const struct tool *t, pid_t pid, int output, struct buf *ret, int *ret_status,
+		   struct airlock_error *err)
 {
 	bool known = false;
 	int rc = read_output(output, ret);

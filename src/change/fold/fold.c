@@ -167,6 +167,8 @@ static int put_whiteout(struct rest *r, const char *path)
 {
 	const char *name = NULL;
 	_cleanup_close_ int dir = open_parent(r, path, &name);
+	if (dir == -ENOTDIR || dir == -ELOOP) /* something else, or nothing, has taken the place of its directory */
+		return 0;
 	if (dir < 0)
 		return dir;
 	return mknodat(dir, name, S_IFCHR, 0) < 0 && errno != EEXIST ? -errno : 0;
@@ -214,11 +216,17 @@ static int rest_of_root(struct rest *r, size_t root, size_t *count)
 		if (c->root != root || (c->state != CHANGE_HELD && c->state != CHANGE_CONFLICT))
 			continue;
 		int rc = c->kind == CHANGE_DELETED ? put_whiteout(r, c->path) : put_entry(r, c);
-		if (rc == 0 && c->from)
-			rc = put_whiteout(r, c->from);
 		if (rc < 0)
 			return base_errno(r->err, AIRLOCK_ERR_IO, rc, "keep", c->path);
 		++*count;
+	}
+	/* Old names come last: the directory that one was in may be something else now. */
+	for (size_t i = 0; i < r->set->n; i++) {
+		const struct change *c = &r->set->v[i];
+		bool waits = c->state == CHANGE_HELD || c->state == CHANGE_CONFLICT;
+		int rc = c->root == root && waits && c->from ? put_whiteout(r, c->from) : 0;
+		if (rc < 0)
+			return base_errno(r->err, AIRLOCK_ERR_IO, rc, "keep", c->from);
 	}
 	int rc = set_modes(r, root);
 	return rc < 0 ? base_errno(r->err, AIRLOCK_ERR_IO, rc, "chmod", r->set->roots[root].path) : 0;

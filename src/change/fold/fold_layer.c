@@ -29,11 +29,11 @@ struct copied {
 	char *path; /* in the merged layer */
 };
 
-struct merge {
+struct layering {
 	enum fold_files how;
-	struct fs_walk walk; /* of the layer that is put on */
-	int root;	     /* of the merged one */
-	int dir;	     /* of the merged one, beside the walk's */
+	struct fs_walk walk;	 /* of the layer that is put on */
+	int root;		 /* of the merged one */
+	int dir;		 /* of the merged one, beside the walk's */
 	struct upper_dir *marks; /* of the directories that the walk is in, the last at depth - 1 */
 	struct stat *stats;
 	bool *unlocked;
@@ -43,7 +43,7 @@ struct merge {
 	struct airlock_error *err;
 };
 
-static int fail(struct merge *m, int errnum, const char *op)
+static int fail(struct layering *m, int errnum, const char *op)
 {
 	const char *path = fs_walk_path(&m->walk);
 	_cleanup_free_ char *full = path_join(m->layer, path ? path : "");
@@ -82,7 +82,7 @@ static int remove_entry(int dir, const char *name)
 	return rc < 0 ? -(why.errnum ? why.errnum : EIO) : 0;
 }
 
-static int go_to(struct merge *m, const char *path)
+static int go_to(struct layering *m, const char *path)
 {
 	base_closep(&m->dir);
 	m->dir = fs_open_beneath(m->root, path, O_RDONLY | O_DIRECTORY);
@@ -91,7 +91,7 @@ static int go_to(struct merge *m, const char *path)
 
 /* ── Files ── */
 
-static int copy_file(struct merge *m, const struct stat *st)
+static int copy_file(struct layering *m, const struct stat *st)
 {
 	struct transfer_place from = {fs_walk_dirfd(&m->walk), m->walk.name}, to = {m->dir, m->walk.name};
 	bool shared;
@@ -118,7 +118,7 @@ static int copy_file(struct merge *m, const struct stat *st)
 	return 0;
 }
 
-static int put_file(struct merge *m, const struct stat *st)
+static int put_file(struct layering *m, const struct stat *st)
 {
 	if (m->how == FOLD_COPY)
 		return copy_file(m, st);
@@ -128,7 +128,7 @@ static int put_file(struct merge *m, const struct stat *st)
 	return errno == EMLINK || errno == EXDEV || errno == EPERM || errno == EOPNOTSUPP ? copy_file(m, st) : -errno;
 }
 
-static int on_entry(struct merge *m)
+static int on_entry(struct layering *m)
 {
 	struct stat st;
 	struct upper_entry entry;
@@ -150,7 +150,7 @@ static int on_entry(struct merge *m)
 
 /* ── Directories ── */
 
-static int push(struct merge *m, const struct stat *st, const struct upper_dir *marks, bool unlocked)
+static int push(struct layering *m, const struct stat *st, const struct upper_dir *marks, bool unlocked)
 {
 	if (m->depth == m->cap) {
 		size_t cap = m->cap ? m->cap * 2 : 16;
@@ -171,7 +171,7 @@ static int push(struct merge *m, const struct stat *st, const struct upper_dir *
 }
 
 /* A directory of this name that can be written to, joined with what is there or new. */
-static int make_dir(struct merge *m, bool opaque)
+static int make_dir(struct layering *m, bool opaque)
 {
 	struct stat there;
 	const char *name = m->walk.name;
@@ -192,7 +192,7 @@ static int make_dir(struct merge *m, bool opaque)
 	return fd < 0 ? fd : set_opaque(fd);
 }
 
-static int on_dir(struct merge *m)
+static int on_dir(struct layering *m)
 {
 	struct stat st;
 	struct upper_dir marks = {0};
@@ -227,7 +227,7 @@ static int give_attributes(int from, int to, const struct stat *st)
 }
 
 /* The walk is at the directory again, and m->dir still inside it. */
-static int on_leave(struct merge *m)
+static int on_leave(struct layering *m)
 {
 	struct stat st = m->stats[--m->depth];
 	bool unlocked = m->unlocked[m->depth];
@@ -244,7 +244,7 @@ static int on_leave(struct merge *m)
 	return rc < 0 ? fail(m, rc, "set attributes") : 0;
 }
 
-static int walk(struct merge *m)
+static int walk(struct layering *m)
 {
 	for (;;) {
 		int event = fs_walk_next(&m->walk), rc = 0;
@@ -256,7 +256,7 @@ static int walk(struct merge *m)
 	}
 }
 
-static int merge(struct merge *m)
+static int put_on(struct layering *m)
 {
 	struct stat st;
 	struct upper_dir marks = {0};
@@ -281,9 +281,14 @@ static int merge(struct merge *m)
 
 int fold_layer(const char *onto, const char *layer, enum fold_files how, struct airlock_error *err)
 {
-	struct merge m = {
-		.how = how, .walk = FS_WALK_INIT, .root = -EBADF, .dir = -EBADF, .layer = layer, .onto = onto, .err = err};
-	int rc = merge(&m);
+	struct layering m = {.how = how,
+			     .walk = FS_WALK_INIT,
+			     .root = -EBADF,
+			     .dir = -EBADF,
+			     .layer = layer,
+			     .onto = onto,
+			     .err = err};
+	int rc = put_on(&m);
 	fs_walk_done(&m.walk);
 	base_closep(&m.root);
 	base_closep(&m.dir);

@@ -88,15 +88,15 @@ static int replace_content(const char *upper, const char *path, const struct buf
 	int rc = dir < 0 ? dir : 0;
 	if (rc == 0) {
 		(void)unlinkat(dir, temporary, 0);
-		rc = transfer_copy_quickly((struct transfer_place){dir, name}, (struct transfer_place){dir, temporary}, 0600,
-					   &shared);
+		rc = transfer_copy_quickly((struct transfer_place){dir, name}, (struct transfer_place){dir, temporary},
+					   0600, &shared);
 	}
 	_cleanup_close_ int fd = rc < 0 ? rc : openat(dir, temporary, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
 	if (rc == 0 && fd < 0)
 		rc = -errno;
 	rc = rc < 0 ? rc : fs_write_all(fd, buf_str(text), text->len);
-	if (rc == 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0 || fstat(fd, &st) < 0 ||
-			renameat(dir, temporary, dir, name) < 0))
+	if (rc == 0 &&
+	    (fchmod(fd, mode) < 0 || fsync(fd) < 0 || fstat(fd, &st) < 0 || renameat(dir, temporary, dir, name) < 0))
 		rc = -errno;
 	if (rc < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, rc, "merge", path);
@@ -136,7 +136,8 @@ static int merge_edit(const struct fold_bases *bases, const struct change_root *
 	return 1;
 }
 
-int session_merge_edits(const struct session *s, struct change_set *set, const bool *selected, struct airlock_error *err)
+int session_merge_edits(const struct session *s, struct change_set *set, const bool *selected,
+			struct airlock_error *err)
 {
 	_cleanup_bases_ struct fold_bases bases = FOLD_BASES_INIT;
 	int left = 0;
@@ -249,7 +250,8 @@ static int write_layer(struct merging *g, const char *dir)
 		if (g->sides[i] != SIDE_MERGED)
 			continue;
 		_cleanup_free_ char *upper = fold_upper_path(dir, c->root);
-		rc = upper ? replace_content(upper, c->path, &g->texts[i], c->after.mode, &made, g->err) : base_oom(g->err);
+		rc = upper ? replace_content(upper, c->path, &g->texts[i], c->after.mode, &made, g->err)
+			   : base_oom(g->err);
 	}
 	return rc < 0 ? rc : count;
 }
@@ -261,7 +263,8 @@ static int scan_layer(struct merging *g, const char *run, const char *dir, struc
 	for (size_t i = 0; rc == 0 && i < g->set->n_roots; i++) {
 		const struct change_root *root = &g->set->roots[i];
 		_cleanup_strs_ struct strs lowers = STRS_INIT;
-		if (change_set_take_root(set, strdup(root->path), fold_upper_path(dir, i), root->device, root->inode) < 0)
+		if (change_set_take_root(set, strdup(root->path), fold_upper_path(dir, i), root->device, root->inode) <
+		    0)
 			return base_oom(g->err);
 		session_lowers(g->m->into, root->path, &lowers);
 		int fd = lowers.failed ? -ENOMEM : session_view(&lowers, root->path, g->m->user_ns);
