@@ -360,15 +360,22 @@ int airlock_session_new(const struct airlock_settings *s, const char *name, char
 
 int airlock_session_rewind(const struct airlock_settings *s, const char *name, uint64_t step, struct airlock_error *err)
 {
-	_cleanup_decided_ struct decided d = DECIDED_INIT;
-	int rc = decided_open_session(&d, s, name, err);
+	_cleanup_scene_ struct scene c = {0};
+	_cleanup_session_ struct session session = SESSION_INIT;
+	int rc = session_check_name(name, err);
 	if (rc == 0)
-		rc = session_rewind(&d.session, step, err);
+		rc = scene_open(&c, s, err);
 	if (rc < 0)
 		return rc;
-	_cleanup_notes_ struct notes unheard = NOTES_INIT;
-	history_session(&d.run.host, "session-rewind", d.session.name, d.session.project, d.session.n_steps, &unheard);
-	return 0;
+	const struct session_place at = place_of(&c);
+	rc = session_open(&session, &at, name, SESSION_LOCK, err);
+	if (rc == 0 && session.whole) /* a decision that nobody told it of yet */
+		rc = session_settle(&session, &c.run.host, session.whole, err);
+	if (rc == 0)
+		rc = session_rewind(&session, step, err);
+	if (rc == 0)
+		audit(&c, "session-rewind", &session);
+	return rc;
 }
 
 int airlock_session_fork(const struct airlock_settings *s, const char *name, const char *new_name,

@@ -28,7 +28,10 @@ class Links:
         self.old, self.count = {}, 0
         for folder, _, names in os.walk(root):
             for name in names:
-                st = os.lstat(os.path.join(folder, name))
+                try:
+                    st = os.lstat(os.path.join(folder, name))
+                except PermissionError:  # nobody changes what is in a directory that nobody may search
+                    continue
                 if st.st_nlink > 1:  # kept open: its number must not be given to another
                     self.old[st.st_ino] = os.open(os.path.join(folder, name), os.O_PATH | os.O_NOFOLLOW)
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from capture import file_ops, trees, world  # noqa: E402
 from capture.world import Failed, World  # noqa: E402
 
-SEED, RUNS, STEPS, OPERATIONS = 11, 24, 5, 10
+SEED, RUNS, STEPS, OPERATIONS = 11, 9, 5, 10
 
 
 def carry_out_random(folder, rng, count):
