@@ -31,7 +31,8 @@
 
 #define CHANGES_OUTPUT                                                                                                 \
 	OUTPUT("\"run\",\"state\",\"files\"",                                                                          \
-	       "\"run\":" STRING ",\"state\":" STRING ",\"count\":" INTEGER ",\"files\":" FILES_SCHEMA)
+	       "\"run\":" STRING ",\"session\":" OR_NULL(STRING) ",\"state\":" STRING ",\"count\":" INTEGER            \
+								 ",\"files\":" FILES_SCHEMA)
 
 #define RUN_OUTPUT_FIRST                                                                                               \
 	"\"run\":" OR_NULL(STRING) ",\"status\":{\"type\":\"string\",\"enum\":[\"exited\",\"signaled\",\"timeout\","   \
@@ -47,11 +48,14 @@
 		",\"region\":" OR_NULL(STRING) ",\"text\":" STRING ",\"hint\":" OR_NULL(                               \
 			STRING) ",\"count\":" INTEGER "},\"required\":[\"op\",\"rule\",\"source\",\"count\"]}}")
 #define RUN_OUTPUT_REST                                                                                                \
-	"\"working_dir\":" OR_NULL(STRING) ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(                    \
-		OBJECT) ",\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING                          \
-			",\"files\":" FILES_SCHEMA "},\"required\":[\"state\",\"files\"]},\"denials\":" DENIALS_SCHEMA \
-			",\"denials_note\":" STRING ",\"notes\":" STRINGS ",\"note_codes\":" STRINGS                   \
-			",\"error\":" ERROR_SCHEMA
+	"\"working_dir\":" OR_NULL(STRING) ",\"session\":" OR_NULL(STRING) ",\"step\":" OR_NULL(                       \
+		INTEGER) ",\"background\":" INTEGER                                                                    \
+			 ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(                                      \
+				 OBJECT) ",\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING         \
+					 ",\"files\":" FILES_SCHEMA                                                    \
+					 "},\"required\":[\"state\",\"files\"]},\"denials\":" DENIALS_SCHEMA           \
+					 ",\"denials_note\":" STRING ",\"notes\":" STRINGS ",\"note_codes\":" STRINGS  \
+					 ",\"error\":" ERROR_SCHEMA
 #define RUN_OUTPUT                                                                                                     \
 	"{\"type\":\"object\",\"properties\":{" RUN_OUTPUT_FIRST "," RUN_OUTPUT_STREAMS "," RUN_OUTPUT_REST "},"       \
 	"\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"

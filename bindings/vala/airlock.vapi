@@ -156,6 +156,24 @@ namespace Airlock {
 		public int restore (string path, string? date, out Changes? changes, out Error err);
 		[CCode (cname = "airlock_gc_run", cheader_filename = "airlock/history.h")]
 		public int gc (bool dry_run, out Gc? gc, out Error err);
+
+		/* session.h */
+		[CCode (cname = "airlock_sessions_open", cheader_filename = "airlock/session.h")]
+		public int sessions (bool all, out Sessions? sessions, out Error err);
+		[CCode (cname = "airlock_session_open", cheader_filename = "airlock/session.h")]
+		public int session_open (string name, out Session? session, out Error err);
+		[CCode (cname = "airlock_session_exists", cheader_filename = "airlock/session.h")]
+		public bool session_exists (string name);
+		[CCode (cname = "airlock_session_new", cheader_filename = "airlock/session.h")]
+		public int session_new (string? name, out string new_name, out Error err);
+		[CCode (cname = "airlock_session_rewind", cheader_filename = "airlock/session.h")]
+		public int session_rewind (string name, uint64 step, out Error err);
+		[CCode (cname = "airlock_session_fork", cheader_filename = "airlock/session.h")]
+		public int session_fork (string name, string new_name, out Error err);
+		[CCode (cname = "airlock_session_merge", cheader_filename = "airlock/session.h")]
+		public int session_merge (string name, string into, out uint64 step, out string? conflicts, out Error err);
+		[CCode (cname = "airlock_session_end", cheader_filename = "airlock/session.h")]
+		public int session_end (string name, out Error err);
 	}
 
 	[CCode (has_target = true, has_typedef = false)]
@@ -431,7 +449,7 @@ namespace Airlock {
 		ALL_TAKEN_CHANGED, UNREAD_MORE, ACL_LOST, WAITING, LINK_SPLIT, LINK_NOT_MADE, KEPT_ASIDE,
 		MODES_NOT_RESTORED, CHANGED_MEANWHILE, INTERRUPTED, APPLY_FINISHED, APPLY_REVERTED, UNDO_FINISHED,
 		UNDO_REVERTED, NOT_RECOVERED, RECOVERY_TROUBLE, TAKEN_OUT, NOT_TAKEN_OUT, NOT_TAKEN_BACK, UNDO_NOT_RECORDED,
-		REDO_NOT_RECORDED, RECORDS_STALE, HISTORY_GAP, HISTORY_BEHIND;
+		REDO_NOT_RECORDED, RECORDS_STALE, HISTORY_GAP, HISTORY_BEHIND, STEP_NOT_TOLD, SESSION_NOT_TOLD;
 		[CCode (cname = "airlock_note_name")]
 		public unowned string? name ();
 	}
@@ -586,6 +604,8 @@ namespace Airlock {
 		[CCode (cname = "airlock_run_progress")]
 		public int64 progress (out unowned string latest);
 		public unowned string id { [CCode (cname = "airlock_run_id")] get; }
+		public unowned string? session { [CCode (cname = "airlock_run_session", cheader_filename = "airlock/session.h")] get; }
+		public uint64 step { [CCode (cname = "airlock_run_step", cheader_filename = "airlock/session.h")] get; }
 		public Status status { [CCode (cname = "airlock_run_status")] get; }
 		public int exit_code { [CCode (cname = "airlock_run_exit_code")] get; }
 		[CCode (cname = "airlock_run_error")]
@@ -647,7 +667,8 @@ namespace Airlock {
 		NOT_APPLIED, NO_BACKUP, NOT_KEPT, RUNS, MISLEADS, STEERS, UNKNOWN_NAME, UNKNOWN_SETTING, HOLD_RULE,
 		LINK_OUT, MADE_EXECUTABLE, SPECIAL_FILE, NAMED_PIPE, SOCKET, DEVICE, NEW_COMMIT, STAGED, MAKES_REPOSITORY,
 		APPLIED_WHOLE, UNREADABLE, TOO_LARGE, INVALID_JSON, INVALID_SETTINGS, COMMIT_UNREADABLE, INDEX_UNREADABLE, HISTORY_TOO_LONG,
-		UNKNOWN_REFS, TOO_MANY_OBJECTS, UNKNOWN_OBJECTS, LARGE_REPOSITORY, LARGE_DIRECTORY, RECORDED, SETUID_DROPPED, SETGID_DROPPED, SETIDS_DROPPED;
+		UNKNOWN_REFS, TOO_MANY_OBJECTS, UNKNOWN_OBJECTS, LARGE_REPOSITORY, LARGE_DIRECTORY, RECORDED, SETUID_DROPPED, SETGID_DROPPED, SETIDS_DROPPED,
+		OTHER_COMMAND, TAKEN_BACK;
 		[CCode (cname = "airlock_reason_name")]
 		public unowned string? name ();
 	}
@@ -702,6 +723,8 @@ namespace Airlock {
 		public static int sensitive (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Changes? changes, out Error err);
 		[CCode (cname = "airlock_changes_apply")]
 		public static int apply (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool force, out Changes? changes, out Error err);
+		[CCode (cname = "airlock_changes_apply_merged")]
+		public static int apply_merged (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Changes? changes, out Error err);
 		[CCode (cname = "airlock_changes_discard")]
 		public static int discard (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out Changes? changes, out Error err);
 		[CCode (cname = "airlock_changes_undo")]
@@ -709,6 +732,7 @@ namespace Airlock {
 		[CCode (cname = "airlock_changes_undo_action")]
 		public static int undo_action (Settings settings, string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, out ChangesAction action, out Error err);
 		public unowned string run { [CCode (cname = "airlock_changes_run")] get; }
+		public unowned string name { [CCode (cname = "airlock_changes_name")] get; }
 		public ChangesState state { [CCode (cname = "airlock_changes_state")] get; }
 		public ChangesAction action { [CCode (cname = "airlock_changes_action")] get; }
 		public size_t count { [CCode (cname = "airlock_changes_count")] get; }
@@ -1015,6 +1039,63 @@ namespace Airlock {
 		[CCode (cname = "airlock_recovery_note")]
 		public unowned Note? note (size_t i);
 		[CCode (cname = "airlock_recovery_json")]
+		public unowned string? json ();
+	}
+
+	/* ── Sessions ── */
+
+	[CCode (cname = "enum airlock_session_state", cprefix = "AIRLOCK_SESSION_", has_type_id = false, cheader_filename = "airlock/session.h")]
+	public enum SessionState { OPEN, ENDED;
+		[CCode (cname = "airlock_session_state_name")]
+		public unowned string name ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_session_info", free_function = "", cheader_filename = "airlock/session.h")]
+	public class SessionInfo {
+		public unowned string name;
+		public unowned string project;
+		public SessionState state;
+		public int holds;
+		public size_t steps;
+		public size_t held;
+		public size_t processes;
+		public int64 created_ns;
+		public int64 last_used_ns;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_session_step", free_function = "", cheader_filename = "airlock/session.h")]
+	public class SessionStep {
+		public uint64 number;
+		public unowned string run;
+		public unowned string command;
+		public int exit_code;
+		public size_t count;
+		public int is_decided;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_sessions", free_function = "airlock_sessions_free", cheader_filename = "airlock/session.h")]
+	public class Sessions {
+		public size_t count { [CCode (cname = "airlock_sessions_count")] get; }
+		[CCode (cname = "airlock_sessions_at")]
+		public unowned SessionInfo? at (size_t i);
+		[CCode (cname = "airlock_sessions_json")]
+		public unowned string? json ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_session", free_function = "airlock_session_free", cheader_filename = "airlock/session.h")]
+	public class Session {
+		[CCode (cname = "airlock_session_info")]
+		public unowned SessionInfo info ();
+		public size_t step_count { [CCode (cname = "airlock_session_step_count")] get; }
+		[CCode (cname = "airlock_session_step_at")]
+		public unowned SessionStep? step_at (size_t i);
+		[CCode (cname = "airlock_session_changes")]
+		public unowned Changes changes ();
+		[CCode (cname = "airlock_session_json")]
 		public unowned string? json ();
 	}
 

@@ -2,8 +2,7 @@
 /* Sessions: several commands as one piece of work. Each command sees what the ones before it did, and a person decides about all of
  * their changes together.
  *
- *   airlock_settings_set(s, "session", "work", NULL, &err);       every run with these settings is a command of the session
- *   …
+ *   airlock_settings_set(s, "session", "work", "me", &err); // every run with these settings is a command of the session
  *   struct airlock_session *work = NULL;
  *   if (airlock_session_open(s, "work", &work, &err) < 0)
  *           return err.code; // AIRLOCK_ERR_NOT_FOUND: this project has none of that name

@@ -48,5 +48,5 @@ shows_held_change() {
 		-o example -X -w -X -I"$TOP/include" -X -L"$LIBRARY" -X -lairlock)
 	run "$EXAMPLE"
 	[ "$status" -eq 0 ] || fail "status $status" "$output"
-	[[ $output == *"asked about network, 2 answers"*"read / of moderate"*"allowed enforced overlay"*"0 denials, limit none"*"held 1"*"added file made 0"*"1 reason: setuid-dropped: setuid bit dropped"*"+x"*"applied 1"*"1 question: network same by vala, 2: 1"*"2 bytes: x"* ]] || fail "unexpected: $output"
+	[[ $output == *"asked about network, 2 answers"*"read / of moderate"*"allowed enforced overlay"*"0 denials, limit none"*"held 1"*"added file made 0"*"1 reason: setuid-dropped: setuid bit dropped"*"+x"*"applied 1"*"1 session: open work, step 1 of 1: echo y >more"*"work 1"*"1 question: network same by vala, 2: 1"*"2 bytes: x"* ]] || fail "unexpected: $output"
 }

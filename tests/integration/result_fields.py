@@ -73,7 +73,7 @@ def missing(result, schema):
 
 
 def run_and_schema(place):
-    done = subprocess.run([program(), "run", "--json", "--explain-denials", "-c", "echo new >made; mkdir ~/made; exit 3"],
+    done = subprocess.run([program(), "run", "--json", "--explain-denials", "--session", "work", "-c", "echo new >made; mkdir ~/made; exit 3"],
                           cwd=place.project, env=place.env, stdout=subprocess.PIPE, text=True)
     with Client(place) as client:
         client.initialize()

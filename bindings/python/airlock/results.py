@@ -49,10 +49,12 @@ class Changes:
     state: str  # applied, partial, held, discarded, direct, none
     files: list[Change] = field(default_factory=list)
     run: str | None = None
+    session: str | None = None  # whose changes they are, taken together
 
     @classmethod
     def from_json(cls, value: dict[str, Any], run: str | None = None) -> "Changes":
-        return cls(value["state"], [Change.from_json(f) for f in value["files"]], value.get("run", run))
+        return cls(value["state"], [Change.from_json(f) for f in value["files"]], value.get("run", run),
+                   value.get("session"))
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class ExecuteResult:
     denials_note: str | None = None  # why there are none, where they were wanted
     notes: list[str] = field(default_factory=list)  # sentences for a person
     note_codes: list[str] = field(default_factory=list)  # what they tell, one word each: "link-split", "killed"
+    session: str | None = None  # that it is a command of
+    step: int | None = None  # of the session; None: it changed nothing, or stands apart
+    background: int = 0  # processes of the session that are still running
     stdout_bytes: int = 0  # all that was written, also what is not in stdout
     stderr_bytes: int = 0
 

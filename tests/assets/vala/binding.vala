@@ -50,6 +50,25 @@ int main (string[] args) {
 	stdout.printf ("%s %d\n", changes.state.name (), (int) changes.done_count);
 	if (Airlock.Place.open (settings, null, out place, out err) < 0 || place.read ("made", 0, -1, out file, out err) < 0)
 		return complain (err);
+	Airlock.Session? session = null;
+	Airlock.Sessions? sessions = null;
+	string name;
+	if (settings.session_new ("work", out name, out err) < 0 || settings.set ("session", name, "this test", out err) < 0
+	    || settings.set ("network", "false", "this test", out err) < 0
+	    || settings.set_command ("echo y >more", out err) < 0 || Airlock.Job.prepare (settings, out job, out err) < 0
+	    || Airlock.Run.start (job, io, out run, out err) < 0)
+		return complain (err);
+	while (run.dispatch (-1) > 0) {
+	}
+	if (settings.session_open (name, out session, out err) < 0 || settings.sessions (false, out sessions, out err) < 0)
+		return complain (err);
+	stdout.printf ("%d session: %s %s, step %d of %d: %s\n", (int) sessions.count, session.info ().state.name (), run.session, (int) run.step,
+	               (int) session.step_count, session.step_at (0).command);
+	stdout.printf ("%s %d\n", session.changes ().name, (int) session.changes ().count);
+	session = null;
+	if (settings.session_rewind (name, 0, out err) < 0 || settings.session_end (name, out err) < 0
+	    || settings.set ("session", "", "this test", out err) < 0 || settings.set ("network", "true", "this test", out err) < 0)
+		return complain (err);
 	Airlock.Questions? questions = null;
 	Airlock.Asking? asking = null;
 	Airlock.Answer answer;
