@@ -230,6 +230,7 @@ namespace Airlock {
 		public unowned string command;
 		public unowned string working_dir;
 		public unowned string project;
+		public unowned string? session;
 		[CCode (array_length_cname = "n_reasons", array_length_type = "size_t")]
 		public unowned QuestionReason[] reasons;
 		[CCode (array_length = false, array_null_terminated = true)]

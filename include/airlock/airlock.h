@@ -147,6 +147,7 @@ struct airlock_question {
 	const char *text;    /* inert: safe to print; may have several lines, the last is the question itself */
 	const char *command; /* the exact bytes that will run, as one shell line */
 	const char *working_dir, *project;
+	const char *session; /* of changes: the session they belong to; NULL: none */
 	const enum airlock_question_reason *reasons;
 	size_t n_reasons;
 	const char *const *

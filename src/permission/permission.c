@@ -303,7 +303,7 @@ static char *apply_command(const struct permission_apply *in)
 {
 	struct buf b = BUF_INIT;
 	buf_adds(&b, "airlock apply");
-	add_word(&b, in->run);
+	add_word(&b, in->session ? in->session : in->run);
 	for (const char *const *p = in->paths; p && *p; p++)
 		add_word(&b, *p);
 	return buf_take(&b);
@@ -334,8 +334,11 @@ int permission_about_apply(const struct permission_apply *in, struct permission_
 	q.key = buf_take(&key);
 	q.command = apply_command(in);
 	q.grant_command = q.command ? strdup(q.command) : NULL;
+	q.project = in->project ? strdup(in->project) : NULL;
+	q.session = in->session ? strdup(in->session) : NULL;
 	*ret = q;
-	if (q.text && q.key && q.grant_command && !q.paths.failed)
+	if (q.text && q.key && q.grant_command && !q.paths.failed && (q.project || !in->project) &&
+	    (q.session || !in->session))
 		return 0;
 	permission_done(ret);
 	return base_oom(err);
@@ -343,7 +346,8 @@ int permission_about_apply(const struct permission_apply *in, struct permission_
 
 void permission_done(struct permission_question *q)
 {
-	char **all[] = {&q->text, &q->command, &q->working_dir, &q->project, &q->profile, &q->key, &q->grant_command};
+	char **all[] = {&q->text,    &q->command, &q->working_dir,   &q->project,
+			&q->profile, &q->key,	  &q->grant_command, &q->session};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		base_freep(all[i]);
 	strs_done(&q->paths);
@@ -358,6 +362,7 @@ struct airlock_question permission_show(const struct permission_question *q)
 		.command = q->command,
 		.working_dir = q->working_dir ? q->working_dir : "",
 		.project = q->project ? q->project : "",
+		.session = q->session,
 		.reasons = q->reasons,
 		.n_reasons = q->n_reasons,
 		.paths = q->paths.n ? (const char *const *)q->paths.v : none,

@@ -49,6 +49,7 @@ struct permission_question {
 	size_t n_reasons;
 	char *text; /* escaped; the last line is the question */
 	char *command, *working_dir, *project, *profile;
+	char *session; /* of changes: the session they belong to; NULL: none */
 	struct strs paths;
 	char *key;
 	char *grant_command; /* the command line with which a person grants it */
@@ -65,6 +66,8 @@ int permission_collect(const struct permission_inputs *in, struct permission_que
  * line. */
 struct permission_apply {
 	const char *run;	  /* its id */
+	const char *session;	  /* whose changes they are; NULL: the run's */
+	const char *project;	  /* the directory; NULL: not known */
 	const char *sensitive;	  /* files that other programs run or obey; "" if there are none */
 	const char *held;	  /* the mode held them, and an agent wants to apply them; "" if there are none */
 	const char *const *paths; /* as the caller named them; NULL: all of the run */

@@ -47,6 +47,7 @@ static struct question_ask describe(const struct airlock_question *q)
 				     .command = q->command,
 				     .working_dir = or_null(q->working_dir),
 				     .project = or_null(q->project),
+				     .session = q->session,
 				     .reasons = q->reasons,
 				     .n_reasons = q->n_reasons,
 				     .paths = q->paths,
@@ -63,6 +64,7 @@ int airlock_job_ask(struct airlock_job *job, struct airlock_asking **ret, struct
 		return 0;
 	struct question_ask in = describe(q);
 	in.asked_by = job->origin.who;
+	in.session = job->work.name;
 	in.wait_ms = job->config->permission_wait_ms;
 	if (q->is_optional && (in.wait_ms == 0 || question_was_ignored(job->host.state_dir, q->key)))
 		return 0;

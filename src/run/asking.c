@@ -209,11 +209,14 @@ int airlock_changes_question(const struct airlock_settings *s, const char *run, 
 	if (rc == 0 && airlock_settings_is_agent(s))
 		rc = past_run_held_by_mode(&d.run, paths, &held, err);
 	if (rc == 0 && (*sensitive || (held && *held)))
-		rc = make_apply_question((struct permission_apply){.run = d.run.set->run,
-								   .sensitive = sensitive,
-								   .held = held ? held : "",
-								   .paths = paths},
-					 ret, err);
+		rc = make_apply_question(
+			(struct permission_apply){.run = d.run.set->run,
+						  .session = d.run.set->session,
+						  .project = d.run.set->n_roots ? d.run.set->roots[0].path : NULL,
+						  .sensitive = sensitive,
+						  .held = held ? held : "",
+						  .paths = paths},
+			ret, err);
 	return rc;
 }
 

@@ -431,6 +431,32 @@ forged_inside() {
 	assert_file made x
 }
 
+@test "a question names the session it belongs to" {
+	run_airlock session new work --hold
+	assert_status 0
+	agent_run --session work --network -c 'echo x >made'
+	run_airlock questions --json
+	assert_json work questions 0 session
+	run_airlock questions
+	assert_stdout_contains "in $PROJECT  session work"
+	run_airlock answer "$ID" allow
+	finish
+	assert_status 0
+	assert_absent made
+	# The whole session is what a person decides about.
+	AIRLOCK_AGENT=1 begin "$AIRLOCK" apply work
+	run_airlock questions --json
+	assert_json '["held-changes"]' questions 0 reasons
+	assert_json work questions 0 session
+	assert_json "$PROJECT" questions 0 project
+	assert_json 'airlock apply work' questions 0 command
+	run_airlock answer "$ID" allow
+	finish
+	assert_status 0
+	assert_file made x
+	grep -q '"event":"asked".*"session":"work"' "$XDG_STATE_HOME/airlock/audit/audit.jsonl"
+}
+
 # ---- watching
 
 @test "--watch without a terminal prints a line, or an object, for each question as it comes" {
