@@ -3,6 +3,7 @@
 
 #include "config/rules.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum merge_mode merge_mode_of(const struct config_file *f)
@@ -105,6 +106,7 @@ static int merge_entry(struct merge *m, const struct config_file *f, const struc
 		       const struct toml_entry *e, enum merge_mode mode, const char *prefix, struct airlock_error *err)
 {
 	struct schema_value v = {0};
+	assert(!f->untrusted || mode != MERGE_ALL); /* I10 */
 	if (!schema_is_list(key) && schema_read(key, e->value, &v) < 0)
 		return base_error(err, AIRLOCK_ERR_INTERNAL, "merge", key->name, "%s was not checked", key->name);
 	if (mode != MERGE_ALL && loosens(m, key, &v))

@@ -8,6 +8,7 @@
 #include "plan/screens.h"
 #include "plan/plan_workspace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,9 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 			    ? is_layered_cache(&t->v[i])
 			    : kind == PLAN_WRITE && in->capture && t->v[i].because.kind != AIRLOCK_ORIGIN_PLAYGROUND)
 			kind = PLAN_LAYER;
+		/* I2: while changes are captured, a root is never mounted for direct writing. */
+		assert(kind != PLAN_WRITE || !in->capture || t->v[i].cache ||
+		       t->v[i].because.kind == AIRLOCK_ORIGIN_PLAYGROUND);
 		if (plan_add_mount(p, kind, &t->v[i], err) < 0)
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
 		p->mounts[p->n_mounts - 1].uncoverable = is_uncoverable(t, i, in);

@@ -8,6 +8,7 @@
 #include "run/copies.h"
 #include "run/denials.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,6 +88,7 @@ static bool has_filled_file(const struct airlock_run *run, const struct supervis
 static struct airlock_isolation find_isolation(const struct airlock_job *job, const struct supervise_result *r)
 {
 	struct backend_isolation iso = job->backend->isolation(&job->ctx, job->plan);
+	assert(!job->backend->unsandboxed || iso.filesystem == AIRLOCK_GRADE_NONE); /* I9 */
 	/* With capture by copy the command works on the project itself, so other programs' changes cannot be told
 	 * from its own: isolation is partial (I9). */
 	bool weaker = iso.filesystem == AIRLOCK_GRADE_ENFORCED && (copies_wanted(job) || run_exposed(job, r));

@@ -88,7 +88,7 @@ own_question() {
 	assert_stdout_contains 'to allow     airlock run --yes --network'
 }
 
-@test "nothing takes the mark of an agent back" {
+@test "nothing removes the mark that a run is an agent's" {
 	local value
 	hook_line 'echo x >made'
 	for value in 0 false no off 1 person; do
@@ -109,7 +109,7 @@ own_question() {
 	done
 }
 
-@test "what the model writes changes neither its sandbox nor its project" {
+@test "the text of a command cannot change its sandbox or its project" {
 	each_backend own_text
 }
 own_text() {
@@ -149,7 +149,7 @@ other_directory() {
 	done
 }
 
-@test "airlock-sh makes no project of a directory that is nobody's" {
+@test "airlock-sh does not turn an unclaimed directory into a project" {
 	each_backend nobodys
 }
 nobodys() {
@@ -173,7 +173,7 @@ nobodys() {
 	assert_file made z
 }
 
-@test "an agent applies nothing that a person decides about" {
+@test "an agent cannot apply changes that wait for a person" {
 	local run
 	run_airlock run --hold --json -c 'echo x >made'
 	run=$(json_get run)
@@ -206,7 +206,7 @@ answers_for_person() {
 	refute_stderr_contains 'only a person may'
 }
 
-@test "an agent does not answer for the person" {
+@test "an agent cannot answer a question in the person's place" {
 	local run
 	mkdir -p "$HOME/outside"
 	ln -s "$HOME/outside" link
@@ -251,7 +251,7 @@ answers_for_person() {
 	done
 }
 
-@test "an airlock that an agent's command starts is the agent's, too" {
+@test "an airlock started by an agent's command counts as the agent's" {
 	each_backend started_inside
 	# Without a sandbox, which a person allowed, it would find the person's own state.
 	run_airlock run --agent some --no-sandbox --yes --changes direct -c "'$AIRLOCK' trust; AIRLOCK_AGENT=0 env | grep AIRLOCK"

@@ -39,7 +39,7 @@ while not leaked and time.monotonic() < end:
 os.kill(swapper, signal.SIGKILL)
 os.waitpid(swapper, 0)
 print("leaked", leaked)'
-@test "a path that changes under the reader opens nothing" {
+@test "a path that changes while airlock reads it gives no access" {
 	each_backend a_race
 }
 
@@ -65,7 +65,7 @@ odd_paths() {
 	[[ $stdout == *'at: EROFS'*over* || $stdout == *'at: ENOENT'*over* ]] || fail "expected it to come to its end"
 	assert_absent ../outside
 }
-@test "odd paths, descriptors and addresses" {
+@test "odd paths, descriptors and addresses are reported or ignored, never fatal" {
 	each_backend odd_paths
 }
 
@@ -82,7 +82,7 @@ blinded() {
 	[[ $stdout == *original* ]] || fail "expected it to go on"
 	assert_absent ../outside
 }
-@test "a first process that is blinded hinders nobody" {
+@test "a command goes on if the first process can no longer observe it" {
 	each_backend blinded
 }
 
@@ -96,7 +96,7 @@ descriptors() {
 	assert_stdout '[0, 1, 2]
 False'
 }
-@test "the command has none of its descriptors" {
+@test "the command inherits no descriptor of the observer" {
 	each_backend descriptors
 }
 
@@ -114,6 +114,6 @@ churn() {
 	assert_json over stdout
 	assert_absent ../outside
 }
-@test "processes that die while they wait for the answer" {
+@test "processes may die while they wait for the observer's answer" {
 	each_backend churn
 }

@@ -43,7 +43,7 @@ standard_files() {
 	assert_file "$BATS_TEST_TMPDIR/out" $'0 pipe\n1 pipe\n2 pipe'
 }
 
-@test "a descriptor of a directory of the host is no way out" {
+@test "a descriptor of a host directory does not reach the command" {
 	each_backend no_way_out
 }
 no_way_out() {

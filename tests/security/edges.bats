@@ -11,7 +11,7 @@ teardown() {
 	chattr -i "$PROJECT/fixed" 2>/dev/null || true
 }
 
-@test "an immutable target: nothing of the run is applied, and all of it later" {
+@test "an immutable target: nothing of the run is applied until the target can be changed, then everything" {
 	is_root || skip "needs: root, who may make files immutable"
 	echo fixed >fixed
 	chattr +i fixed 2>/dev/null || skip "needs: a file system with immutable files"
@@ -32,7 +32,7 @@ teardown() {
 	assert_file a a
 }
 
-@test "applying fails after the command: its status stays, nothing is applied, and it is said how to go on" {
+@test "if applying fails, the command keeps its status, nothing is applied, and the message says how to go on" {
 	is_root || skip "needs: root, who may make directories immutable"
 	mkdir fixed
 	chattr +i fixed 2>/dev/null || skip "needs: a file system with immutable directories"

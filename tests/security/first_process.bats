@@ -21,7 +21,7 @@ unreadable() {
 	assert_all_failed 20
 }
 
-@test "it has no descriptor that could be opened or taken" {
+@test "none of its descriptors can be opened or copied" {
 	each_backend each_profile descriptors
 }
 descriptors() {
@@ -35,7 +35,7 @@ descriptors() {
 	assert_all_failed 24
 }
 
-@test "its arguments and name tell nothing" {
+@test "its arguments and name reveal nothing" {
 	each_backend each_profile tells_nothing
 }
 tells_nothing() {
@@ -149,7 +149,7 @@ lowered() {
 	refute_stdout_contains 'had it'
 }
 
-@test "a command cannot claim another end than its own" {
+@test "a command cannot forge how it ended" {
 	each_backend each_profile forged
 }
 forged() {

@@ -58,7 +58,7 @@ BARE='mkdir -p d/objects d/refs && echo "ref: refs/heads/main" >d/HEAD'
 	assert_stderr_contains 'd/config'
 }
 
-@test "undo does not bring a repository to life that a later run has armed" {
+@test "undo does not restore a repository into which a later run put commands" {
 	mkdir -p d/objects d/refs
 	echo 'ref: refs/heads/main' >d/HEAD
 	printf '[core]\n\tbare = true\n' >d/config
@@ -87,7 +87,7 @@ BARE='mkdir -p d/objects d/refs && echo "ref: refs/heads/main" >d/HEAD'
 	applied 'mkdir docs && echo x >docs/w.yml && git add . && git commit -qm w && git tag -a t -m t && git gc -q'
 }
 
-@test "objects of an earlier run make nothing the person's own" {
+@test "objects that an earlier run left do not count as the person's own" {
 	# The first leaves objects only, which nothing names; the second names them.
 	applied 'echo x >.envrc; git add .envrc; T=$(git write-tree); git commit-tree -m x -p HEAD "$T" >id; git rm -q --cached .envrc; rm .envrc; git update-index -q --refresh; cp id .git/ORIG_HEAD'
 	held 'git update-ref refs/heads/b "$(cat id)"' .git/refs/heads/b '.envrc'
@@ -136,7 +136,7 @@ END"
 }
 
 # Git does not hold objects against their names when it reads them: the next checkout writes what is found under the name.
-@test "objects that were known before get no other content, and commits no other tree" {
+@test "known objects cannot get other content, nor commits another tree" {
 	local forge='import glob,hashlib,os,struct,subprocess,sys,zlib
 def name(what): return subprocess.check_output(["git", "rev-parse", what]).decode().strip()
 def write(path, data):
@@ -235,7 +235,7 @@ open(path, \"wb\").write(data + hashlib.sha1(data).digest())"'
 	applied 'git restore --staged --source=HEAD~1 .vscode'
 }
 
-@test "what git has left half done names no commit that the gate would hold" {
+@test "state files of an unfinished git operation cannot smuggle in a commit that the gate would hold" {
 	local make='mkdir -p .vscode && echo x >.vscode/tasks.json && git stash -qu && S=$(git rev-parse stash@{0}) && git stash drop -q'
 	local file
 	# The next commit applies this one by itself, the others are gone back to by --abort.
@@ -248,7 +248,7 @@ open(path, \"wb\").write(data + hashlib.sha1(data).digest())"'
 	applied 'git rev-parse HEAD >.git/CHERRY_PICK_HEAD'
 }
 
-@test "a branch that leads to what is no reference is held" {
+@test "a branch that points to something other than a reference is held" {
 	held 'echo x >.envrc; git add .envrc; T=$(git write-tree); git rm -q --cached .envrc; rm .envrc
 		git commit-tree -m x -p HEAD "$T" >.git/ORIG_HEAD; echo "ref: ORIG_HEAD" >.git/refs/heads/b' .git/refs/heads/b 'leads to none'
 	held 'echo "ref: FETCH_HEAD" >.git/refs/heads/main' .git/refs/heads/main 'leads to none'

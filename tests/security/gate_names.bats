@@ -136,7 +136,7 @@ places() {
 	in_place proj/vendor/x .vscode/tasks.json src/a.c
 }
 
-@test "what was obeyed before may move, what becomes more than it was may not" {
+@test "a file that programs obeyed before may move; one that would gain power may not" {
 	each_backend moves
 }
 moves() {

@@ -50,7 +50,7 @@ undone() {
 	assert_status 0
 }
 
-@test "undo gives no setting back that leads to what came since" {
+@test "undo does not restore a setting that points to something newer" {
 	each_backend setting_back
 }
 setting_back() {
@@ -80,7 +80,7 @@ setting_back() {
 	assert_status 0
 }
 
-@test "undo gives no file, link or repository back to what leads there or lies there since" {
+@test "undo does not restore a file, link or repository that newer settings point to or newer files complete" {
 	each_backend others_back
 }
 others_back() {
@@ -133,7 +133,7 @@ others_back() {
 	[ -e sub/.git/HEAD ]
 }
 
-@test "what was undone is judged by the tree of now when it is done again" {
+@test "redo judges the changes by the tree as it is now" {
 	each_backend again
 }
 again() {

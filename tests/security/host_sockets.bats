@@ -112,7 +112,7 @@ try_fifo('$place')"
 	each_backend refused "${places[@]}"
 }
 
-@test "nor do those in the directories of the system's root" {
+@test "sockets and FIFOs in the directories of / lead nowhere" {
 	[ "$(id -u)" -eq 0 ] || skip "needs: root, to make something there"
 	TOP=(/srv/airlock-test-$$ /opt/airlock-test-$$ /mnt/airlock-test-$$ /media/airlock-test-$$ /var/airlock-test-$$
 		/airlock-test-$$)
@@ -130,7 +130,7 @@ try_fifo('$place')"
 	done
 }
 
-@test "nor do those that only a supplementary group may use" {
+@test "sockets that only a supplementary group may use lead nowhere" {
 	is_root || skip "needs: root, to put somebody into a group"
 	TOP=(/srv/airlock-test-$$ /srv/airlock-member-$$)
 	mkdir -p "${TOP[0]}" "${TOP[1]}/project"
@@ -155,7 +155,7 @@ try_fifo('${TOP[0]}')"
 	[ "$(grep -c ': done$' "$RAW_STDOUT")" -eq 10 ] || fail "expected ten successes on the host"
 }
 
-@test "what the host makes while the command runs leads nowhere" {
+@test "sockets that the host makes while the command runs lead nowhere" {
 	each_backend made_meanwhile
 }
 made_meanwhile() {
@@ -222,7 +222,7 @@ try_all('$PROJECT/sockets')"
 	assert_attempts named='done' own='done'
 }
 
-@test "nor one that was bound by a relative name, or through a link, where the project is written to directly" {
+@test "a socket bound by a relative name or through a link is refused in a project that is written to directly" {
 	mkdir -p deep/sockets
 	ln -s "$PROJECT/deep/sockets" "$BATS_TEST_TMPDIR/link"
 	python3 -c '
@@ -304,7 +304,7 @@ with m.Manager() as manager, m.Pool(2) as pool:
 
 # ---- mounts in the way
 
-@test "a directory that something is mounted in is shown with it, and leads nowhere" {
+@test "a directory with a mount inside is shown with it, and its sockets lead nowhere" {
 	[ "$(id -u)" -eq 0 ] || skip "needs: root, to mount something"
 	each_backend with_mounts
 }

@@ -35,7 +35,7 @@ i1_outside() {
 	done
 }
 
-@test "I1 another name of a file, outside, keeps its content" {
+@test "I1 a hard link outside the project keeps its content" {
 	each_backend i1_hard_link
 }
 i1_hard_link() {
@@ -53,7 +53,7 @@ i1_hard_link() {
 	[ "$HOME/outside" -ef inside ] || fail "undo brought back another file"
 }
 
-@test "I1 a directory that became a symlink leads apply and undo nowhere" {
+@test "I1 apply and undo do not follow a directory that became a symlink" {
 	each_backend i1_symlinked_directory
 }
 i1_symlinked_directory() {
@@ -246,7 +246,7 @@ i7_attributes() {
 
 # ---- I8
 
-@test "I8 what follows the command costs what changed, not what the project has" {
+@test "I8 the work after the command depends on what changed, not on the size of the project" {
 	command -v strace >/dev/null || skip "needs: strace"
 	each_backend i8_cost
 }

@@ -190,7 +190,7 @@ i3_neighbour() {
 	assert_absent one
 }
 
-@test "I3 what somebody else made the very same is no conflict" {
+@test "I3 an identical change by somebody else is no conflict" {
 	i3_same
 }
 i3_same() {
@@ -352,7 +352,7 @@ i5_undo() {
 	done
 }
 
-@test "I5 undo of some paths takes what they need and nothing else" {
+@test "I5 undo of some paths includes what they depend on and nothing else" {
 	i5_paths
 }
 i5_paths() {

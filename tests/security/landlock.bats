@@ -215,7 +215,7 @@ timeout 124'
 	[ "$(grep -cx '[0-9]*' "$RAW_STDOUT")" -eq 4 ] || fail "expected 0, 1, 2 and the directory"
 }
 
-@test "work is done: git, a compiler, temporary files, the playground" {
+@test "git, a compiler, temporary files and the playground work" {
 	run_airlock run --changes direct -c '
 		set -e
 		git init -q -b main repo && cd repo && echo "int main(void) { return 7; }" >a.c && git add . &&

@@ -96,7 +96,7 @@ read_only_parent() {
 	chmod 755 ro
 }
 
-@test "thousands of entries" {
+@test "thousands of entries are reported, applied and undone" {
 	each_backend many
 }
 many() {
@@ -119,7 +119,7 @@ many() {
 	assert_same_tree full .
 }
 
-@test "directories 300 deep, with the longest names" {
+@test "directories 300 deep with the longest names are reported, applied and undone" {
 	each_backend deep
 }
 deep() {
@@ -201,7 +201,7 @@ is_inert() {
 	PYTHON
 }
 
-@test "a project with ,upperdir= : and a newline in its path" {
+@test "a path with ,upperdir= : and a newline cannot inject mount options" {
 	each_backend hostile_project
 }
 hostile_project() {
@@ -238,7 +238,7 @@ invisible() {
 	[ -z "$(find "$XDG_STATE_HOME" -name x)" ] || fail "written: $(find "$XDG_STATE_HOME" -name x)"
 }
 
-@test "overlay's own attributes never come out of the layer, and cannot be forged" {
+@test "overlay's own attributes never leave the layer, and cannot be forged" {
 	each_backend attributes
 }
 attributes() {
@@ -268,7 +268,7 @@ attributes() {
 	python3 -c 'import os; assert not [x for d, _, f in os.walk(".") for n in [d] + f for x in os.listxattr(os.path.join(d, n) if n != d else d) if "overlay" in x]'
 }
 
-@test "a project that has user.overlay. attributes from elsewhere" {
+@test "a project with foreign user.overlay. attributes is captured or refused, never misread" {
 	each_backend foreign_attributes
 }
 foreign_attributes() {
@@ -293,7 +293,7 @@ setfattr_py() {
 
 # ---- projects that are hard to capture
 
-@test "a project with a socket, a FIFO, a sparse file of 5 GB and an unreadable directory" {
+@test "a project with a socket, a FIFO, a sparse file of 5 GB and an unreadable directory works" {
 	each_backend odd_project
 }
 odd_project() {
@@ -322,7 +322,7 @@ odd_project() {
 	assert_file closed/in/file in
 }
 
-@test "a directory nobody may read is removed, renamed or left, never half" {
+@test "an unreadable directory is removed, renamed or left as a whole" {
 	is_root && skip "needs: an ordinary user"
 	each_backend closed_directory
 }
@@ -343,7 +343,7 @@ closed_directory() {
 	chmod 755 closed
 }
 
-@test "killed while directories that are closed are opened up: they are closed again, and nothing is half" {
+@test "after a kill, directories that airlock opened are closed again, and nothing is half done" {
 	is_root && skip "needs: an ordinary user"
 	command -v strace >/dev/null || skip "needs: strace"
 	each_backend closed_killed
@@ -519,7 +519,7 @@ editor_forced() {
 		fail "lost: $(comm -23 "$BATS_TEST_TMPDIR/all" "$BATS_TEST_TMPDIR/kept" | head)"
 }
 
-@test "somebody who does not let go of a project: busy, and nothing is done" {
+@test "a project that stays locked: airlock says busy and changes nothing" {
 	command -v flock >/dev/null || skip "needs: flock"
 	each_backend busy
 }

@@ -190,7 +190,7 @@ together() {
 
 # ---- links that change, chains, odd ones
 
-@test "turned after a yes: a new link; also when only a link further along was turned, or the target was replaced" {
+@test "a link that changed after a yes needs a new answer; so does one whose chain or target changed" {
 	each_backend turned
 }
 turned() {
@@ -225,7 +225,7 @@ turned() {
 	can_write "$HOME/lib/new"
 }
 
-@test "a link that is turned while the command runs gives it nothing" {
+@test "a link that changes while the command runs opens nothing" {
 	each_backend turned_meanwhile
 }
 turned_meanwhile() {
@@ -355,7 +355,7 @@ forged() {
 	rm tool
 }
 
-@test "the agent's own words grant nothing: run_command of the MCP server goes on, read-only, with the sentence" {
+@test "an agent cannot allow a link by MCP: run_command goes on read-only, and its result says so" {
 	each_backend over_mcp
 }
 over_mcp() {
@@ -393,7 +393,7 @@ mcp_run() {
 	END
 }
 
-@test "what airlock took as roots before people were asked is unanswered" {
+@test "links that an earlier version accepted without asking count as unanswered" {
 	each_backend old_memory
 }
 old_memory() {

@@ -32,7 +32,7 @@ second_home() {
 	assert_stdout the-secret
 }
 
-@test "the whole file system mounted elsewhere" {
+@test "the whole file system mounted elsewhere: its secrets are hidden there too" {
 	each_backend second_root
 }
 second_root() {
@@ -42,7 +42,7 @@ second_root() {
 	assert_stdout seen
 }
 
-@test "a secret mounted elsewhere by itself, or a part of it" {
+@test "a secret, or a part of one, mounted elsewhere is hidden there too" {
 	each_backend second_secret
 }
 second_secret() {
@@ -55,7 +55,7 @@ second_secret() {
 	assert_stdout tried
 }
 
-@test "airlock's own state mounted elsewhere" {
+@test "airlock's own state mounted elsewhere is hidden there too" {
 	each_backend second_state
 }
 second_state() {
@@ -67,7 +67,7 @@ second_state() {
 	assert_stdout tried
 }
 
-@test "a name with a blank, a backslash and a newline in it" {
+@test "a mount point with a blank, a backslash and a newline in its name is found" {
 	each_backend odd_name
 }
 odd_name() {
@@ -78,7 +78,7 @@ odd_name() {
 	assert_stdout ''
 }
 
-@test "a project that is a mount of something else is the project" {
+@test "a project that is itself a mount stays visible" {
 	each_backend second_project
 }
 second_project() {

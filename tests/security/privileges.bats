@@ -66,7 +66,7 @@ sudo() {
 	assert_inside # where the host has no sudo, nothing else tells
 }
 
-@test "a command cannot become anybody else, or gain what it has not" {
+@test "a command cannot become another user or gain privileges" {
 	each_backend each_profile becoming
 }
 becoming() {
@@ -108,7 +108,7 @@ devices() {
 	assert_all_failed 16
 }
 
-@test "a device node that is in the project already opens nothing" {
+@test "a device node that was in the project before cannot be opened" {
 	is_root || skip "needs: root, to make a device node"
 	mknod zero c 1 5 2>/dev/null || skip "needs: the right to make device nodes"
 	chmod 666 zero

@@ -106,7 +106,7 @@ shared() {
 	assert_absent "/dev/shm/airlock-test-$key"
 }
 
-@test "watches that a user has few of cannot all be taken" {
+@test "a command cannot use up the user's inotify watches" {
 	each_backend watches
 }
 watches() {

@@ -48,7 +48,7 @@ by_name() {
 	[ "$(grep -c tried "$RAW_STDOUT")" -eq ${#SECRETS[@]} ] || fail "expected that each is tried"
 }
 
-@test "searching all of home finds no secret, and what is no secret" {
+@test "searching all of home finds no secret, but everything else" {
 	make_secrets
 	each_backend searched
 }
@@ -186,7 +186,7 @@ start_over_cover() { # WHAT: the command waits until it may look
 	eventually test -e "$play/ready"
 }
 
-@test "a cover that went with the file it hid is put back for root, and ends the command of others" {
+@test "a cover that vanished with the file it hid is put back for root, and ends another user's command" {
 	each_backend each_hiding replaced_file
 	each_backend each_hiding replaced_dir
 }

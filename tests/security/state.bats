@@ -44,7 +44,7 @@ unwritten() {
 		fail "something was changed"
 }
 
-@test "state elsewhere is hidden elsewhere" {
+@test "a state directory elsewhere is hidden, too" {
 	each_backend each_profile moved
 }
 moved() {

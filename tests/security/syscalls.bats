@@ -132,7 +132,7 @@ pushed() {
 
 # What a build needs of ioctl is there; what makes second views of a file system, exchanges files or takes keys away is not,
 # also where the file system here would not know it.
-@test "of ioctl there is only what programs need" {
+@test "only the ioctls that programs need are allowed" {
 	each_backend each_profile ioctls
 }
 ioctls() {
@@ -220,7 +220,7 @@ attempt("datagram pair", socket.socketpair, socket.AF_UNIX, socket.SOCK_DGRAM)'
 	rm -r "$XDG_CONFIG_HOME/airlock"
 }
 
-@test "no device nodes, and no fake deletions" {
+@test "a command can make no device nodes, so no forged overlay deletions" {
 	each_backend each_profile nodes
 }
 nodes() {

@@ -36,7 +36,7 @@ cannot_read() {
 	assert_stdout runs
 }
 
-@test "git init sub sheds nothing" {
+@test "git init sub does not shed the rules of the outer project" {
 	each_backend sheds_nothing
 }
 sheds_nothing() {
@@ -68,7 +68,7 @@ sheds_nothing() {
 	rm -rf "$PROJECT/sub"
 }
 
-@test "trust in the inner project loosens nothing of the outer" {
+@test "trust in an inner project does not loosen the rules of the outer one" {
 	each_backend inner_trust
 }
 inner_trust() {

@@ -19,7 +19,7 @@ everywhere() {
 	assert_stdout_contains looked
 }
 
-@test "moderate: neither by name nor by value, in no process that it sees; the rest is there" {
+@test "moderate: secret variables, by name or value, are in no process that the command sees; the rest is there" {
 	each_backend moderate
 }
 moderate() {
@@ -43,7 +43,7 @@ strict() {
 }
 
 # The same variables are there where they should be: otherwise the tests above could not fail.
-@test "what a person names passes, and permissive passes all" {
+@test "variables that a person names are passed, and permissive passes all" {
 	each_backend named
 }
 named() {
@@ -61,7 +61,7 @@ named() {
 	assert_inside --profile permissive
 }
 
-@test "a project that nobody trusts cannot ask for them" {
+@test "an untrusted project cannot ask for secret variables" {
 	each_backend untrusted
 }
 untrusted() {

@@ -118,7 +118,7 @@ names() {
 	assert_file file original
 }
 
-@test "detours: other names of the same place" {
+@test "detours: other names of the same directory give no write access" {
 	each_backend each_profile detours
 }
 detours() {

@@ -13,6 +13,7 @@
 #include "fs/beneath.h"
 #include "fs/walk.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -160,6 +161,8 @@ static int add_change(struct op_plan *p, size_t i)
 	const struct change *c = &p->set->v[i];
 	uint64_t slot = p->tx->undo ? c->slot : p->next_slot;
 	p->next_slot += p->tx->undo ? 0 : 2;
+	assert(c->root < p->tx->n_roots); /* I1: every step is beneath a root */
+	assert(slot > 0 || p->tx->undo);  /* I5: what is replaced has a place where it is kept */
 	int rc = add_op(p, i, false, slot);
 	return rc == 0 && c->from ? add_op(p, i, true, slot) : rc;
 }

@@ -15,6 +15,7 @@
 #include "change/reason.h"
 #include "change/same_root.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -519,6 +520,14 @@ static int scan_root(struct scan *s)
 	return rc < 0 ? rc : back < 0 ? scan_fail(s, back, "chmod", NULL) : 0;
 }
 
+static bool has_each_path_once(const struct change_set *set)
+{
+	for (size_t i = 1; i < set->n; i++)
+		if (set->v[i - 1].root == set->v[i].root && strcmp(set->v[i - 1].path, set->v[i].path) == 0)
+			return false;
+	return true;
+}
+
 int change_scan(struct change_set *set, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_notes_ struct notes unheard = NOTES_INIT;
@@ -531,5 +540,6 @@ int change_scan(struct change_set *set, struct notes *notes, struct airlock_erro
 	compare_done(&s.compare);
 	rc = rc < 0 ? rc : finish_notes(&s);
 	change_set_sort(set);
+	assert(rc < 0 || has_each_path_once(set)); /* I7 */
 	return rc;
 }
