@@ -56,15 +56,16 @@ struct airlock_settings;
 struct airlock_settings *airlock_settings_new(void); /* NULL: out of memory */
 void airlock_settings_free(struct airlock_settings *s);
 
-/* The caller's environment: AIRLOCK_* twins of the options, HOME, XDG_*, PATH, and what the command may inherit. Copied. */
+/* The environment to use: the AIRLOCK_* variables of the options, HOME, XDG_*, PATH, and what the command may
+ * inherit. Copied. */
 int airlock_settings_set_environ(struct airlock_settings *s, char *const *envp, struct airlock_error *err);
 
-/* What "for this session" means when an answer is remembered: any name that no other session has, a server's own for
- * instance. Default: the caller's terminal session (getsid) while its leader lives. Copied. */
+/* Names the session that "for this session" refers to in a remembered answer; must be unique, for instance a server's
+ * own id. Default: the caller's terminal session (getsid) while its leader lives. Copied. */
 int airlock_settings_set_session(struct airlock_settings *s, const char *name, struct airlock_error *err);
 
-/* What a command is refused is explained in its result (the option "explain-denials") unless an option, a variable or a file
- * says otherwise: for programs whose results a model reads. */
+/* Makes the result explain what the command was refused (the option "explain-denials"), unless an option, a variable
+ * or a file says otherwise. For programs whose results a model reads. */
 void airlock_settings_explain_by_default(struct airlock_settings *s);
 
 /* One option by its long name ("timeout", "ro", "network"); flags take "true" or "false". Options that repeat append.
@@ -73,15 +74,15 @@ void airlock_settings_explain_by_default(struct airlock_settings *s);
 int airlock_settings_set(struct airlock_settings *s, const char *name, const char *value, const char *origin,
 			 struct airlock_error *err);
 
-/* Do these settings, by the option "agent" or the variable AIRLOCK_AGENT, mark what is done with them as an agent's? Then no
- * question may be put on a terminal: the agent may be able to type there. */
+/* True if the option "agent" or the variable AIRLOCK_AGENT marks these settings as an agent's. Then no question may
+ * be asked on a terminal: the agent may be able to type there. */
 int airlock_settings_is_agent(const struct airlock_settings *s);
 
-/* Exactly one of these for a run: a program with its arguments, or a shell command line. Copied. */
+/* Call exactly one of these for a run: a program with its arguments, or a shell command line. Copied. */
 int airlock_settings_set_argv(struct airlock_settings *s, const char *const *argv, struct airlock_error *err);
 int airlock_settings_set_command(struct airlock_settings *s, const char *command, struct airlock_error *err);
 
-/* The options there are, for parsers, help, completions and manuals: one table for all of them. */
+/* All options: the one table behind parsers, help, completions and manuals. */
 enum airlock_option_kind { AIRLOCK_OPTION_FLAG, AIRLOCK_OPTION_VALUE, AIRLOCK_OPTION_LIST };
 struct airlock_option {
 	const char *name; /* "working-dir" */
@@ -142,7 +143,7 @@ enum airlock_question_reason {
 };
 const char *airlock_question_reason_name(enum airlock_question_reason reason); /* "allow-write", "network", … */
 
-/* Everything about it was checked before: a yes is enough. All reasons are in one question. */
+/* A question. Everything else was checked before, so a yes is enough. It combines all reasons. */
 struct airlock_question {
 	const char *text;    /* inert: safe to print; may have several lines, the last is the question itself */
 	const char *command; /* the exact bytes that will run, as one shell line */
@@ -158,7 +159,7 @@ struct airlock_question {
 	int is_optional;
 	const enum airlock_answer *choices; /* what may be answered; anything else counts as AIRLOCK_DENY */
 	size_t n_choices;
-	const char *key;	   /* the same for the same question; of a one-time-only one different every time */
+	const char *key;	   /* equal for equal questions; unique for a question that may be answered only once */
 	const char *grant_hint;	   /* the option that would answer it without asking */
 	const char *grant_command; /* the exact command line with which a person grants it; not inert */
 };
@@ -174,8 +175,8 @@ void airlock_job_answer(struct airlock_job *job, enum airlock_answer answer);
 struct airlock_run;
 
 struct airlock_io {
-	/* Descriptors of the caller that output is relayed to and input taken from, or -1. The command never gets them:
-	 * it has pipes of ours, or a pty of ours. Borrowed; never closed, never made non-blocking. */
+	/* The caller's descriptors for relayed output and input, or -1. The command never gets them: it has airlock's
+	 * own pipes or pty. Borrowed; never closed, never made non-blocking. */
 	int stdin_fd, stdout_fd, stderr_fd;
 	/* With the "pty" option: a terminal of the caller whose window size is copied, or -1. */
 	int terminal_fd;
@@ -192,7 +193,7 @@ struct airlock_io {
 int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, struct airlock_run **ret,
 		      struct airlock_error *err);
 
-/* Readable when dispatch has something to do, until it has returned 0. Owned by the run. */
+/* Becomes readable when dispatch has something to do, until it has returned 0. Owned by the run. */
 int airlock_run_fd(const struct airlock_run *run);
 
 /* Handles what is ready, waiting at most timeout_ms (-1: for ever, 0: not at all); a signal of the caller's ends the waiting.
@@ -247,7 +248,7 @@ void airlock_prestart_free(struct airlock_prestart *p);
  * warm_start = false). The job may be started or freed afterwards. */
 int airlock_prestart_begin(struct airlock_prestart *p, struct airlock_error *err);
 int airlock_prestart_begin_for(struct airlock_prestart *p, const struct airlock_job *job, struct airlock_error *err);
-/* Ends what was started and not used. */
+/* Ends a sandbox that was started and not used. */
 void airlock_prestart_drop(struct airlock_prestart *p);
 
 /* Readable when there is something to look at, -1 when nothing is started. Owned by p; ask anew after every call above.
@@ -255,7 +256,7 @@ void airlock_prestart_drop(struct airlock_prestart *p);
 int airlock_prestart_fd(const struct airlock_prestart *p);
 int airlock_prestart_dispatch(struct airlock_prestart *p);
 
-/* The job may take what was started when it starts itself. p: borrowed until then, NULL: none. */
+/* Lets the job use this prestart when it starts. p: borrowed until then; NULL: none. */
 void airlock_job_use_prestart(struct airlock_job *job, struct airlock_prestart *p);
 
 /* ── Results; only once dispatch has returned 0 ───────────────────────────────────────────────────── */
@@ -281,7 +282,8 @@ const char *airlock_run_result_text(struct airlock_run *run);
 /* What it changed is in airlock_run_changes (changes.h); what was in force, used and refused in result.h. */
 /* What a person should know after the run: what could not be looked at, links that were split. NULL beyond the last. */
 const struct airlock_note *airlock_run_note(const struct airlock_run *run, size_t i);
-/* While it runs: how many paths have changed so far and the latest of them (or "", until the next call). -1: not known. */
+/* During the run: how many paths have changed so far, and the latest of them ("" if unknown; valid until the next
+ * call). -1: not known. */
 int64_t airlock_run_progress(struct airlock_run *run, const char **ret_latest);
 
 /* The result object for a run that could not start: the same shape with status "error". The caller's: airlock_free. NULL: out
@@ -297,13 +299,13 @@ int airlock_output_open(const struct airlock_settings *s, const char *run, int i
 
 /* ── The rest of the command line's needs ─────────────────────────────────────────────────────────── */
 
-/* $HOME/playground of the commands: where it is here, how much is in it, and emptying it. */
+/* The directory that commands see as $HOME/playground: its path on the host, its size, and emptying it. */
 int airlock_playground_path(const struct airlock_settings *s, char **ret_path, struct airlock_error *err);
 int airlock_playground_size(const struct airlock_settings *s, uint64_t *ret_bytes, uint64_t *ret_entries,
 			    struct airlock_error *err);
 int airlock_playground_clear(const struct airlock_settings *s, uint64_t *ret_entries, struct airlock_error *err);
 
-/* Real probes of this machine. ok: the default profile can be had. */
+/* Probes this machine by trying. ok: the default profile works. */
 struct airlock_doctor;
 enum airlock_check_status { AIRLOCK_CHECK_OK, AIRLOCK_CHECK_DEGRADED, AIRLOCK_CHECK_FAILED };
 const char *airlock_check_status_name(enum airlock_check_status status); /* "ok", "degraded", "failed" */
@@ -318,7 +320,7 @@ int airlock_doctor_examine(const struct airlock_settings *s, struct airlock_doct
 int airlock_doctor_ok(const struct airlock_doctor *d);
 size_t airlock_doctor_count(const struct airlock_doctor *d);
 const struct airlock_check *airlock_doctor_check(const struct airlock_doctor *d, size_t i);
-/* Does anything fail here that was not told within the last day? Remembers that it is told now. */
+/* True if something fails here that the user was not told within the last day. Remembers that it is told now. */
 int airlock_doctor_is_news(const struct airlock_settings *s, const struct airlock_doctor *d);
 const char *airlock_doctor_json(struct airlock_doctor *d);
 void airlock_doctor_free(struct airlock_doctor *d);

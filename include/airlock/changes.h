@@ -66,7 +66,7 @@ enum airlock_changes_state {
 enum airlock_reason_code {
 	AIRLOCK_REASON_NONE,
 
-	/* Conflicts: somebody else was there since the run began, or since the change was applied. */
+	/* Conflicts: somebody else changed the path since the run began, or since the change was applied. */
 	AIRLOCK_REASON_ROOT_REPLACED,	/* the project directory is another one */
 	AIRLOCK_REASON_PARENT_REPLACED, /* a directory above it is another one */
 	AIRLOCK_REASON_PARENT_DELETED,	/* a directory above it is gone */
@@ -83,7 +83,7 @@ enum airlock_reason_code {
 	AIRLOCK_REASON_UNDO_RACED,	/* changed while it was being undone */
 	AIRLOCK_REASON_CHANGED_SINCE,	/* changed since it was applied */
 
-	/* It waits, but not because of what it is. */
+	/* It waits for a reason outside of its content. */
 	AIRLOCK_REASON_OTHER_CONFLICT,	 /* another change of the run is in conflict */
 	AIRLOCK_REASON_WAITS_FOR_ENTRY,	 /* something in the directory stays */
 	AIRLOCK_REASON_WAITS_FOR_PARENT, /* its directory waits */
@@ -97,7 +97,7 @@ enum airlock_reason_code {
 	AIRLOCK_REASON_NO_BACKUP,	 /* its daily backup cannot be made */
 	AIRLOCK_REASON_NOT_KEPT,	 /* it could not be recorded and is thrown away; what: the error */
 
-	/* What it is, or leads to. */
+	/* It waits because of what it is, or what it leads to. */
 	AIRLOCK_REASON_RUNS,		/* what: runs outside the sandbox by itself, started by program */
 	AIRLOCK_REASON_MISLEADS,	/* what: leads program to another file, server or version */
 	AIRLOCK_REASON_STEERS,		/* what: program obeys it */
@@ -128,7 +128,7 @@ enum airlock_reason_code {
 	AIRLOCK_REASON_LARGE_DIRECTORY,	 /* it leads to a directory in which there is too much */
 	AIRLOCK_REASON_RECORDED,	 /* what: the sentence of a record that an earlier version wrote */
 
-	/* Applied, but not all of it. */
+	/* It is applied, but not exactly as the command left it. */
 	AIRLOCK_REASON_SETUID_DROPPED,
 	AIRLOCK_REASON_SETGID_DROPPED,
 	AIRLOCK_REASON_SETIDS_DROPPED,
@@ -138,7 +138,7 @@ enum airlock_reason_code {
 	AIRLOCK_REASON_TAKEN_BACK,    /* the steps that the command was made on were taken back while it ran */
 };
 
-/* Of the arguments only those are set that the code names; the others are NULL. */
+/* Only the arguments that the code names are set; the others are NULL. */
 struct airlock_reason {
 	enum airlock_reason_code code;
 	const char *what; /* what it is to the program, in a few words: "CI workflow"; or the setting, or the error */

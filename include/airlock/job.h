@@ -27,7 +27,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* What is done for one path of the sandbox. Backends that mount nothing grant the same where it is. */
+/* How one path of the sandbox is made. Backends without mounts grant the same access in place. */
 enum airlock_mount_kind {
 	AIRLOCK_MOUNT_READ,	 /* source, read-only */
 	AIRLOCK_MOUNT_WRITE,	 /* source, writable */
@@ -56,7 +56,7 @@ const char *airlock_mount_kind_name(enum airlock_mount_kind kind); /* "read", "h
 
 /* Why a variable of the caller's is not passed on. */
 enum airlock_removed {
-	AIRLOCK_REMOVED_INSIDE,	    /* it means something else inside */
+	AIRLOCK_REMOVED_INSIDE,	    /* its value would be wrong inside */
 	AIRLOCK_REMOVED_NAME,	    /* because of its name */
 	AIRLOCK_REMOVED_VALUE,	    /* its value holds a password or key */
 	AIRLOCK_REMOVED_NOT_LISTED, /* the profile passes a short list only */

@@ -23,7 +23,7 @@ enum airlock_note_code {
 	AIRLOCK_NOTE_NONE,
 	/* The configuration. */
 	AIRLOCK_NOTE_UNTRUSTED,	      /* subject: a file of the project; other: its settings that are ignored */
-	AIRLOCK_NOTE_UNTRUSTED_ABOVE, /* subject: a file above the project; other: the settings; cause: its directory */
+	AIRLOCK_NOTE_UNTRUSTED_ABOVE, /* subject: a file above the project; other: the settings; cause: the file below */
 	AIRLOCK_NOTE_FOREIGN_FILE,    /* subject: a file above the project that belongs to another user */
 	/* The project. */
 	AIRLOCK_NOTE_LINK_REFUSED,	 /* subject: a symlink; other: where it leads, which is never writable */

@@ -26,14 +26,14 @@ enum airlock_origin_kind {
 	AIRLOCK_ORIGIN_WORKSPACE,
 	AIRLOCK_ORIGIN_PLAYGROUND,
 	AIRLOCK_ORIGIN_CACHE,
-	/* Hidden whatever the rules say. */
+	/* Always hidden; no rule can show it. */
 	AIRLOCK_ORIGIN_OWN_STATE,
 	AIRLOCK_ORIGIN_OWN_CONFIGURATION,
 	AIRLOCK_ORIGIN_KERNEL_ADDRESSES,
 	AIRLOCK_ORIGIN_SESSION_SOCKETS,
 	AIRLOCK_ORIGIN_HOST_SOCKET,
 	AIRLOCK_ORIGIN_OTHER_NAME, /* name: the hidden path of which it is another name */
-	/* Made for the sake of other rules. */
+	/* Made because other rules need it. */
 	AIRLOCK_ORIGIN_RESOLVER, /* with the network names must resolve */
 	AIRLOCK_ORIGIN_SOCKETS,	 /* its sockets and FIFOs must not lead to the host */
 	AIRLOCK_ORIGIN_GATHERED, /* many of its entries are visible, the others are not */

@@ -74,7 +74,8 @@ const char *airlock_questions_json(struct airlock_questions *l);
 char *airlock_pending_question_json(const struct airlock_pending_question *q);
 void airlock_questions_free(struct airlock_questions *l);
 
-/* A descriptor that can be read when the list may have changed; what is read means nothing. The caller closes it. */
+/* Returns a descriptor that becomes readable when the list may have changed; the bytes have no meaning. The caller
+ * closes it. */
 int airlock_questions_watch(const struct airlock_settings *s, int *ret_fd, struct airlock_error *err);
 
 /* Decides a question, once. AIRLOCK_ERR_NOT_FOUND: there is none of this id; AIRLOCK_ERR_CONFLICT: it was decided already, or

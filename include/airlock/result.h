@@ -34,9 +34,9 @@ enum airlock_network {
 	AIRLOCK_NETWORK_BLOCKED,
 	AIRLOCK_NETWORK_ALLOWED,
 };
-/* How changes are found out. */
+/* How changes are captured. */
 enum airlock_capture {
-	AIRLOCK_CAPTURE_NONE, /* they are not: the command writes to the project */
+	AIRLOCK_CAPTURE_NONE, /* not at all: the command writes to the project directly */
 	AIRLOCK_CAPTURE_OVERLAY,
 	AIRLOCK_CAPTURE_COPY,
 };
@@ -77,7 +77,7 @@ const char *airlock_limit_name(enum airlock_limit limit); /* "memory"; NULL for 
 /* ── What it wrote ── */
 
 struct airlock_output {
-	uint64_t stdout_bytes, stderr_bytes; /* all of them, also where the result has only a part */
+	uint64_t stdout_bytes, stderr_bytes; /* the whole size, even if the result has only a part */
 	int is_stdout_cut, is_stderr_cut;    /* the middle is left out of the result; airlock_output_open has all */
 };
 const struct airlock_output *airlock_run_output(const struct airlock_run *run);
@@ -146,7 +146,7 @@ struct airlock_denial {
 	uint64_t count;	   /* how often it was tried */
 };
 
-/* Diagnostic only: what the command did not try, or tried in a way that is not looked at, is not in it. */
+/* Diagnostic only: incomplete, since airlock sees neither what was never tried nor every way to try. */
 size_t airlock_run_denial_count(const struct airlock_run *run);
 const struct airlock_denial *airlock_run_denial(const struct airlock_run *run, size_t i); /* NULL: no such */
 const char *airlock_attempt_name(enum airlock_attempt attempt);	     /* "open", "write", "connect" */

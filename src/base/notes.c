@@ -8,9 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* %s is the subject, %o the other, %c the cause, %n the number and %z the number as a size. {c…} is there only if there is a
- * cause, {-c…} only if there is none; {n…} if the number is above 1, {+…} if it is
- * above 0. */
+/* %s is the subject, %d the directory that it is in, %o the other, %c the cause, %n the number and %z the number as a size.
+ * {c…} is there only if there is a cause, {-c…} only if there is none; {n…} if the number is above 1, {+…} if it is above 0. */
 static const struct note_form {
 	const char *name, *words;
 } forms[] = {
@@ -18,7 +17,7 @@ static const struct note_form {
 	FORM(UNTRUSTED, "untrusted",
 	     "%s is not trusted: ignored settings that would loosen the sandbox: %o (read the file, then run `airlock trust` to accept it)"),
 	FORM(UNTRUSTED_ABOVE, "untrusted-above",
-	     "%s, above the project, is not trusted: ignored settings that would loosen the sandbox: %o (read that file, then run `airlock trust %c` to accept it)"),
+	     "%s, above %c, is not trusted: ignored settings that would loosen the sandbox: %o (read that file, then run `airlock trust %d` to accept it)"),
 	FORM(FOREIGN_FILE, "foreign-file", "%s belongs to another user and is ignored for the projects below it"),
 
 	FORM(LINK_REFUSED, "link-refused", "the symlink %s leads to %o: not made writable, %c"),
@@ -198,8 +197,10 @@ static void add_argument(struct buf *out, const struct airlock_note *note, char 
 	else if (which == 'z')
 		text_add_size(out, note->number);
 	else {
-		const char *value = string_of(note, which);
-		text_add_escaped(out, value ? value : "", value ? strlen(value) : 0);
+		const char *value = which == 'd' ? note->subject : string_of(note, which);
+		const char *slash = which == 'd' && value ? strrchr(value, '/') : NULL;
+		size_t n = slash > value ? (size_t)(slash - value) : slash ? 1 : value ? strlen(value) : 0;
+		text_add_escaped(out, value ? value : "", n);
 	}
 }
 

@@ -175,7 +175,7 @@ int values_warn(struct merge *m, struct airlock_error *err)
 		buf_printf(&text, " and %zu more", left_out - WARN_KEYS);
 	if (left_out > 0 && merge_project_file(m)->accepted)
 		NOTE(&m->c->warnings, UNTRUSTED_ABOVE, .subject = m->untrusted_above->path, .other = buf_str(&text),
-		     .cause = m->untrusted_above->dir);
+		     .cause = merge_project_file(m)->path);
 	else if (left_out > 0)
 		NOTE(&m->c->warnings, UNTRUSTED, .subject = merge_project_file(m)->path, .other = buf_str(&text));
 	return text.failed || m->c->warnings.failed ? base_oom(err) : 0;

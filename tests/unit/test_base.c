@@ -358,6 +358,10 @@ static void notes_are_values_with_words(void **state)
 		{{AIRLOCK_NOTE_LINK_NOT_MADE, "a", "b"},
 		 "link-not-made",
 		 "hard link split: a was made as another name of b, and is a file of its own"},
+		{{AIRLOCK_NOTE_UNTRUSTED_ABOVE, "/a/.airlock.toml", "x, y", "/a/b/.airlock.toml"},
+		 "untrusted-above",
+		 "/a/.airlock.toml, above /a/b/.airlock.toml, is not trusted: ignored settings that would loosen the sandbox: "
+		 "x, y (read that file, then run `airlock trust /a` to accept it)"},
 		{{AIRLOCK_NOTE_FULL, "/tmp", "tmp_size", "strict", 1024},
 		 "full",
 		 "/tmp, which is in memory, was full when the command failed (1 KiB); "
