@@ -382,18 +382,22 @@ static void notes_are_values_with_words(void **state)
 	assert_null(notes_at(&copy, copy.n));
 }
 
-/* No code without words, no two with one name, and none beyond the last. */
+/* No code without words, and no two with one name. */
 static void every_note_has_a_name(void **state)
 {
+	unsigned n = AIRLOCK_NOTE_NONE + 1;
 	assert_null(airlock_note_name(AIRLOCK_NOTE_NONE));
-	assert_null(airlock_note_name(AIRLOCK_NOTE_HISTORY_BEHIND + 1));
-	for (enum airlock_note_code i = AIRLOCK_NOTE_NONE + 1; i <= AIRLOCK_NOTE_HISTORY_BEHIND; i++) {
-		char *line = airlock_note_text(&(struct airlock_note){i, "s", "o", "c", 3});
+	for (; airlock_note_name((enum airlock_note_code)n); n++) {
+		char *line = airlock_note_text(&(struct airlock_note){(enum airlock_note_code)n, "s", "o", "c", 3});
 		assert_true(line && line[0] && !strpbrk(line, "{}%"));
 		free(line);
-		for (enum airlock_note_code k = i + 1; k <= AIRLOCK_NOTE_HISTORY_BEHIND; k++)
-			assert_string_not_equal(airlock_note_name(i), airlock_note_name(k));
+		for (unsigned k = 1; k < n; k++)
+			assert_string_not_equal(airlock_note_name((enum airlock_note_code)k),
+						airlock_note_name((enum airlock_note_code)n));
 	}
+	assert_true(n > AIRLOCK_NOTE_HISTORY_BEHIND);
+	for (; n < 1000; n++) /* a gap would end the loop early */
+		assert_null(airlock_note_name((enum airlock_note_code)n));
 }
 
 static void shell_words_are_quoted(void **state)
