@@ -34,6 +34,7 @@ int mcp_airlock(const struct mcp_options *options, int in_fd, int out_fd, struct
 	size_t len = (size_t)snprintf(f.session, sizeof f.session, "mcp ");
 	for (size_t i = 0; i < sizeof random; i++)
 		len += (size_t)snprintf(f.session + len, sizeof f.session - len, "%02x", random[i]);
+	(void)snprintf(f.work, sizeof f.work, "mcp-%02x%02x%02x%02x", random[0], random[1], random[2], random[3]);
 	f.prestart = airlock_prestart_new();
 	int rc = mcp_serve(&spec, in_fd, out_fd);
 	airlock_prestart_free(f.prestart);

@@ -4,6 +4,7 @@
 #include <airlock/files.h>
 #include <airlock/history.h>
 #include <airlock/job.h>
+#include <airlock/session.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,6 +36,8 @@ int tool_settings(const struct mcp_request *r, struct airlock_settings **ret, st
 	int rc = f->options->settings(f->options->data, ret, err);
 	if (rc >= 0)
 		rc = airlock_settings_set(*ret, "agent", who, "airlock mcp", err);
+	if (rc >= 0 && !airlock_settings_session(*ret))
+		rc = airlock_settings_set(*ret, "session", f->work, "airlock mcp", err);
 	return rc < 0 ? rc : airlock_settings_set_session(*ret, f->session, err);
 }
 
@@ -134,6 +137,20 @@ int tool_find_run(const struct mcp_request *r, const struct airlock_settings *s,
 		rc = check_project(r, s, airlock_changes_run(changes), run, err);
 	if (rc >= 0)
 		(void)snprintf(ret_id, 48, "%s", airlock_changes_run(changes));
+	airlock_changes_free(changes);
+	return rc;
+}
+
+int tool_find_decided(const struct mcp_request *r, const struct airlock_settings *s, const char *run,
+		      char ret_name[TOOL_NAME_SIZE], struct airlock_error *err)
+{
+	struct airlock_changes *changes = NULL;
+	char id[48] = "";
+	int rc = tool_find_run(r, s, run, id, err);
+	if (rc >= 0)
+		rc = airlock_changes_open(s, id, &changes, err);
+	if (rc >= 0)
+		(void)snprintf(ret_name, TOOL_NAME_SIZE, "%s", airlock_changes_name(changes));
 	airlock_changes_free(changes);
 	return rc;
 }

@@ -14,6 +14,7 @@
 struct tool_context {
 	const struct mcp_options *options;
 	char session[48];		   /* what "for this session" means in an answer: this server */
+	char work[32];			   /* the session that its commands belong to, where the options name none */
 	char own_runs[TOOL_OWN_RUNS][48];  /* the latest runs of this server, a ring */
 	size_t n_own_runs;		   /* how many there were */
 	int64_t timeout_ms;		   /* of a call that asks for nothing; -1: no limit, 0: not known yet */
@@ -31,6 +32,10 @@ int tool_timeout(const struct mcp_request *r, int64_t *ret_ms, struct airlock_er
  * its full id. A client must not see what was done in other projects. */
 int tool_find_run(const struct mcp_request *r, const struct airlock_settings *s, const char *run, char ret_id[48],
 		  struct airlock_error *err);
+/* The same for whoever decides about it: a step of a session is decided about with the session, whose name it is then. */
+#define TOOL_NAME_SIZE 72
+int tool_find_decided(const struct mcp_request *r, const struct airlock_settings *s, const char *run,
+		      char ret_name[TOOL_NAME_SIZE], struct airlock_error *err);
 /* The library's JSON, for an answer. NULL: out of memory. */
 json_t *tool_changes(struct airlock_changes *changes);
 bool tool_is_own_run(const struct tool_context *f, const char *id);

@@ -9,10 +9,10 @@ void tool_discard_changes(struct mcp_request *r, json_t *arguments)
 	struct airlock_settings *s = NULL;
 	const char **paths = NULL;
 	struct airlock_changes *changes = NULL;
-	char id[48] = "";
+	char id[TOOL_NAME_SIZE] = "";
 	int rc = tool_settings(r, &s, &err);
 	if (rc >= 0)
-		rc = tool_find_run(r, s, json_string_value(json_object_get(arguments, "run")), id, &err);
+		rc = tool_find_decided(r, s, json_string_value(json_object_get(arguments, "run")), id, &err);
 	if (rc >= 0)
 		rc = tool_paths(arguments, &paths, &err);
 	if (rc >= 0)

@@ -27,10 +27,10 @@ void tool_undo(struct mcp_request *r, json_t *arguments)
 	struct airlock_settings *s = NULL;
 	const char **paths = NULL, *run = json_string_value(json_object_get(arguments, "run"));
 	struct airlock_changes *changes = NULL;
-	char id[48] = "";
+	char id[TOOL_NAME_SIZE] = "";
 	int rc = tool_settings(r, &s, &err);
 	if (rc >= 0 && run)
-		rc = tool_find_run(r, s, run, id, &err);
+		rc = tool_find_decided(r, s, run, id, &err);
 	if (rc >= 0)
 		rc = tool_paths(arguments, &paths, &err);
 	if (rc >= 0 && run)

@@ -84,6 +84,9 @@ const struct airlock_changes *airlock_session_changes(const struct airlock_sessi
 const char *airlock_session_json(struct airlock_session *session);
 void airlock_session_free(struct airlock_session *session);
 
+/* The session that the settings name for their runs (the option, or AIRLOCK_SESSION); NULL: none. Lives as long as the settings. */
+const char *airlock_settings_session(const struct airlock_settings *s);
+
 /* Does the project have a session of that name? Never fails: a name that cannot be one is none. */
 int airlock_session_exists(const struct airlock_settings *s, const char *name);
 

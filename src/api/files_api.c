@@ -9,9 +9,11 @@
 #include "session/decided.h"
 #include "run/files_stage.h"
 #include "run/run.h"
+#include "run/run_session.h"
 #include "run/workspace.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 struct airlock_place {
@@ -84,6 +86,17 @@ static int add_rules(struct airlock_place *place, struct airlock_error *err)
 	return rc;
 }
 
+/* In a session that holds its changes: what its next command would see there. */
+static int mount_root(struct airlock_place *place, const char *root, struct airlock_error *err)
+{
+	char view[32];
+	_cleanup_close_ int fd = run_session_view(place->job, root);
+	if (fd < 0 && fd != -ENOENT)
+		return base_errno(err, AIRLOCK_ERR_IO, fd, "see the session's layers over", root);
+	(void)snprintf(view, sizeof view, "/proc/self/fd/%d", fd);
+	return files_place_mount(&place->place, root, fd < 0 ? root : view, NULL, false, err);
+}
+
 static int open_project_place(struct airlock_place *place, const struct airlock_settings *s,
 			      const struct settings_view *v, struct airlock_error *err)
 {
@@ -91,6 +104,8 @@ static int open_project_place(struct airlock_place *place, const struct airlock_
 	int rc = place->job ? origin_decide(s, v, &place->job->origin, err) : base_oom(err);
 	if (rc == 0)
 		rc = job_open(place->job, s, v, err);
+	if (rc == 0)
+		rc = run_session_join(place->job, v, err);
 	if (rc < 0)
 		return rc;
 	assert(place->job); /* base_oom fails */
@@ -101,7 +116,7 @@ static int open_project_place(struct airlock_place *place, const struct airlock_
 		return base_oom(err);
 	for (size_t i = 0; rc == 0 && i < project->n_roots; i++) {
 		const char *root = project->roots[i].path;
-		rc = files_place_mount(&place->place, root, root, NULL, false, err);
+		rc = mount_root(place, root, err);
 	}
 	return rc < 0 ? rc : add_rules(place, err);
 }

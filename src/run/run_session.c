@@ -155,6 +155,19 @@ const struct strs *run_session_lowers(const struct airlock_job *job, const char 
 	return NULL;
 }
 
+int run_session_view(const struct airlock_job *job, const char *root)
+{
+	_cleanup_session_ struct session s = SESSION_INIT;
+	_cleanup_strs_ struct strs lowers = STRS_INIT;
+	const struct session_place at = place_of(job);
+	if (!job->work.name || !job->work.holds || session_open(&s, &at, job->work.name, SESSION_LOOK, NULL) < 0)
+		return -ENOENT;
+	session_lowers(&s, root, &lowers);
+	if (lowers.failed)
+		return -ENOMEM;
+	return lowers.n == 0 ? -ENOENT : session_view(&lowers, root, -EBADF);
+}
+
 /* ── The end ── */
 
 int run_session_see_below(const struct airlock_job *job, const struct run_layers *c, struct airlock_error *err)

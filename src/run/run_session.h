@@ -23,6 +23,10 @@ const struct strs *run_session_lowers(const struct airlock_job *job, const char 
 /* True if the run's changes become a step of the session, and are decided with it. */
 bool run_session_holds(const struct airlock_job *job);
 
+/* What the next command of the session would see of this root, read-only; -errno. -ENOENT: the root itself, the session has no layer
+ * over it. */
+int run_session_view(const struct airlock_job *job, const char *root);
+
 /* Opens what the layer of every root lies on; ends with the set. */
 int run_session_see_below(const struct airlock_job *job, const struct run_layers *c, struct airlock_error *err);
 /* The changes, which are not judged, as a step. Returns a code; the record of the changes is saved then or not. */

@@ -2,6 +2,7 @@
 #include "settings/settings.h"
 
 #include "airlock/history.h"
+#include "airlock/session.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -245,4 +246,13 @@ int settings_get_flag(const struct settings_view *v, const char *key, bool *ret,
 		return base_error(err, AIRLOCK_ERR_USAGE, "option", item->origin,
 				  "%s must be true or false, not \"%s\"", item->origin, item->value);
 	return 0;
+}
+
+const char *airlock_settings_session(const struct airlock_settings *s)
+{
+	for (size_t i = s->n_items; i > 0; i--)
+		if (strcmp(s->items[i - 1].key, "session") == 0)
+			return *s->items[i - 1].value ? s->items[i - 1].value : NULL;
+	const char *named = settings_getenv(s, "AIRLOCK_SESSION");
+	return named && *named ? named : NULL;
 }
