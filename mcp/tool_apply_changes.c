@@ -80,7 +80,8 @@ void tool_apply_changes(struct mcp_request *r, json_t *arguments)
 	a->arguments = json_incref(arguments);
 	int rc = tool_settings(r, &a->settings, &err);
 	if (rc >= 0)
-		rc = tool_find_decided(r, a->settings, json_string_value(json_object_get(arguments, "run")), a->run, &err);
+		rc = tool_find_decided(r, a->settings, json_string_value(json_object_get(arguments, "run")), a->run,
+				       &err);
 	if (rc >= 0)
 		rc = tool_paths(arguments, &a->paths, &err);
 	if (rc >= 0)

@@ -87,6 +87,10 @@ void airlock_session_free(struct airlock_session *session);
 /* The session that the settings name for their runs (the option, or AIRLOCK_SESSION); NULL: none. Lives as long as the settings. */
 const char *airlock_settings_session(const struct airlock_settings *s);
 
+/* Git-style unified diff from what one session shows to what another does. The text is the caller's: airlock_free. */
+int airlock_session_diff(const struct airlock_settings *s, const char *name, const char *other, int colour,
+			 char **ret_text, struct airlock_error *err);
+
 /* Does the project have a session of that name? Never fails: a name that cannot be one is none. */
 int airlock_session_exists(const struct airlock_settings *s, const char *name);
 

@@ -10,6 +10,7 @@
 #include "history/history.h"
 #include "run/run.h"
 #include "session/decided.h"
+#include "session/session_diff.h"
 #include "settings/config_context.h"
 
 #include <string.h>
@@ -476,4 +477,20 @@ int airlock_session_merge(const struct airlock_settings *s, const char *name, co
 	if (rc == 0 && m.step)
 		history_session(&b.run.host, "session-merge", into, b.session.project, b.session.n_steps, &unheard);
 	return rc;
+}
+
+int airlock_session_diff(const struct airlock_settings *s, const char *name, const char *other, int colour,
+			 char **ret_text, struct airlock_error *err)
+{
+	_cleanup_decided_ struct decided a = DECIDED_INIT, b = DECIDED_INIT;
+	struct buf out = BUF_INIT;
+	int rc = 0;
+	if (strcmp(name, other) == 0)
+		return (*ret_text = strdup("")) ? 0 : base_oom(err);
+	rc = open_both(&a, &b, s, name, other, err);
+	if (rc == 0)
+		rc = session_diff(&a, &b, colour != 0, &out, err);
+	*ret_text = rc == 0 ? buf_take(&out) : NULL;
+	buf_done(&out);
+	return rc < 0 ? rc : *ret_text ? 0 : base_oom(err);
 }

@@ -236,7 +236,8 @@ const char *airlock_changes_json(struct airlock_changes *c)
 	struct json j = json_begin(&out, true);
 	json_open_object(&j, NULL);
 	json_string(&j, "run", c->run);
-	json_string(&j, "session", session_of(c));
+	if (session_of(c))
+		json_string(&j, "session", session_of(c));
 	change_values_list_json(c, &j);
 	json_close(&j);
 	buf_addc(&out, '\n');

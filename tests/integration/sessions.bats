@@ -269,6 +269,23 @@ sees_earlier_commands() {
 	assert_json nothing stdout
 }
 
+@test "diff of two sessions shows how what they see differs" {
+	new_session
+	step 'echo both >both'
+	run_airlock session fork s t
+	step 'echo s >>file; rm other; ln -s a link'
+	run_airlock run --session t -c 'echo t >>file; echo new >new'
+	run_airlock diff s t
+	assert_status 0
+	assert_stdout_contains '-s'
+	assert_stdout_contains '+t'
+	assert_stdout_contains '+kept'
+	assert_stdout_contains '+new'
+	[[ $stdout != *both* ]] || fail "what both have is no difference"
+	run_airlock diff s t --json
+	assert_json s sessions 0
+}
+
 # ---- at the same time
 
 @test "two commands at once become steps when they changed different paths" {
