@@ -200,9 +200,9 @@ static void check_hidden(const struct plan *plan, const struct plan_inputs *in)
 {
 	for (size_t i = 0; i < in->n_hidden; i++) {
 		char *host = NULL;
-		int rc = plan_locate(plan, in->hidden[i].path, &host);
-		demand(rc == 1 || rc == 0 || rc == -ENOENT);
-		if (rc == 1 && in->world->type(in->hidden[i].path, in->world->data) != PLAN_LINK)
+		enum plan_location where = plan_locate(plan, in->hidden[i].path, &host);
+		demand(where != PLAN_NO_MEMORY);
+		if (where == PLAN_AT_HOST && in->world->type(in->hidden[i].path, in->world->data) != PLAN_LINK)
 			demand(strcmp(host, in->hidden[i].path) != 0 ||
 			       in->world->type(in->hidden[i].path, in->world->data) == PLAN_MISSING);
 		free(host);
@@ -231,7 +231,7 @@ static void check_rules(const struct plan *plan, const struct plan_inputs *in, c
 		if (shown || is_within_root(in, fs->v[i].path))
 			continue;
 		char *host = NULL;
-		demand(plan_locate(plan, fs->v[i].path, &host) != 1 || strcmp(host, fs->v[i].path) != 0);
+		demand(plan_locate(plan, fs->v[i].path, &host) != PLAN_AT_HOST || strcmp(host, fs->v[i].path) != 0);
 		free(host);
 	}
 }

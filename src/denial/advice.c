@@ -131,14 +131,14 @@ static enum airlock_remedy find_remedy(const struct denial_scene *scene, const s
 	return scene->workspace ? AIRLOCK_REMEDY_BIND : AIRLOCK_REMEDY_READ;
 }
 
-int advice_find(const struct denial_scene *scene, const struct denial_verdict *v, struct airlock_denial *d)
+bool advice_find(const struct denial_scene *scene, const struct denial_verdict *v, struct airlock_denial *d)
 {
 	d->remedy = find_remedy(scene, v, d);
 	switch (d->remedy) {
 	case AIRLOCK_REMEDY_NONE:
 	case AIRLOCK_REMEDY_NETWORK:
 	case AIRLOCK_REMEDY_NESTED:
-		return 0;
+		return true;
 	case AIRLOCK_REMEDY_PROFILE:
 		d->value = strdup("moderate");
 		break;
@@ -153,9 +153,9 @@ int advice_find(const struct denial_scene *scene, const struct denial_verdict *v
 		d->value = writable_place(scene, d);
 		if (!d->value) /* none is narrow enough */
 			d->remedy = AIRLOCK_REMEDY_NONE;
-		return 0;
+		return true;
 	}
-	return d->value ? 0 : -ENOMEM;
+	return d->value != NULL;
 }
 
 /* ── Several in one tree ── */

@@ -56,7 +56,7 @@ struct denial_verdict {
 struct denial_verdict denial_decide(const struct denial_scene *scene, const struct denial_try *t);
 
 /* The paths to observe, for the job. The caller owns the array, the plan owns its strings. */
-int denial_regions(const struct denial_scene *scene, struct child_region **ret, size_t *ret_n);
+bool denial_regions(const struct denial_scene *scene, struct child_region **ret, size_t *ret_n);
 
 struct denials {
 	struct airlock_denial *v; /* the list owns all strings in them but names of origins, which are the plan's */

@@ -41,13 +41,13 @@ static uint32_t refused_in_place(enum plan_mount_kind kind)
 	}
 }
 
-int denial_regions(const struct denial_scene *scene, struct child_region **ret, size_t *ret_n)
+bool denial_regions(const struct denial_scene *scene, struct child_region **ret, size_t *ret_n)
 {
 	const struct plan *plan = scene->plan;
 	struct child_region *v = calloc(plan->n_mounts + plan->n_left_out + DENIAL_DEVICES + 1, sizeof *v);
 	size_t n = 0;
 	if (!v)
-		return -ENOMEM;
+		return false;
 	v[n++] = (struct child_region){{"/"}, scene->in_place ? ALL : CHILD_REFUSES_WRITE | CHILD_REFUSES_MISSING};
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		const struct plan_mount *m = &plan->mounts[i];
@@ -64,5 +64,5 @@ int denial_regions(const struct denial_scene *scene, struct child_region **ret, 
 		v[i].refuses &= ~(uint32_t)CHILD_REFUSES_MISSING;
 	*ret = v;
 	*ret_n = n;
-	return 0;
+	return true;
 }

@@ -49,23 +49,23 @@ static struct airlock_denial *find(struct denials *l, enum airlock_denial_rule r
 	return NULL;
 }
 
-static int add_refused(const struct denial_scene *scene, const struct denial_try *t, uint32_t count,
-		       struct denials *list)
+static bool add_refused(const struct denial_scene *scene, const struct denial_try *t, uint32_t count,
+			struct denials *list)
 {
 	struct denial_verdict v = denial_decide(scene, t);
 	struct buf address = BUF_INIT;
 	if (v.rule == AIRLOCK_DENIAL_NONE ||
 	    (t->address && !denial_add_address(t->address, t->address_bytes, &address)))
-		return 0;
+		return true;
 	struct airlock_denial *d = find(list, v.rule, t);
 	if (d) {
 		d->count += count;
-		return 0;
+		return true;
 	}
 	d = append(list);
 	if (!d) {
 		buf_done(&address);
-		return -ENOMEM;
+		return false;
 	}
 	*d = (struct airlock_denial){.attempt = (enum airlock_attempt)t->op,
 				     .rule = v.rule,
@@ -77,16 +77,16 @@ static int add_refused(const struct denial_scene *scene, const struct denial_try
 				     .count = count};
 	if ((t->path && !d->path) || (t->program && !d->program) || (t->address && !d->address) ||
 	    (v.region && !d->region))
-		return -ENOMEM;
+		return false;
 	return advice_find(scene, &v, d);
 }
 
-static int read_record(const struct denial_scene *scene, const struct child_seen *r, const char *text,
-		       struct denials *list)
+static bool read_record(const struct denial_scene *scene, const struct child_seen *r, const char *text,
+			struct denials *list)
 {
 	struct denial_try t = {.op = (enum child_seen_op)r->op, .flags = r->flags};
 	if (r->op == 0 || r->op >= CHILD_SEEN_OPS)
-		return 0;
+		return true;
 	if (r->flags & CHILD_SEEN_ADDRESS) {
 		t.address = text;
 		t.address_bytes = r->length;
@@ -99,7 +99,7 @@ static int read_record(const struct denial_scene *scene, const struct child_seen
 	}
 	_cleanup_free_ char *path = raw ? path_normalize("/", raw) : NULL;
 	if (!path)
-		return -ENOMEM;
+		return false;
 	t.path = path;
 	return add_refused(scene, &t, r->count, list);
 }
@@ -109,7 +109,7 @@ int denials_read(const struct denial_scene *scene, const void *bytes, size_t len
 {
 	struct denials list = {0};
 	struct child_seen_head head;
-	int rc = 0;
+	bool ok = true;
 	*ret = list;
 	if (len < sizeof head)
 		return 0;
@@ -118,15 +118,15 @@ int denials_read(const struct denial_scene *scene, const void *bytes, size_t len
 		return 0;
 	list.lost = head.lost;
 	size_t end = AL_MIN((size_t)head.used, len);
-	for (size_t at = sizeof head; rc == 0 && end > at && end - at >= sizeof(struct child_seen);) {
+	for (size_t at = sizeof head; ok && end > at && end - at >= sizeof(struct child_seen);) {
 		struct child_seen r;
 		memcpy(&r, (const char *)bytes + at, sizeof r);
 		if (r.size > end - at || r.size < sizeof r || r.length > r.size - sizeof r)
 			break;
-		rc = read_record(scene, &r, (const char *)bytes + at + sizeof r, &list);
+		ok = read_record(scene, &r, (const char *)bytes + at + sizeof r, &list);
 		at += r.size;
 	}
-	if (rc < 0) {
+	if (!ok) {
 		denials_done(&list);
 		return base_oom(err);
 	}

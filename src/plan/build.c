@@ -99,7 +99,7 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
 		p->mounts[p->n_mounts - 1].uncoverable = is_uncoverable(t, i, in);
 		p->mounts[p->n_mounts - 1].replaced_by_root = is_of_root(&t->v[i], in);
-		if (screens_settle(t, &t->v[i], in, p) < 0)
+		if (!screens_settle(t, &t->v[i], in, p))
 			return base_oom(err);
 	}
 	/* Only after every mount point has been made. */
@@ -211,7 +211,7 @@ static bool leads_to_mount(const struct plan *p, const char *path)
 	return strcmp(path, "/") == 0;
 }
 
-int plan_locate(const struct plan *p, const char *path, char **ret_host)
+enum plan_location plan_locate(const struct plan *p, const char *path, char **ret_host)
 {
 	const struct plan_mount *last = NULL;
 	for (size_t i = 0; i < p->n_mounts; i++)
@@ -223,13 +223,13 @@ int plan_locate(const struct plan *p, const char *path, char **ret_host)
 		const char *rest = path_rest(path, last->target);
 		_cleanup_free_ char *whole = to && *rest ? path_join(to, rest) : to ? strdup(to) : NULL;
 		if (!whole)
-			return -ENOMEM;
+			return PLAN_NO_MEMORY;
 		*ret_host = TAKE_PTR(whole); /* approximately: the host resolves the rest */
-		return 1;
+		return PLAN_AT_HOST;
 	}
 	if (!last || (last->kind != PLAN_READ && last->kind != PLAN_WRITE && last->kind != PLAN_LAYER))
-		return leads_to_mount(p, path) ? 0 : -ENOENT;
+		return leads_to_mount(p, path) ? PLAN_AT_SANDBOX : PLAN_AT_NOTHING;
 	const char *rest = path_rest(path, last->target);
 	*ret_host = *rest ? path_join(last->source, rest) : strdup(last->source);
-	return *ret_host ? 1 : -ENOMEM;
+	return *ret_host ? PLAN_AT_HOST : PLAN_NO_MEMORY;
 }

@@ -35,7 +35,7 @@ static bool has(const struct strs *envp, const char *name)
 static void inherit(struct plan *p, const struct plan_inputs *in)
 {
 	_cleanup_(policy_env_done) struct policy_env filter;
-	if (policy_env_init(&filter, in->policy) < 0) {
+	if (!policy_env_init(&filter, in->policy)) {
 		p->envp.failed = true;
 		return;
 	}

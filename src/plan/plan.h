@@ -170,9 +170,14 @@ struct plan {
 int plan_build(const struct plan_inputs *in, struct plan **ret, struct airlock_error *err);
 void plan_free(struct plan *p);
 
-/* Where a path inside leads. 1: to *ret_host (owned by the caller, who checks whether it exists); 0: to a directory
- * made for the sandbox; -ENOENT: to nothing; -ENOMEM. */
-int plan_locate(const struct plan *p, const char *path, char **ret_host);
+enum plan_location {
+	PLAN_AT_NOTHING,
+	PLAN_AT_SANDBOX, /* a directory made for the sandbox */
+	PLAN_AT_HOST,	 /* *ret_host, owned by the caller, who checks whether it exists */
+	PLAN_NO_MEMORY,
+};
+/* Where a path inside leads. */
+enum plan_location plan_locate(const struct plan *p, const char *path, char **ret_host);
 
 /* The members of explain's JSON object that a plan knows (into an open object). */
 struct json;

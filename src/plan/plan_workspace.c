@@ -82,7 +82,7 @@ static void screen(struct builder *b)
 	if (b->rc < 0)
 		return;
 	n.path = n.source = b->plan->mounts[b->plan->n_mounts - 1].source;
-	if (screens_settle(&none, &n, b->in, b->plan) < 0)
+	if (!screens_settle(&none, &n, b->in, b->plan))
 		b->rc = base_oom(b->err);
 }
 

@@ -62,16 +62,16 @@ char *screens_dir(const struct plan_inputs *in, const char *source)
 	return dir;
 }
 
-int screens_settle(struct nodes *t, struct node *n, const struct plan_inputs *in, struct plan *p)
+bool screens_settle(struct nodes *t, struct node *n, const struct plan_inputs *in, struct plan *p)
 {
 	struct plan_mount *m = &p->mounts[p->n_mounts - 1];
 	m->special = m->kind == PLAN_READ && n->looked && (n->type == PLAN_SOCKET || n->type == PLAN_OTHER);
 	if (in->in_place || !wants_screen(t, n, in->world))
-		return 0;
+		return true;
 	if (is_above_mount(in, n->source))
-		return strs_add(&p->exposed, n->source), p->exposed.failed ? -ENOMEM : 0;
+		return strs_add(&p->exposed, n->source), !p->exposed.failed;
 	m->screen = screens_dir(in, n->source);
-	return m->screen ? 0 : -ENOMEM;
+	return m->screen != NULL;
 }
 
 /* Every directory in the root that is not the system's and has no other rule. */

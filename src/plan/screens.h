@@ -8,8 +8,8 @@
  * room was made. */
 void screens_add(struct nodes *t, const struct plan_inputs *in, struct notes *notes);
 
-/* Sets the screen of the plan's last mount, which was made for this node. -ENOMEM. */
-int screens_settle(struct nodes *t, struct node *n, const struct plan_inputs *in, struct plan *p);
+/* Sets the screen of the plan's last mount, which was made for this node. False: out of memory. */
+bool screens_settle(struct nodes *t, struct node *n, const struct plan_inputs *in, struct plan *p);
 
 /* The directory whose screen shows a directory without mounts below it: the highest possible one, so that many entries
  * of a home share one screen. Owned by the caller; NULL: out of memory. */

@@ -213,12 +213,12 @@ static enum named named_in_set(const struct policy *p, const char *name)
 	return NOT_NAMED;
 }
 
-int policy_env_init(struct policy_env *ret, const struct policy *p)
+bool policy_env_init(struct policy_env *ret, const struct policy *p)
 {
 	*ret = (struct policy_env){p, calloc(p->env_deny.n + 1, sizeof *ret->letters)};
 	for (size_t i = 0; ret->letters && i < p->env_deny.n; i++)
 		ret->letters[i] = letters_needed(p->env_deny.v[i]);
-	return ret->letters ? 0 : -ENOMEM;
+	return ret->letters != NULL;
 }
 
 void policy_env_done(struct policy_env *e)
@@ -246,7 +246,7 @@ enum policy_env_verdict policy_env_judge(const struct policy_env *e, const char 
 bool policy_keeps_env(const struct policy *p, const char *name)
 {
 	_cleanup_(policy_env_done) struct policy_env e;
-	return policy_env_init(&e, p) == 0 && policy_env_judge(&e, name, "") == POLICY_ENV_KEPT;
+	return policy_env_init(&e, p) && policy_env_judge(&e, name, "") == POLICY_ENV_KEPT;
 }
 
 int policy_allow_env(struct policy *p, const char *pattern, struct airlock_error *err)

@@ -144,7 +144,7 @@ struct policy_env {
 	const struct policy *policy;
 	uint32_t *letters; /* for each pattern of env_deny: letters without which a name cannot match */
 };
-int policy_env_init(struct policy_env *ret, const struct policy *p);
+bool policy_env_init(struct policy_env *ret, const struct policy *p);
 enum policy_env_verdict policy_env_judge(const struct policy_env *e, const char *name, const char *value);
 void policy_env_done(struct policy_env *e);
 

@@ -265,15 +265,15 @@ int job_check_working_dir(const struct airlock_job *job, const char *shown, stru
 		return 0;
 	if (job->workspace.dir)
 		return job_check_workspace_dir(job, err);
-	int rc = job->backend->in_place ? 1 : plan_locate(job->plan, cwd, &host);
-	if (rc == 0)
+	enum plan_location where = job->backend->in_place ? PLAN_AT_HOST : plan_locate(job->plan, cwd, &host);
+	if (where == PLAN_AT_SANDBOX)
 		return 0;
-	if (rc == -ENOMEM)
+	if (where == PLAN_NO_MEMORY)
 		return base_oom(err);
 	if (host && path_is_beneath(host, job->host.playground) && access(job->host.playground, F_OK) < 0)
 		return strcmp(host, job->host.playground) == 0 ? 0 : job_no_working_dir(shown, false, err);
 	struct stat st;
-	if (rc < 0 || (stat(host ? host : cwd, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)))
+	if (where == PLAN_AT_NOTHING || (stat(host ? host : cwd, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)))
 		return job_no_working_dir(shown, false, err);
 	return stat(host ? host : cwd, &st) == 0 && !S_ISDIR(st.st_mode) ? job_no_working_dir(shown, true, err) : 0;
 }

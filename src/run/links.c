@@ -86,7 +86,7 @@ int links_take_answer(struct airlock_job *job, enum airlock_answer answer, struc
 static bool is_readable(const struct airlock_job *job, const char *target)
 {
 	_cleanup_free_ char *host = NULL;
-	return plan_locate(job->plan, target, &host) == 1;
+	return plan_locate(job->plan, target, &host) == PLAN_AT_HOST;
 }
 
 void links_note(const struct airlock_job *job, struct notes *notes)

@@ -65,10 +65,10 @@ int job_check_workspace_dir(const struct airlock_job *job, struct airlock_error 
 	_cleanup_files_at_ struct files_at at = FILES_AT_INIT;
 	_cleanup_free_ char *host = NULL;
 	struct stat st;
-	int where = plan_locate(job->plan, cwd, &host);
-	if (where == -ENOMEM)
+	enum plan_location where = plan_locate(job->plan, cwd, &host);
+	if (where == PLAN_NO_MEMORY)
 		return base_oom(err);
-	if (where == 0) /* a directory made for the sandbox */
+	if (where == PLAN_AT_SANDBOX)
 		return 0;
 	if (host && !path_is_beneath(host, job->workspace.dir)) {
 		bool exists = stat(host, &st) == 0;

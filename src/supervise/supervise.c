@@ -125,7 +125,7 @@ static void fill_observer(struct supervise *s, struct child_job *job, struct chi
 	if (!s->spec.observe)
 		return;
 	s->result.observe_errnum = s->iso.foreign_proc ? EOPNOTSUPP : 0;
-	if (s->iso.foreign_proc || denial_regions(s->spec.observe, ret_regions, &n) < 0)
+	if (s->iso.foreign_proc || !denial_regions(s->spec.observe, ret_regions, &n))
 		return;
 	job->regions.v = *ret_regions;
 	job->n_regions = (uint32_t)n;

@@ -244,7 +244,7 @@ static void a_link_to_a_hidden_directory_hides_what_it_leads_to(void **state)
 		build(&(struct setting){"permissive", ordinary, "/home/u", "/home/u/p", .rules = hide, .n_rules = 1});
 	assert_null(mount_at(p, "/home/u/.config"));
 	char *host = NULL;
-	assert_int_equal(plan_locate(p, "/home/u/.config", &host), -ENOENT);
+	assert_int_equal(plan_locate(p, "/home/u/.config", &host), PLAN_AT_NOTHING);
 	plan_free(p);
 }
 
@@ -253,26 +253,26 @@ static void paths_inside_are_located(void **state)
 	struct plan *p = build(&(struct setting){"strict", ordinary, "/home/u", "/home/u/p"});
 	static const struct {
 		const char *path;
-		int rc;
+		enum plan_location at;
 		const char *host;
 	} rows[] = {
-		{"/home/u/p/x", 1, "/home/u/p/x"},
-		{"/home/u/playground/y", 1, "/data/playground/y"},
-		{"/home/u", 0, NULL},
-		{"/home/u/.ssh", -ENOENT, NULL},
-		{"/home", 0, NULL},
-		{"/root", -ENOENT, NULL},
-		{"/bin/sh", 1, "/usr/bin/sh"},
-		{"/usr", 1, "/usr"},
-		{"/", 0, NULL},
-		{"/etc", 0, NULL},
-		{"/etc/shadow", -ENOENT, NULL},
-		{"/tmp", 0, NULL},
-		{"/tmp/x", -ENOENT, NULL},
+		{"/home/u/p/x", PLAN_AT_HOST, "/home/u/p/x"},
+		{"/home/u/playground/y", PLAN_AT_HOST, "/data/playground/y"},
+		{"/home/u", PLAN_AT_SANDBOX, NULL},
+		{"/home/u/.ssh", PLAN_AT_NOTHING, NULL},
+		{"/home", PLAN_AT_SANDBOX, NULL},
+		{"/root", PLAN_AT_NOTHING, NULL},
+		{"/bin/sh", PLAN_AT_HOST, "/usr/bin/sh"},
+		{"/usr", PLAN_AT_HOST, "/usr"},
+		{"/", PLAN_AT_SANDBOX, NULL},
+		{"/etc", PLAN_AT_SANDBOX, NULL},
+		{"/etc/shadow", PLAN_AT_NOTHING, NULL},
+		{"/tmp", PLAN_AT_SANDBOX, NULL},
+		{"/tmp/x", PLAN_AT_NOTHING, NULL},
 	};
 	for (size_t i = 0; i < AL_ARRAY_LEN(rows); i++) {
 		char *host = NULL;
-		assert_int_equal(plan_locate(p, rows[i].path, &host), rows[i].rc);
+		assert_int_equal(plan_locate(p, rows[i].path, &host), rows[i].at);
 		if (rows[i].host)
 			assert_string_equal(host, rows[i].host);
 		free(host);

@@ -431,7 +431,7 @@ static void values_tell_secrets(void **state)
 static enum policy_env_verdict judged(const struct policy *p, const char *name, const char *value)
 {
 	struct policy_env e;
-	assert_int_equal(policy_env_init(&e, p), 0);
+	assert_true(policy_env_init(&e, p));
 	enum policy_env_verdict verdict = policy_env_judge(&e, name, value);
 	policy_env_done(&e);
 	return verdict;
