@@ -6,6 +6,7 @@
  * anything), and a word is read up to Enter. Whatever is not clearly a yes is a no. Signals that would end airlock
  * count as a no, so that the terminal's mode is restored first. */
 #include "ask.h"
+#include "waiting.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -143,6 +144,7 @@ struct listening {
 
 static void stop_listening(struct listening *l)
 {
+	waiting_hold(0);
 	(void)tcflush(l->tty, TCIFLUSH); /* the rest of a paste is not for the command either */
 	terminal_restore(&l->mode);
 	if (l->signals >= 0)
@@ -170,6 +172,7 @@ static int listen_for_keys(struct listening *l, const char *text, const char *ke
 		stop_listening(l);
 		return rc;
 	}
+	waiting_hold(1);
 	put(l->tty, text ? text : "");
 	put(l->tty, text ? "\n" : "");
 	put(l->tty, keys);

@@ -164,6 +164,24 @@ static void print_capture(const struct airlock_plan *p)
 		printf("%s\nthe copy is mounted over the project\n", p->capture_because);
 }
 
+static void print_network(const struct airlock_plan *p, bool own_loopback)
+{
+	bool filters = p->network_mode == AIRLOCK_NETWORK_MODE_HOSTS || p->network_mode == AIRLOCK_NETWORK_MODE_OPEN;
+	printf("network: %s\n", p->network ? "shared with the host"
+				: p->network_mode == AIRLOCK_NETWORK_MODE_OPEN && own_loopback
+					? "every public host, through the gate"
+				: filters && own_loopback ? "by host, through the gate"
+				: own_loopback		  ? "none but an own loopback"
+							  : "none");
+	for (size_t i = 0; filters && i < p->n_host_rules; i++) {
+		printf("  %s %s (", airlock_host_rule_name(p->host_rules[i].kind), p->host_rules[i].host);
+		print_origin(&p->host_rules[i].because);
+		printf(")\n");
+	}
+	if (p->network_mode == AIRLOCK_NETWORK_MODE_HOSTS)
+		printf("  other hosts: %s\n", p->asks_hosts ? "asked about" : "denied");
+}
+
 static void print_plan(const struct airlock_plan *p)
 {
 	(void)fputs("command: ", stdout);
@@ -181,9 +199,7 @@ static void print_plan(const struct airlock_plan *p)
 	for (size_t i = 0; i < p->n_mounts; i++)
 		print_mount(&p->mounts[i]);
 	bool own_loopback = p->namespaces & AIRLOCK_NAMESPACE_NET;
-	printf("network: %s\n", p->network     ? "shared with the host"
-				: own_loopback ? "none but an own loopback"
-					       : "none");
+	print_network(p, own_loopback);
 	(void)fputs(p->namespaces ? "namespaces:" : "namespaces: none", stdout);
 	for (unsigned bit = 1; airlock_namespace_name(bit); bit <<= 1)
 		if (p->namespaces & bit)

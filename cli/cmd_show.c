@@ -60,6 +60,20 @@ static void print_usage(const struct airlock_usage *u)
 		     limit ? limit : "");
 }
 
+static void print_hosts(const struct airlock_history *h)
+{
+	const struct airlock_host *host;
+	for (size_t i = 0; (host = airlock_history_host(h, i)); i++) {
+		bool is_v6 = strchr(host->host, ':') != NULL;
+		(void)printf("%-12s %s%s%s:%u %s by ", "host", is_v6 ? "[" : "", host->host, is_v6 ? "]" : "",
+			     host->port, host->is_allowed ? "allowed" : "denied");
+		output_text(stdout, host->by_text);
+		(void)printf(", connections %llu, sent %s, ", (unsigned long long)host->connections,
+			     output_size(host->bytes_out).text);
+		(void)printf("received %s\n", output_size(host->bytes_in).text);
+	}
+}
+
 static void print_denials(const struct airlock_history *h)
 {
 	const struct airlock_past_denial *d;
@@ -107,6 +121,7 @@ static void print_history(const struct airlock_history *h)
 		print_isolation(airlock_history_isolation(h));
 	if (airlock_history_usage(h))
 		print_usage(airlock_history_usage(h));
+	print_hosts(h);
 	print_denials(h);
 	print_questions(h);
 	print_line("profile", airlock_history_profile(h));

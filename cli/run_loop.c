@@ -252,12 +252,13 @@ static void tell_warnings(const struct airlock_job *job)
 		output_say("… and %zu more like these", n - shown);
 }
 
-/* True if the run may use a prestart: it is native only, and its network namespace is empty. */
+/* True if the run may use a prestart: it is native only, and has a network namespace of its own. */
 static bool may_be_native(const struct invocation *inv)
 {
 	const char *backend = arguments_value(&inv->args, "backend", NULL);
+	const char *mode = arguments_value(&inv->args, "network-mode", NULL);
 	return (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "native") == 0) &&
-	       !arguments_value(&inv->args, "network", NULL);
+	       (!mode || strcmp(mode, "host") != 0);
 }
 
 int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err)

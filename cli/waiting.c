@@ -17,7 +17,7 @@ static struct {
 	const char *what;
 	struct sigaction before;
 	bool is_on;
-	volatile sig_atomic_t seconds, is_shown;
+	volatile sig_atomic_t seconds, is_shown, is_held;
 	volatile size_t done;
 } waiting;
 
@@ -47,7 +47,7 @@ static void draw(int signal)
 	char line[160];
 	(void)signal;
 	waiting.seconds++;
-	if (!terminal_is_ours(STDERR_FILENO))
+	if (waiting.is_held || !terminal_is_ours(STDERR_FILENO))
 		return;
 	size_t n = add(line, 0, "\r\033[Kairlock: ");
 	n = add(line, n, waiting.what);
@@ -91,6 +91,11 @@ void waiting_begin(const char *what)
 		return;
 	waiting.is_on = true;
 	set_timer(1);
+}
+
+void waiting_hold(int is_held)
+{
+	waiting.is_held = is_held;
 }
 
 void waiting_count(size_t done)

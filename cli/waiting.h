@@ -14,5 +14,8 @@
 void waiting_begin(const char *what);
 void waiting_end(void);
 
+/* While a question is on the terminal the line is not drawn. */
+void waiting_hold(int is_held);
+
 /* The progress; shown from the next second on. */
 void waiting_count(size_t done);

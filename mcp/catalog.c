@@ -47,15 +47,20 @@
 		",\"rule\":" STRING ",\"source\":" STRING                                                              \
 		",\"region\":" OR_NULL(STRING) ",\"text\":" STRING ",\"hint\":" OR_NULL(                               \
 			STRING) ",\"count\":" INTEGER "},\"required\":[\"op\",\"rule\",\"source\",\"count\"]}}")
+#define NETWORK_SCHEMA                                                                                                 \
+	"{\"type\":\"object\",\"properties\":{\"hosts\":{\"type\":\"array\",\"items\":{\"type\":\"object\","           \
+	"\"properties\":{\"host\":" STRING ",\"port\":" INTEGER ",\"decision\":" STRING ",\"by\":" STRING              \
+	",\"connections\":" INTEGER ",\"bytes_out\":" INTEGER ",\"bytes_in\":" INTEGER                                 \
+	"},\"required\":[\"host\",\"port\",\"decision\",\"by\"]}}},\"required\":[\"hosts\"]}"
 #define RUN_OUTPUT_REST                                                                                                \
 	"\"working_dir\":" OR_NULL(STRING) ",\"session\":" OR_NULL(STRING) ",\"step\":" OR_NULL(                       \
 		INTEGER) ",\"background\":" INTEGER                                                                    \
-			 ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(                                      \
-				 OBJECT) ",\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING         \
-					 ",\"files\":" FILES_SCHEMA                                                    \
-					 "},\"required\":[\"state\",\"files\"]},\"denials\":" DENIALS_SCHEMA           \
-					 ",\"denials_note\":" STRING ",\"notes\":" STRINGS ",\"note_codes\":" STRINGS  \
-					 ",\"error\":" ERROR_SCHEMA
+			 ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(OBJECT) ",\"network\":" OR_NULL(      \
+				 NETWORK_SCHEMA) ",\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING \
+						 ",\"files\":" FILES_SCHEMA                                            \
+						 "},\"required\":[\"state\",\"files\"]},\"denials\":" DENIALS_SCHEMA   \
+						 ",\"denials_note\":" STRING ",\"notes\":" STRINGS                     \
+						 ",\"note_codes\":" STRINGS ",\"error\":" ERROR_SCHEMA
 #define RUN_OUTPUT                                                                                                     \
 	"{\"type\":\"object\",\"properties\":{" RUN_OUTPUT_FIRST "," RUN_OUTPUT_STREAMS "," RUN_OUTPUT_REST "},"       \
 	"\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"
@@ -96,7 +101,8 @@ static const char run_command_words[] =
 	"lines work, and so does every program of this machine.\n\nFiles: the command can write to the project "
 	"directory and to $HOME/playground, a place for experiments that is kept between commands. Everything else is "
 	"read-only, and some of it, like keys and passwords, is hidden. /tmp is empty at the start and thrown away at "
-	"the end.\n\nNetwork: there is none, unless you set network to true; then a person is asked, every time. To "
+	"the end.\n\nNetwork: there is none, unless you name the hosts it needs, or set network to true for every "
+	"public host; then a person is asked, every time. Name hosts where you know them. To "
 	"fetch a web page, prefer a tool made for that if you have one.\n\nChanges: the result lists every file that "
 	"was added, modified or deleted. Most changes are in the project when the result comes. Some are held until "
 	"someone applies them, for example git hooks; that is no error, and repeating the command does not help. "
@@ -115,6 +121,9 @@ static const char run_command_words[] =
 	      "\"network\":{\"type\":\"boolean\",\"description\":\"Whether it needs the network. A person is asked "   \
 	      "each "                                                                                                  \
 	      "time. Default: false.\"},"                                                                              \
+	      "\"hosts\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1},\"maxItems\":64,"         \
+	      "\"description\":\"The hosts it must be able to connect to, as HOST or HOST:PORT; *.example.org "        \
+	      "stands for the subdomains. A person is asked, unless they are allowed already.\"},"                     \
 	      "\"timeout\":{\"type\":\"number\",\"exclusiveMinimum\":0,\"description\":\"Seconds after which it is "   \
 	      "killed with all its processes; its changes are held then. Cannot be more than the configured "          \
 	      "limit.\"},"                                                                                             \

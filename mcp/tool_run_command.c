@@ -219,9 +219,14 @@ static void ask_person(struct mcp_request *r, struct command_run *c)
 
 static int set_network(struct airlock_settings *s, json_t *arguments, struct airlock_error *err)
 {
-	if (!json_is_true(json_object_get(arguments, "network")))
-		return 0;
-	return airlock_settings_set(s, "network", "true", "network", err);
+	json_t *host;
+	size_t i;
+	int rc = 0;
+	if (json_is_true(json_object_get(arguments, "network")))
+		rc = airlock_settings_set(s, "network", "true", "network", err);
+	json_array_foreach(json_object_get(arguments, "hosts"), i, host) if (rc >= 0) rc =
+		airlock_settings_set(s, "allow-host", json_string_value(host), "hosts", err);
+	return rc;
 }
 
 static int set_paths(struct airlock_settings *s, json_t *arguments, struct airlock_error *err)

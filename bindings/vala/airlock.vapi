@@ -218,7 +218,7 @@ namespace Airlock {
 	}
 
 	[CCode (cname = "enum airlock_question_reason", cprefix = "AIRLOCK_ASK_", has_type_id = false)]
-	public enum QuestionReason { UNSANDBOXED, ALLOW_WRITE, LINK, NETWORK, SENSITIVE_CHANGES, HELD_CHANGES, HOST;
+	public enum QuestionReason { UNSANDBOXED, ALLOW_WRITE, LINK, NETWORK, SENSITIVE_CHANGES, HELD_CHANGES, HOST, PUBLISH;
 		[CCode (cname = "airlock_question_reason_name")]
 		public unowned string name ();
 	}
@@ -445,7 +445,7 @@ namespace Airlock {
 		PARENT_UNREADABLE, NO_MOUNT_POINT, MISSING, FOREIGN_PROJECT, FOREIGN_HOME, COPIED, PARTIAL_ISOLATION,
 		FELL_BACK, UNSANDBOXED, KILLED, KILLED_MEMORY, KILLED_FILE_SIZE, KILLED_FULL, FULL, OUTPUT_NOT_WRITTEN,
 		OUTPUT_NOT_STORED, ABSTRACT_SOCKETS, EXPOSED, HIDDEN_AGAIN, ANSWER_LOST, LINK_UNANSWERED, LINKS_UNANSWERED,
-		NOT_OBSERVED, REFUSED, REFUSED_MORE, NOT_COPIED, OUTSIDE_NAMES, CLOCK_BACK, CHANGES_UNREAD,
+		NOT_OBSERVED, REFUSED, REFUSED_MORE, HOST_REFUSED, NO_GATE, NOT_COPIED, OUTSIDE_NAMES, CLOCK_BACK, CHANGES_UNREAD,
 		CHANGES_NOT_KEPT, LEFT_OUT, CONTENT_LEFT_OUT, SOME_LEFT_OUT, CHANGES_LEFT_OUT, TAKEN_AS_CHANGED,
 		ALL_TAKEN_CHANGED, UNREAD_MORE, ACL_LOST, WAITING, LINK_SPLIT, LINK_NOT_MADE, KEPT_ASIDE,
 		MODES_NOT_RESTORED, CHANGED_MEANWHILE, INTERRUPTED, APPLY_FINISHED, APPLY_REVERTED, UNDO_FINISHED,
@@ -482,7 +482,7 @@ namespace Airlock {
 	}
 
 	[CCode (cname = "enum airlock_network", cprefix = "AIRLOCK_NETWORK_", cheader_filename = "airlock/result.h", has_type_id = false)]
-	public enum Network { NONE, BLOCKED, ALLOWED;
+	public enum Network { NONE, BLOCKED, ALLOWED, FILTERED, HOST;
 		[CCode (cname = "airlock_network_name")]
 		public unowned string name ();
 	}
@@ -512,6 +512,25 @@ namespace Airlock {
 		public Capture capture;
 		public unowned string? capture_because;
 		public bool is_sandboxed;
+	}
+
+	[CCode (cname = "enum airlock_host_by", cprefix = "AIRLOCK_HOST_BY_", cheader_filename = "airlock/result.h", has_type_id = false)]
+	public enum HostBy { RULE, OPTION, PERSON, NOBODY, GUARD;
+		[CCode (cname = "airlock_host_by_name")]
+		public unowned string name ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_host", cheader_filename = "airlock/result.h", free_function = "")]
+	public class Host {
+		public unowned string host;
+		public uint port;
+		public bool is_allowed;
+		public HostBy by;
+		public unowned string by_text;
+		public uint64 connections;
+		public uint64 bytes_out;
+		public uint64 bytes_in;
 	}
 
 	[Compact]
@@ -626,6 +645,8 @@ namespace Airlock {
 		public size_t denial_count { [CCode (cname = "airlock_run_denial_count", cheader_filename = "airlock/result.h")] get; }
 		[CCode (cname = "airlock_run_denial", cheader_filename = "airlock/result.h")]
 		public unowned Denial? denial (size_t i);
+		[CCode (cname = "airlock_run_host", cheader_filename = "airlock/result.h")]
+		public unowned Host? host (size_t i);
 	}
 
 	/* ── Changes ── */
@@ -867,6 +888,8 @@ namespace Airlock {
 		public unowned Isolation? isolation ();
 		[CCode (cname = "airlock_history_usage")]
 		public unowned Usage? usage ();
+		[CCode (cname = "airlock_history_host")]
+		public unowned Host? host (size_t i);
 		[CCode (cname = "airlock_history_denial")]
 		public unowned PastDenial? denial (size_t i);
 		[CCode (cname = "airlock_history_question")]

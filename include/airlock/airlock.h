@@ -140,6 +140,7 @@ enum airlock_question_reason {
 	AIRLOCK_ASK_SENSITIVE_CHANGES, /* changes are applied that make other programs do things */
 	AIRLOCK_ASK_HELD_CHANGES,      /* changes are applied that the mode held */
 	AIRLOCK_ASK_HOST,	       /* a running command connects to this host */
+	AIRLOCK_ASK_PUBLISH,	       /* programs on this machine can reach a port of the command */
 };
 const char *airlock_question_reason_name(enum airlock_question_reason reason); /* "allow-write", "network", … */
 

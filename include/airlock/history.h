@@ -98,6 +98,9 @@ const struct airlock_error *airlock_history_error(const struct airlock_history *
 const struct airlock_isolation *airlock_history_isolation(const struct airlock_history *h);
 const struct airlock_usage *airlock_history_usage(const struct airlock_history *h);
 
+/* Which hosts it tried to reach, as in result.h. NULL beyond the last. */
+const struct airlock_host *airlock_history_host(const struct airlock_history *h, size_t i);
+
 /* What the sandbox refused it, as far as that was looked at. NULL beyond the last. */
 struct airlock_past_denial {
 	const char *text;

@@ -84,6 +84,23 @@ struct airlock_job_link {
 	const char *because; /* why its target never becomes writable, in words and safe to print; or "" */
 };
 
+enum airlock_network_mode {
+	AIRLOCK_NETWORK_MODE_OFF,
+	AIRLOCK_NETWORK_MODE_HOSTS, /* what rules and answers allow */
+	AIRLOCK_NETWORK_MODE_OPEN,  /* every public host, but for what is denied */
+	AIRLOCK_NETWORK_MODE_HOST,  /* the machine's own network */
+};
+const char *airlock_network_mode_name(enum airlock_network_mode mode); /* "hosts" */
+
+/* A rule about hosts. */
+enum airlock_host_rule_kind { AIRLOCK_HOST_ALLOW, AIRLOCK_HOST_DENY, AIRLOCK_HOST_ALLOW_PRIVATE };
+const char *airlock_host_rule_name(enum airlock_host_rule_kind kind); /* "allow_private" */
+struct airlock_host_rule {
+	enum airlock_host_rule_kind kind;
+	const char *host; /* HOST[:PORT]; safe to print */
+	struct airlock_origin because;
+};
+
 struct airlock_plan {
 	const char *command; /* as one shell line; bytes */
 	const char *backend, *profile;
@@ -98,7 +115,7 @@ struct airlock_plan {
 	size_t n_mounts;
 	const struct airlock_job_link *links;
 	size_t n_links;
-	int network, nested, unix_sockets;		  /* allowed? */
+	int network, nested, unix_sockets;		  /* allowed? network: the machine's own */
 	unsigned namespaces;				  /* AIRLOCK_NAMESPACE_… */
 	const char *const *env_kept, *const *env_removed; /* names, sorted */
 	const char *const *env_removed_for[AIRLOCK_N_REMOVED];
@@ -111,6 +128,10 @@ struct airlock_plan {
 	const struct airlock_question *question; /* what needs a person's yes, also if it is answered; or NULL */
 	int64_t remembered_id;			 /* of the remembered answer to it, or 0 */
 	enum airlock_answer remembered;
+	enum airlock_network_mode network_mode;
+	const struct airlock_host_rule *host_rules; /* in the order in which they are tried */
+	size_t n_host_rules;
+	int asks_hosts; /* what no rule decides is asked while the connection waits */
 };
 
 /* NULL: out of memory. */

@@ -65,6 +65,8 @@ enum airlock_note_code {
 	AIRLOCK_NOTE_NOT_OBSERVED,     /* so nobody knows what was refused */
 	AIRLOCK_NOTE_REFUSED,	       /* subject: a system call that the filter refused; other: what would allow it */
 	AIRLOCK_NOTE_REFUSED_MORE,     /* number: of calls that were not written down */
+	AIRLOCK_NOTE_HOST_REFUSED,     /* subject: host and port; cause: by what; other: what would allow it */
+	AIRLOCK_NOTE_NO_GATE,	       /* subject: the backend, which cannot filter connections by host */
 	AIRLOCK_NOTE_NOT_COPIED,       /* number: of entries that you may not read; subject: one of them */
 	AIRLOCK_NOTE_OUTSIDE_NAMES,    /* number: of files with another name outside; subject: one of them */
 	AIRLOCK_NOTE_CLOCK_BACK,       /* number: seconds */

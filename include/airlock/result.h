@@ -32,7 +32,9 @@ enum airlock_grade { AIRLOCK_GRADE_NONE, AIRLOCK_GRADE_PARTIAL, AIRLOCK_GRADE_EN
 enum airlock_network {
 	AIRLOCK_NETWORK_NONE, /* nothing keeps the command from it */
 	AIRLOCK_NETWORK_BLOCKED,
-	AIRLOCK_NETWORK_ALLOWED,
+	AIRLOCK_NETWORK_ALLOWED,  /* every public host, through the gate */
+	AIRLOCK_NETWORK_FILTERED, /* the hosts that rules and answers allow */
+	AIRLOCK_NETWORK_HOST,	  /* it shares the machine's network */
 };
 /* How changes are captured. */
 enum airlock_capture {
@@ -73,6 +75,29 @@ struct airlock_usage {
 };
 const struct airlock_usage *airlock_run_usage(const struct airlock_run *run);
 const char *airlock_limit_name(enum airlock_limit limit); /* "memory"; NULL for AIRLOCK_LIMIT_NONE */
+
+/* ── Which hosts it tried to reach ── */
+
+/* Who decided about a connection. */
+enum airlock_host_by {
+	AIRLOCK_HOST_BY_RULE,	/* a line of a configuration file */
+	AIRLOCK_HOST_BY_OPTION, /* --allow-host, --network and the like */
+	AIRLOCK_HOST_BY_PERSON, /* an answer */
+	AIRLOCK_HOST_BY_NOBODY, /* no rule, and nobody to ask */
+	AIRLOCK_HOST_BY_GUARD,	/* it leads to an address that is not public */
+};
+const char *airlock_host_by_name(enum airlock_host_by by); /* "rule" */
+
+struct airlock_host {
+	const char *host; /* name or address; ASCII */
+	unsigned port;
+	int is_allowed;
+	enum airlock_host_by by;
+	const char *by_text; /* "rule /etc/airlock/config.toml:4", "person"; bytes */
+	uint64_t connections, bytes_out, bytes_in;
+};
+/* Of a run whose connections go through the gate. NULL beyond the last. */
+const struct airlock_host *airlock_run_host(const struct airlock_run *run, size_t i);
 
 /* ── What it wrote ── */
 

@@ -290,6 +290,8 @@ struct airlock_history {
 	struct airlock_error error;
 	struct airlock_isolation isolation;
 	struct airlock_usage usage;
+	struct airlock_host *hosts;
+	size_t n_hosts;
 	struct airlock_past_denial *denials;
 	struct airlock_past_question *questions;
 	struct airlock_config_value *values;
@@ -311,6 +313,7 @@ void airlock_history_free(struct airlock_history *h)
 	strs_done(&h->texts);
 	free(h->dir);
 	past_run_done(&h->e);
+	free(h->hosts);
 	free(h->denials);
 	free(h->questions);
 	free(h->values);
@@ -341,7 +344,7 @@ static void *room_for(struct airlock_history *h, struct json_value list, size_t 
 }
 
 READ_WORD(read_grade, airlock_grade, airlock_grade_name, AIRLOCK_GRADE_ENFORCED)
-READ_WORD(read_network, airlock_network, airlock_network_name, AIRLOCK_NETWORK_ALLOWED)
+READ_WORD(read_network, airlock_network, airlock_network_name, AIRLOCK_NETWORK_HOST)
 READ_WORD(read_capture, airlock_capture, airlock_capture_name, AIRLOCK_CAPTURE_COPY)
 READ_WORD(read_limit, airlock_limit, airlock_limit_name, AIRLOCK_LIMIT_FILE_SIZE)
 
@@ -399,6 +402,39 @@ static void read_error(struct airlock_history *h, struct json_value from)
 		(void)base_hint(&h->error, "%s", hint);
 }
 
+static enum airlock_host_by read_by(const char *text)
+{
+	for (enum airlock_host_by by = AIRLOCK_HOST_BY_RULE; by <= AIRLOCK_HOST_BY_GUARD; by++)
+		if (strncmp(text, airlock_host_by_name(by), strlen(airlock_host_by_name(by))) == 0)
+			return by;
+	return AIRLOCK_HOST_BY_NOBODY;
+}
+
+static uint64_t number_of(struct json_value object, const char *name)
+{
+	int64_t n = json_value_int(json_value_member(object, name), 0);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static void read_hosts(struct airlock_history *h, struct json_value list)
+{
+	h->hosts = room_for(h, list, sizeof *h->hosts);
+	for (struct json_item i = {0}; h->hosts && json_value_next(list, &i);) {
+		const char *host = text_of(h, i.value, "host"), *by = text_of(h, i.value, "by"),
+			   *decision = text_of(h, i.value, "decision");
+		if (!host || !by || !decision)
+			continue;
+		h->hosts[h->n_hosts++] = (struct airlock_host){.host = host,
+							       .port = (unsigned)number_of(i.value, "port"),
+							       .is_allowed = strcmp(decision, "allowed") == 0,
+							       .by = read_by(by),
+							       .by_text = by,
+							       .connections = number_of(i.value, "connections"),
+							       .bytes_out = number_of(i.value, "bytes_out"),
+							       .bytes_in = number_of(i.value, "bytes_in")};
+	}
+}
+
 static void read_denials(struct airlock_history *h, struct json_value list)
 {
 	h->denials = room_for(h, list, sizeof *h->denials);
@@ -454,6 +490,7 @@ static int read_record(struct airlock_history *h, struct airlock_error *err)
 	read_error(h, json_value_member(h->record, "error"));
 	read_isolation(h, json_value_member(h->record, "isolation"));
 	read_usage(h, json_value_member(h->record, "usage"));
+	read_hosts(h, json_value_member(json_value_member(h->record, "network"), "hosts"));
 	read_denials(h, json_value_member(h->record, "denials"));
 	read_questions(h, json_value_member(h->record, "questions"));
 	read_values(h, json_value_member(policy, "values"));
@@ -536,6 +573,11 @@ const struct airlock_usage *airlock_history_usage(const struct airlock_history *
 	return json_value_kind(json_value_member(h->record, "usage")) == '{' ? &h->usage : NULL;
 }
 
+const struct airlock_host *airlock_history_host(const struct airlock_history *h, size_t i)
+{
+	return i < h->n_hosts ? &h->hosts[i] : NULL;
+}
+
 const struct airlock_past_denial *airlock_history_denial(const struct airlock_history *h, size_t i)
 {
 	return i < h->n_denials ? &h->denials[i] : NULL;
@@ -592,6 +634,7 @@ static void add_unfinished(struct json *j, const struct airlock_history *h)
 	json_path(j, "working_dir", r->working_dir);
 	json_null(j, "isolation");
 	json_null(j, "usage");
+	json_null(j, "network");
 	json_null(j, "denials");
 	json_error(j, "error", &h->error);
 	json_null(j, "policy");

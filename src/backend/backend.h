@@ -99,6 +99,7 @@ struct backend {
 	bool unsandboxed;	/* isolates nothing: only if someone chose it or allowed it */
 	bool copies;		/* changes are found by comparing the roots with a copy of them */
 	bool tmp_in_playground; /* the command's TMPDIR is a directory in the playground */
+	bool has_gate;		/* it can give the sandbox a network of its own that leads to the supervisor */
 	bool maps_ids;		/* it can give the sandbox more ids than the caller's own (struct plan_ids) */
 	/* For backends that take a text: the text, which can be made and read even if the backend cannot run. */
 	void (*profile)(const struct plan *plan, struct buf *out);

@@ -104,7 +104,7 @@ static void add_mount(struct strs *a, const struct bwrap_info *info, const struc
 	}
 }
 
-static void add_namespaces(struct strs *a, const struct bwrap_info *info, const struct plan *plan)
+static void add_namespaces(struct strs *a, const struct bwrap_info *info, const struct plan *plan, bool staged)
 {
 	strs_add(a, "--unshare-user");
 	strs_add(a, "--unshare-ipc");
@@ -114,7 +114,7 @@ static void add_namespaces(struct strs *a, const struct bwrap_info *info, const 
 		strs_add(a, "--unshare-pid");
 		strs_add(a, "--as-pid-1");
 	}
-	if (plan->namespaces & PLAN_NS_NET)
+	if (plan->namespaces & PLAN_NS_NET && !(staged && plan->gate)) /* the stage has made it */
 		strs_add(a, "--unshare-net");
 	if (!plan->nested && info->has_disable_userns)
 		strs_add(a, "--disable-userns");
@@ -156,7 +156,9 @@ static bool add_staged(struct strs *a, const struct plan *plan, const struct pla
 		add3(a, "--bind", CHILD_ASIDE, m->target);
 		return true;
 	}
-	return (m->kind == PLAN_READ || m->kind == PLAN_SYMLINK) && stage_rebuilt_parent(plan, m);
+	/* A file of ours in place of the host's is not an entry of the rebuilt directory. */
+	bool is_other = m->kind == PLAN_READ && strcmp(m->source, m->target) != 0;
+	return (m->kind == PLAN_READ || m->kind == PLAN_SYMLINK) && !is_other && stage_rebuilt_parent(plan, m);
 }
 
 /* Everything between "bwrap" and "--". Staged: without what the stage does. */
@@ -166,7 +168,7 @@ static int arguments(const struct backend_context *ctx, const struct bwrap_info 
 	_cleanup_free_ char *empty = path_join(ctx->data_dir, "empty");
 	if (!empty)
 		return base_oom(err);
-	add_namespaces(a, info, plan);
+	add_namespaces(a, info, plan, staged);
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (!staged || !add_staged(a, plan, &plan->mounts[i]))
 			add_mount(a, info, &plan->mounts[i], empty);
@@ -242,4 +244,4 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	return spawn_process(info.path, argv, fds, args_fd, -1, plan->new_session, ret_pid, err);
 }
 
-const struct backend backend_bubblewrap = {"bubblewrap", probe, describe, isolation, spawn};
+const struct backend backend_bubblewrap = {"bubblewrap", probe, describe, isolation, spawn, .has_gate = true};

@@ -88,6 +88,12 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	return rc;
 }
 
-const struct backend backend_native = {
-	"native",	 probe, describe, isolation, spawn, .prestart = &native_prestart, .spawns_first_process = true,
-	.maps_ids = true};
+const struct backend backend_native = {"native",
+				       probe,
+				       describe,
+				       isolation,
+				       spawn,
+				       .prestart = &native_prestart,
+				       .spawns_first_process = true,
+				       .has_gate = true,
+				       .maps_ids = true};

@@ -113,7 +113,8 @@ int native_translate(const struct plan *plan, const struct native_scene *scene, 
 	*ret = (struct child_plan){
 		.flags = (child_is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
 			 (plan->namespaces & PLAN_NS_NET ? CHILD_PLAN_LOOPBACK : 0) |
-			 (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) | (scene->own_proc ? 0 : CHILD_PLAN_OLD_PROC),
+			 (plan->gate ? CHILD_PLAN_GATE : 0) | (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) |
+			 (scene->own_proc ? 0 : CHILD_PLAN_OLD_PROC),
 		.uid = geteuid(),
 		.gid = getegid(),
 		.first_id = plan->ids.others ? IDS_FIRST : 0,

@@ -54,7 +54,7 @@ bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
 		if (plan->mounts[i].kind == PLAN_REBUILD || plan->mounts[i].screen ||
 		    stage_covers(plan, &plan->mounts[i]))
 			return true;
-	return fds->n_layers > 0 || geteuid() == 0; /* root's devices are guarded there */
+	return plan->gate || fds->n_layers > 0 || geteuid() == 0; /* root's devices are guarded there */
 }
 
 /* True if anything is bound from below a directory. Then it must be reachable there, even if the directory itself is
@@ -232,6 +232,8 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 				      .empty = {empty_file},
 				      .rebuilds = {rebuilds.v},
 				      .n_rebuilds = (uint32_t)rebuilds.n};
+	if (plan->gate)
+		job.flags |= CHILD_STAGE_GATE;
 	if (rc == 0)
 		rc = child_stage_fd(&job);
 	free(rebuilds.v);

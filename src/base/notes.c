@@ -72,6 +72,8 @@ static const struct note_form {
 	FORM(NOT_OBSERVED, "not-observed", "what was refused could not be observed: %c"),
 	FORM(REFUSED, "refused", "refused: %s{o; %o}"),
 	FORM(REFUSED_MORE, "refused-more", "%n more calls may have been refused: there was no room to note them"),
+	FORM(HOST_REFUSED, "host-refused", "refused: connect to %s: %c{o; to allow: %o}"),
+	FORM(NO_GATE, "no-gate", "there is no network: backend %s cannot filter connections by host"),
 	FORM(NOT_COPIED, "not-copied", "%n entries that you may not read are not there for the command: %s{n, …}"),
 	FORM(OUTSIDE_NAMES, "outside-names",
 	     "%n files have another name outside the project (%s): what the command writes into them is written there too"),

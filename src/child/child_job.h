@@ -20,6 +20,9 @@
  *   EXITED ──────────────────────────►
  *
  *   EXPOSED ─────────────────────────►   before HELLO, only when a directory has no screen that should have one
+ *         ◄─────────────────────────── SOCKETS
+ *   SOCKETS (with sockets) ──────────►   only with CHILD_PUBLISH: also once without being asked
+ *   LISTENERS (with sockets) ────────►   only with a network gate: before HELLO, and when a port is needed
  *
  * The end of the socket means that the supervisor is gone: the first process dies, and everything with it.
  *
@@ -79,10 +82,14 @@ enum {
 		1 << 7,		 /* its standard input is /dev/null, opened inside, and not the descriptor passed in */
 	CHILD_REFUSED = 1 << 9,	 /* note which calls the filter refuses (refused.h) */
 	CHILD_SIGNALS = 1 << 10, /* send its signals for it, to processes inside only (signals.h) */
+	CHILD_GATE =
+		1 << 11, /* there is a network gate: open the ports that the command connects to (gate_sockets.h) */
+	CHILD_PUBLISH = 1 << 12, /* the supervisor wants sockets that are made inside (CHILD_SOCKETS) */
 	CHILD_SCOPED = 1 << 8,	 /* the network is the host's: no abstract sockets but those of its own (Landlock) */
 };
 
 #define CHILD_MAX_TMPFS 32
+#define CHILD_MAX_PORTS 32
 
 struct child_job {
 	uint32_t magic, size, flags;
@@ -97,12 +104,13 @@ struct child_job {
 	int64_t max_data, max_processes, max_file_size; /* rlimits set inside; CHILD_NONE: leave */
 	int64_t watch_memory, watch_processes;		/* totals to watch by looking; CHILD_NONE: do not */
 	uint16_t rows, columns;				/* of the terminal; 0: leave */
-	uint32_t n_regions, n_tmpfs, reserved;
+	uint32_t n_regions, n_tmpfs, n_ports;
 	union {
 		const struct child_region *v;
 		uint64_t at;
 	} regions;
-	union child_texts tmpfs; /* the empty file systems the command may fill */
+	union child_texts tmpfs;	 /* the empty file systems the command may fill */
+	uint16_t ports[CHILD_MAX_PORTS]; /* CHILD_GATE: what rules name; only for kernels without notifications */
 };
 
 /* What may be refused below a path; of several the longest counts. For CHILD_OBSERVE: says what to tell, decides nothing. */
@@ -130,6 +138,8 @@ enum child_message_type {
 	CHILD_READY,
 	CHILD_TELL,
 	CHILD_TAKE,
+	CHILD_LISTENERS, /* sockets of the network gate */
+	CHILD_SOCKETS,	 /* from the supervisor: make some; to it: pairs of IPv4 and IPv6, not connected */
 	CHILD_EXPOSED, /* a, subject as CHILD_FAILED, b = errno: no screen could be made, sockets of the host can be reached */
 };
 
@@ -183,6 +193,7 @@ struct child_message {
 enum {
 	CHILD_STAGE_USER = 1 << 0,	 /* make a user namespace and map uid and gid to themselves */
 	CHILD_STAGE_ENTER_USER = 1 << 1, /* enter that of CHILD_FD_USER_NS instead */
+	CHILD_STAGE_GATE = 1 << 2,	 /* make a network namespace with a gate (gate_sockets.h) */
 };
 
 /* A root whose writes are captured: an overlay is mounted over it. Absolute paths. work "": upper is a whole copy of the root
@@ -261,6 +272,7 @@ enum {
 	CHILD_PLAN_OLD_PROC = 1 << 3,	       /* a new proc cannot be mounted here: show the one there is */
 	CHILD_PLAN_WAITS_FOR_COMMAND = 1 << 4, /* before the late mounts (child_prestart.h) */
 	CHILD_PLAN_WAITS_FOR_PLAN = 1 << 5,    /* this is only how the real plan will begin */
+	CHILD_PLAN_GATE = 1 << 6,	       /* with CHILD_PLAN_LOOPBACK: there is a network gate (gate_sockets.h) */
 };
 
 /* As enum plan_mount_kind says; what hides or rebuilds a directory is a small tmpfs. */
@@ -348,4 +360,5 @@ enum child_op {
 	CHILD_OP_LOOPBACK,
 	CHILD_OP_PIVOT,
 	CHILD_OP_PRIVILEGES,
+	CHILD_OP_GATE,
 };

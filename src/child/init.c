@@ -15,6 +15,7 @@
  */
 #include "child/command.h"
 #include "child/child_job.h"
+#include "child/gate_sockets.h"
 #include "child/notify.h"
 #include "child/observe.h"
 #include "child/pass.h"
@@ -251,6 +252,8 @@ static void take_over_listener(struct state *st)
 		give_up(CHILD_STAGE_FILTER, -EMFILE); /* the filter is installed, and nobody could answer */
 	if (st->notify_fd >= 0)
 		notify_prepare(st->notify_fd);
+	if (st->notify_fd < 0 && st->job->flags & CHILD_GATE)
+		gate_open_ports(st->job->ports, st->job->n_ports);
 	st->observer.job = st->job;
 	begin_observing(st, st->notify_fd >= 0 ? 0 : why_not);
 }
@@ -267,7 +270,7 @@ static void start_command(struct state *st)
 					.tty = st->job->flags & CHILD_PTY ? open_terminal(st->job) : -1,
 					.error_fd = pipe_fds[1]};
 	command.joins_session = lead_session(st->job, command.tty);
-	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE | CHILD_REFUSED) &&
+	if (st->job->flags & (CHILD_RENAMES | CHILD_OBSERVE | CHILD_REFUSED | CHILD_GATE) &&
 	    raw_call4(__NR_socketpair, 1 /* AF_UNIX */, 5 /* SOCK_SEQPACKET */ | O_CLOEXEC, 0, st->notify_socket) < 0)
 		st->notify_socket[0] = st->notify_socket[1] = -1;
 	command.notify_socket = st->notify_socket[1];
@@ -398,6 +401,8 @@ static void handle_control(struct state *st)
 		end_the_rest(st);
 		r_exit(1);
 	}
+	if (m.type == CHILD_SOCKETS)
+		gate_send_sockets();
 	if (m.type != CHILD_SIGNAL)
 		return;
 	if (m.b == CHILD_SCOPE_ALL)
@@ -509,6 +514,8 @@ __attribute__((noreturn)) static void be_first_process(void)
 	set_limits(st.job);
 	if (st.job->watch_memory != CHILD_NONE)
 		watch_begin(&st.watched);
+	if (st.job->flags & CHILD_PUBLISH)
+		gate_send_sockets();
 	start_command(&st);
 	supervise(&st);
 }

@@ -2,6 +2,7 @@
 #include "child/notify.h"
 
 #include "child/child_job.h"
+#include "child/gate_sockets.h"
 #include "child/missing.h"
 #include "child/observe.h"
 #include "child/raw_calls.h"
@@ -121,6 +122,10 @@ static void build(struct program *p, unsigned flags)
 		add_load(p, offsetof(struct seccomp_data, nr));
 		add_call_with(p, __NR_sendto, 4);
 	}
+	if (flags & CHILD_GATE && !(flags & CHILD_OBSERVE)) {
+		add_call(p, __NR_connect);
+		add_call_with(p, __NR_sendto, 4);
+	}
 	add_return(p, SECCOMP_RET_ALLOW);
 }
 
@@ -159,6 +164,8 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 	if (r_ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
 		return;
 	struct seccomp_notif_resp answer = {.id = request.id};
+	if (flags & CHILD_GATE && (request.data.nr == __NR_connect || request.data.nr == __NR_sendto))
+		gate_before_connect(&request);
 	if (flags & CHILD_OBSERVE)
 		observe_call(observer, listener, &request);
 	/* First, and whatever the flags are: the other filter leaves these calls to us, and continuing would carry

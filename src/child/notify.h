@@ -3,8 +3,8 @@
  *
  * A process can have one such filter only, so it serves all purposes: renames that an overlay refuses are made for the
  * command (rename.h), calls that the plan may refuse are looked at and always let go on (observe.h), deleting what does not
- * exist is answered (missing.h), signals are sent to processes inside only (signals.h), and calls that are refused are
- * noted (refused.h). The first process holds the listener, and everything the filter is on ends with it: nobody is ever left with the ENOSYS that
+ * exist is answered (missing.h), signals are sent to processes inside only (signals.h), calls that are refused are
+ * noted (refused.h), and the port of a connection is opened (gate_sockets.h). The first process holds the listener, and everything the filter is on ends with it: nobody is ever left with the ENOSYS that
  * the kernel answers for a listener that is gone. Freestanding.
  */
 #pragma once
@@ -12,7 +12,7 @@
 struct observer;
 
 /* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE, CHILD_REFUSED, CHILD_SIGNALS,
- * CHILD_NESTED. Returns the listener, or -errno if the kernel does not support it. */
+ * CHILD_GATE, CHILD_NESTED. Returns the listener, or -errno if the kernel does not support it. */
 long notify_install(unsigned flags);
 
 /* In the first process, once. */

@@ -42,6 +42,7 @@ const char *child_op_name(enum child_op op)
 		[CHILD_OP_LOOPBACK] = "bring the loopback up",
 		[CHILD_OP_PIVOT] = "change the root",
 		[CHILD_OP_PRIVILEGES] = "drop privileges",
+		[CHILD_OP_GATE] = "set up the network",
 	};
 	return op < sizeof names / sizeof *names && names[op] ? names[op] : "prepare";
 }

@@ -11,6 +11,7 @@
 #include "child/stage.h"
 
 #include "child/child_job.h"
+#include "child/gate_sockets.h"
 #include "child/mounts.h"
 #include "child/raw_calls.h"
 
@@ -28,12 +29,18 @@ static void enter_namespaces(const struct child_stage_job *job)
 		mounts_check(CHILD_OP_UNSHARE, raw_call2(__NR_setns, CHILD_FD_USER_NS, CLONE_NEWUSER));
 		(void)r_close(CHILD_FD_USER_NS);
 	}
-	mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)));
+	mounts_check(CHILD_OP_UNSHARE,
+		     raw_call1(__NR_unshare, CLONE_NEWNS | (user ? CLONE_NEWUSER : 0) |
+						     (job->flags & CHILD_STAGE_GATE ? CLONE_NEWNET : 0)));
 	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
 	if (user)
 		mounts_map_user(proc, job->uid, job->gid);
 	if (user || entered)
 		mounts_leave_some_to_the_user(proc);
+	if (job->flags & CHILD_STAGE_GATE) {
+		gate_bring_loopback_up();
+		gate_open(proc);
+	}
 	(void)r_close(proc);
 	mounts_make_private();
 }

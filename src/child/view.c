@@ -19,6 +19,7 @@
 
 #include "child/mounts.h"
 #include "child/child_prestart.h"
+#include "child/gate_sockets.h"
 #include "child/raw_calls.h"
 
 #include <asm/ioctls.h>
@@ -32,7 +33,6 @@
 #include <linux/socket.h>
 #include <linux/stat.h>
 
-#define LOOPBACK_UP 0x9 /* IFF_UP | IFF_LOOPBACK */
 #define UMOUNT_DETACH 2
 
 static char *base; /* the plan: its offsets count from here */
@@ -418,19 +418,6 @@ static void enter_root(void)
 
 /* ── The rest ── */
 
-static void bring_loopback_up(void)
-{
-	struct {
-		char name[16];
-		short flags;
-		char rest[22];
-	} request = {.name = "lo", .flags = LOOPBACK_UP};
-	int fd = (int)mounts_check(CHILD_OP_LOOPBACK,
-				   raw_call3(__NR_socket, 2 /* AF_INET */, 2 /* SOCK_DGRAM */ | O_CLOEXEC, 0));
-	mounts_check(CHILD_OP_LOOPBACK, r_ioctl(fd, 0x8914 /* SIOCSIFFLAGS */, &request));
-	(void)r_close(fd);
-}
-
 /* What root's command keeps if it has the ids of others: it may give its files away, become another user, and end what
  * it started as another user. These capabilities work on files only if owner and group are ids of the sandbox: root's
  * own, and ids that nobody has outside. CAP_DAC_OVERRIDE is not among them: it would open root's files that even their
@@ -553,13 +540,15 @@ void view_build(void)
 	mounts_progress.subject = make_root(mounts, plan->n_mounts);
 	make_mounts(plan, CHILD_FIRST, CHILD_FIRST);
 	if (plan->flags & CHILD_PLAN_LOOPBACK)
-		bring_loopback_up();
+		gate_bring_loopback_up();
 	if (plan->flags & CHILD_PLAN_WAITS_FOR_COMMAND)
 		plan = wait_for_command(plan);
 	if (plan->flags & CHILD_PLAN_WAITS_FOR_PLAN)
 		plan = wait_for_plan(plan);
 	drop_screens();
 	mounts_tell_exposed();
+	if (plan->flags & CHILD_PLAN_GATE)
+		gate_open(proc);
 	enter_root();
 	if (plan->flags & CHILD_PLAN_USER_LAST && plan->n_ids > 0) {
 		mounts_enter_user_with(proc, plan->first_id, plan->n_ids);

@@ -26,6 +26,7 @@ void config_free(struct config *c)
 	strs_done(&c->gate_allow);
 	strs_done(&c->cache_paths);
 	strs_done(&c->cache_exclude);
+	net_rules_done(&c->network_rules);
 	policy_done(&c->policy);
 	for (size_t i = 0; i < c->n_values; i++) {
 		base_freep(&c->values[i].key);
@@ -61,6 +62,7 @@ static struct config *config_new(void)
 	c->copy_size = DEFAULT_COPY_SIZE;
 	c->copy_files = DEFAULT_COPY_FILES;
 	c->cache_enabled = true;
+	c->network_ask = true;
 	c->backend = strdup("auto");
 	c->shell = strdup("sh");
 	c->policy.profile = strdup("moderate");
@@ -148,6 +150,8 @@ static int fold(struct merge *m, struct airlock_error *err)
 	if (rc >= 0)
 		rc = merge_permission(m, err);
 	if (rc >= 0)
+		rc = merge_network(m, err);
+	if (rc >= 0)
 		rc = settings_apply_sandbox(m, err);
 	if (rc >= 0)
 		rc = merge_profile(m, err);
@@ -163,6 +167,7 @@ static int finish(struct merge *m, struct airlock_error *err)
 	int rc = values_finish(m, err);
 	if (rc >= 0)
 		rc = values_warn(m, err);
+	m->c->network_mode_origin = m->origins[schema_index(schema_find(SCHEMA_NETWORK, "mode", strlen("mode")))];
 	m->c->enabled_origin = origin_of(m, "enabled");
 	m->c->backend_origin = origin_of(m, "backend");
 	m->c->explain_asked = origin_of(m, "explain_denials").kind != AIRLOCK_ORIGIN_BUILTIN;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/notes.h"
+#include "net/net_decide.h"
 #include "policy/policy.h"
 
 #include <sys/stat.h>
@@ -52,6 +53,14 @@ struct config_value {
 	bool ignored;		      /* from an untrusted project; would have loosened */
 };
 
+enum config_remember { CONFIG_REMEMBER_RUN, CONFIG_REMEMBER_SESSION };
+
+/* Published ports of --publish. */
+#define CONFIG_MAX_PUBLISH 16
+struct config_publish {
+	unsigned host_port, port;
+};
+
 enum config_fallback { CONFIG_FALLBACK_REFUSE, CONFIG_FALLBACK_ASK, CONFIG_FALLBACK_WARN };
 
 struct config {
@@ -75,7 +84,17 @@ struct config {
 	bool cache_enabled;			/* caches in the home are writable, in separate layers */
 	bool cache_shared;			/* all projects share these layers */
 	struct strs cache_paths, cache_exclude; /* absolute: caches added to the built-in ones, and caches removed */
-	struct policy policy;			/* the active profile, with command rules and options merged in */
+	enum net_mode network_mode;		/* [network] mode: what a run has without options */
+	struct airlock_origin network_mode_origin;
+	bool network_ask;			    /* what no rule decides is asked while the connection waits */
+	enum config_remember network_remember;	    /* how long an answer about a host counts */
+	struct net_rules network_rules;		    /* of files and options; its mode is not set */
+	bool network_mode_asked;		    /* --network-mode */
+	enum net_mode network_asked;		    /* what it said */
+	struct airlock_origin network_asked_origin; /* of --network-mode or --network */
+	struct config_publish publish[CONFIG_MAX_PUBLISH];
+	size_t n_publish;
+	struct policy policy; /* the active profile, with command rules and options merged in */
 	struct config_value *
 		values; /* every value, sorted by key; ignored ones after those that apply; for long built-in lists see config_inputs */
 	size_t n_values;

@@ -33,7 +33,9 @@ static const char *home_of(const struct toml_entry *e)
 		return "[cache]";
 	if (schema_find(SCHEMA_PERMISSION, e->key, e->key_len))
 		return "[permission]";
-	return schema_find(SCHEMA_GATE, e->key, e->key_len) ? "[gate]" : NULL;
+	if (schema_find(SCHEMA_GATE, e->key, e->key_len))
+		return "[gate]";
+	return schema_find(SCHEMA_NETWORK, e->key, e->key_len) ? "[network]" : NULL;
 }
 
 static int unknown_key(const struct config_file *f, const struct toml_entry *e, const char *where, const char *nearest,
@@ -100,9 +102,26 @@ static int check_path(const struct config_file *f, const struct schema_key *key,
 				 text ? text : "", key->name, f->base ? ", or be relative to the project" : "");
 }
 
+static int check_host(const struct config_file *f, const struct schema_key *key, const struct toml_value *item,
+		      bool may_name_set, struct airlock_error *err)
+{
+	struct host_rule ignored;
+	const char *text = item->u.string.s;
+	if (may_name_set && text[0] == '@' && schema_is_profile_name(text + 1))
+		return 0;
+	enum host_rule_fault fault = host_rule_parse(text, key->verdict, &ignored);
+	if (fault == HOST_RULE_FINE)
+		return 0;
+	_cleanup_free_ char *shown = inert(text, item->u.string.len);
+	return config_file_fault(f, item->line, item->column, err, "\"%s\" in \"%s\": %s", shown ? shown : "",
+				 key->name, host_rule_fault_text(fault));
+}
+
 static int check_item(const struct config_file *f, const struct schema_key *key, const struct toml_value *item,
 		      struct airlock_error *err)
 {
+	if (item->type == TOML_STRING && key->type == SCHEMA_HOSTS && strlen(item->u.string.s) == item->u.string.len)
+		return check_host(f, key, item, true, err);
 	if (item->type != TOML_STRING || item->u.string.len == 0 || strlen(item->u.string.s) != item->u.string.len ||
 	    (key->type == SCHEMA_PATTERNS && strchr(item->u.string.s, '='))) {
 		_cleanup_buf_ struct buf found = BUF_INIT;
@@ -391,13 +410,53 @@ static int check_permission(const struct config_file *f, const struct toml_entry
 	return check_table(f, e->value, SCHEMA_PERMISSION, "[permission]", err);
 }
 
+/* Sets of hosts, each with a name: @NAME stands for all of them. */
+static int check_sets(const struct config_file *f, const struct toml_entry *e, struct airlock_error *err)
+{
+	static const struct schema_key set = {.name = "sets", .type = SCHEMA_HOSTS, .verdict = HOST_RULE_ALLOW};
+	if (e->value->type != TOML_TABLE)
+		return not_a_table(f, e, "\"sets\" must be a table [network.sets]", err);
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < e->value->u.table.n; i++) {
+		const struct toml_entry *s = &e->value->u.table.entries[i];
+		_cleanup_free_ char *name = inert(s->key, s->key_len);
+		if (strlen(s->key) != s->key_len || !schema_is_profile_name(s->key))
+			return config_file_fault(f, s->line, s->column, err,
+						 "\"%s\" is not a valid name of a set; use letters, digits, - and _",
+						 name ? name : "");
+		if (s->value->type != TOML_ARRAY)
+			return not_a_table(f, s, "a set must be a list of hosts", err);
+		for (size_t k = 0; rc >= 0 && k < s->value->u.array.n; k++) {
+			const struct toml_value *item = s->value->u.array.items[k];
+			rc = item->type == TOML_STRING && strlen(item->u.string.s) == item->u.string.len
+				     ? check_host(f, &set, item, false, err)
+				     : config_file_fault(f, item->line, item->column, err,
+							 "a set must be a list of hosts");
+		}
+	}
+	return rc;
+}
+
+static int check_network(const struct config_file *f, const struct toml_entry *e, struct airlock_error *err)
+{
+	if (e->value->type != TOML_TABLE)
+		return not_a_table(f, e, "\"network\" must be a table [network]", err);
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < e->value->u.table.n; i++) {
+		const struct toml_entry *k = &e->value->u.table.entries[i];
+		bool is_sets = k->key_len == strlen("sets") && memcmp(k->key, "sets", k->key_len) == 0;
+		rc = is_sets ? check_sets(f, k, err) : check_entry(f, k, SCHEMA_NETWORK, "[network]", err);
+	}
+	return rc;
+}
+
 int config_file_check(const struct config_file *f, struct airlock_error *err)
 {
-	static const char *const names[] = {"sandbox", "profiles", "commands",	 "gate", "retention",
-					    "capture", "cache",	   "permission", NULL};
+	static const char *const names[] = {"sandbox", "profiles", "commands", "gate",	     "retention",
+					    "capture", "cache",	   "network",  "permission", NULL};
 	static int (*const checks[])(const struct config_file *, const struct toml_entry *, struct airlock_error *) = {
-		check_sandbox,	 check_profiles, check_commands, check_gate,
-		check_retention, check_capture,	 check_cache,	 check_permission};
+		check_sandbox, check_profiles, check_commands, check_gate,	check_retention,
+		check_capture, check_cache,    check_network,  check_permission};
 	const struct toml_value *root = toml_root(f->doc);
 	for (size_t i = 0; i < root->u.table.n; i++) {
 		const struct toml_entry *e = &root->u.table.entries[i];

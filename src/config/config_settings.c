@@ -23,6 +23,12 @@ static int add_path(struct merge *m, const struct setting_row *row, const struct
 		    struct airlock_error *err);
 static int set_network(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err);
+static int set_network_mode(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+			    struct airlock_error *err);
+static int add_host(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		    struct airlock_error *err);
+static int add_publish(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		       struct airlock_error *err);
 static int set_clear_env(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 			 struct airlock_error *err);
 static int add_env(struct merge *m, const struct setting_row *row, const struct config_setting *s,
@@ -45,6 +51,9 @@ static const struct setting_row {
 	{"explain-denials", set_explain, SCHEMA_SANDBOX, "explain_denials", SCHEMA_BOOL, NULL},
 	{"max-output", set_value, SCHEMA_SANDBOX, "max_output", SCHEMA_SIZE, "a size such as 100K or 1M, up to 1G"},
 	{"network", set_network, SCHEMA_PROFILE, NULL, SCHEMA_BOOL, NULL},
+	{"network-mode", set_network_mode, SCHEMA_PROFILE, NULL, SCHEMA_WORD, NULL},
+	{"allow-host", add_host, SCHEMA_PROFILE, NULL, SCHEMA_HOSTS, NULL},
+	{"publish", add_publish, SCHEMA_PROFILE, NULL, SCHEMA_ARGV, NULL},
 	{"allow-write", add_path, SCHEMA_PROFILE, "writable_paths", SCHEMA_PATHS, NULL},
 	{"ro", add_path, SCHEMA_PROFILE, "readonly_paths", SCHEMA_PATHS, NULL},
 	{"hide", add_path, SCHEMA_PROFILE, "blocked_paths", SCHEMA_PATHS, NULL},
@@ -174,7 +183,67 @@ static int add_path(struct merge *m, const struct setting_row *row, const struct
 static int set_network(struct merge *m, const struct setting_row *row, const struct config_setting *s,
 		       struct airlock_error *err)
 {
+	m->c->network_asked_origin = rule_origin_keep(by(s), &m->c->origin_names);
 	return read_bool(s, &m->c->policy.network_wanted, err);
+}
+
+static int set_network_mode(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+			    struct airlock_error *err)
+{
+	for (enum net_mode mode = NET_OFF; mode <= NET_HOST; mode++)
+		if (strcmp(s->value, net_mode_name(mode)) == 0) {
+			m->c->network_mode_asked = true;
+			m->c->network_asked = mode;
+			m->c->network_asked_origin = rule_origin_keep(by(s), &m->c->origin_names);
+			return 0;
+		}
+	return bad_value(s, "off, hosts, open or host", err);
+}
+
+static int add_host(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		    struct airlock_error *err)
+{
+	struct airlock_error why = {0};
+	int rc = merge_add_host(m, HOST_RULE_ALLOW, s->value, by(s), &why);
+	if (rc != AIRLOCK_ERR_INVALID)
+		return rc < 0 ? base_pass(err, &why) : 0;
+	_cleanup_buf_ struct buf value = BUF_INIT;
+	text_add_escaped(&value, s->value, AL_MIN(strlen(s->value), (size_t)200));
+	return base_error(err, AIRLOCK_ERR_USAGE, "settings", s->origin, "%s: \"%s\": %s", s->origin, buf_str(&value),
+			  why.message);
+}
+
+static int parse_port(const char *text, size_t len, unsigned *ret)
+{
+	int64_t n;
+	char digits[8];
+	if (len == 0 || len >= sizeof digits || strspn(text, "0123456789") < len)
+		return -EINVAL;
+	memcpy(digits, text, len);
+	digits[len] = '\0';
+	if (text_parse_count(digits, &n) < 0 || n < 1 || n > 65535)
+		return -EINVAL;
+	*ret = (unsigned)n;
+	return 0;
+}
+
+/* [HOSTPORT:]PORT */
+static int add_publish(struct merge *m, const struct setting_row *row, const struct config_setting *s,
+		       struct airlock_error *err)
+{
+	struct config_publish p = {0};
+	const char *colon = strchr(s->value, ':'), *port = colon ? colon + 1 : s->value;
+	int rc = parse_port(port, strlen(port), &p.port);
+	p.host_port = p.port;
+	if (rc == 0 && colon)
+		rc = parse_port(s->value, (size_t)(colon - s->value), &p.host_port);
+	if (rc < 0)
+		return bad_value(s, "[HOSTPORT:]PORT, with ports from 1 to 65535", err);
+	if (m->c->n_publish == CONFIG_MAX_PUBLISH)
+		return base_error(err, AIRLOCK_ERR_USAGE, "settings", s->origin,
+				  "%s: at most %d ports can be published", s->origin, CONFIG_MAX_PUBLISH);
+	m->c->publish[m->c->n_publish++] = p;
+	return 0;
 }
 
 static bool is_last_of_its_key(const struct merge *m, const struct config_setting *s)

@@ -61,7 +61,9 @@ int merge_add_item(struct merge *m, const struct schema_key *key, const char *te
 {
 	_cleanup_free_ char *path = NULL;
 	int rc;
-	if (key->type == SCHEMA_PATHS) {
+	if (key->type == SCHEMA_HOSTS) {
+		rc = merge_add_host(m, key->verdict, text, origin, err);
+	} else if (key->type == SCHEMA_PATHS) {
 		rc = config_expand_path(text, base, m->in->home, &path, err);
 		if (rc >= 0 && key->offset != SCHEMA_NOWHERE) /* of [cache]: not a rule of the policy */
 			rc = add_text(m, key, path, err);

@@ -9,6 +9,7 @@
  *   merge_capture(&m, err);      [capture] of every file
  *   merge_cache(&m, err);        [cache] of every file
  *   merge_permission(&m, err);   [permission] of every file
+ *   merge_network(&m, err);      [network] of every file
  *   merge_profile(&m, err);      the built-in profile, then every [profiles.NAME] down to the active one
  *   merge_commands(&m, err);     rules that match
  *   …options about the policy…   config_settings.h
@@ -58,6 +59,11 @@ int merge_retention(struct merge *m, struct airlock_error *err);
 int merge_capture(struct merge *m, struct airlock_error *err);
 int merge_cache(struct merge *m, struct airlock_error *err);
 int merge_permission(struct merge *m, struct airlock_error *err);
+/* merge_network.c: [network] of every file. */
+int merge_network(struct merge *m, struct airlock_error *err);
+/* Adds the rule, or those of the set that "@NAME" stands for. AIRLOCK_ERR_INVALID with the fault as message. */
+int merge_add_host(struct merge *m, enum host_rule_verdict verdict, const char *text, struct airlock_origin origin,
+		   struct airlock_error *err);
 int merge_profile(struct merge *m, struct airlock_error *err);
 int merge_commands(struct merge *m, struct airlock_error *err);
 

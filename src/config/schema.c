@@ -20,6 +20,9 @@ static const struct schema_word changes_words[] = {{"direct", 0}, {"apply", 1},	
 						   {"hold", 3},	  {"discard", -1}, {0}};
 static const struct schema_word backend_words[] = {
 	{"auto"}, {"native"}, {"bubblewrap"}, {"landlock"}, {"seatbelt"}, {"passthrough"}, {0}};
+/* In the order of enum net_mode; "host" is not for files: every run must ask for it. */
+static const struct schema_word network_mode_words[] = {{"off", 2}, {"hosts", 1}, {"open", 0}, {0}};
+static const struct schema_word remember_words[] = {{"run", 1}, {"session", 0}, {0}};
 static const struct schema_word shell_words[] = {{"sh"}, {"bash"}, {"zsh"}, {0}};
 
 static const char a_profile[] = "the name of a profile (letters, digits, - and _)";
@@ -31,6 +34,7 @@ static const char a_share[] =
 static const char a_wait[] = "a duration such as \"90s\" or \"5m\", a number of seconds, 0 for not at all, or \"none\"";
 static const char paths[] = "a list of paths";
 static const char globs[] = "a list of names or patterns of paths in the project, such as \"*.sh\" or \"deploy/**\"";
+static const char hosts[] = "a list of hosts such as \"example.org\", \"*.example.net:443\" or \"@set\"";
 static const char patterns[] = "a list of names or patterns such as \"LC_*\"";
 
 static const struct schema_key keys[] = {
@@ -91,6 +95,14 @@ static const struct schema_key keys[] = {
 	{"exclude", SCHEMA_CACHE, SCHEMA_PATHS, SCHEMA_ADDS, AT(cache_exclude), .form = paths},
 
 	{"wait", SCHEMA_PERMISSION, SCHEMA_WAIT, SCHEMA_LOWER, AT(permission_wait_ms), .form = a_wait, ANY_NUMBER},
+	{"mode", SCHEMA_NETWORK, SCHEMA_WORD, SCHEMA_BY_RANK, AT(network_mode), network_mode_words},
+	{"allow", SCHEMA_NETWORK, SCHEMA_HOSTS, SCHEMA_NEVER, SCHEMA_NOWHERE, .form = hosts,
+	 .verdict = HOST_RULE_ALLOW},
+	{"deny", SCHEMA_NETWORK, SCHEMA_HOSTS, SCHEMA_ADDS, SCHEMA_NOWHERE, .form = hosts, .verdict = HOST_RULE_DENY},
+	{"allow_private", SCHEMA_NETWORK, SCHEMA_HOSTS, SCHEMA_NEVER, SCHEMA_NOWHERE,
+	 .form = "a list of addresses such as \"10.1.2.3:5432\", networks or hosts", .verdict = HOST_RULE_PRIVATE},
+	{"ask", SCHEMA_NETWORK, SCHEMA_BOOL, SCHEMA_TO_FALSE, AT(network_ask)},
+	{"remember", SCHEMA_NETWORK, SCHEMA_WORD, SCHEMA_BY_RANK, AT(network_remember), remember_words},
 };
 _Static_assert(AL_ARRAY_LEN(keys) <= SCHEMA_MAX_KEYS, "SCHEMA_MAX_KEYS is too small");
 _Static_assert(offsetof(struct policy_limit, value) == 0, "limits and plain numbers are stored alike");
@@ -127,7 +139,7 @@ const char *schema_nearest(unsigned scope, const char *name)
 bool schema_is_list(const struct schema_key *key)
 {
 	return key->type == SCHEMA_PATHS || key->type == SCHEMA_PATTERNS || key->type == SCHEMA_GLOBS ||
-	       key->type == SCHEMA_ARGV;
+	       key->type == SCHEMA_HOSTS || key->type == SCHEMA_ARGV;
 }
 
 static bool is_text(const struct schema_key *key)

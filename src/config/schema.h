@@ -23,6 +23,7 @@ enum {				   /* the tables a key may stand in */
        SCHEMA_CAPTURE = 1 << 6,	   /* [capture] */
        SCHEMA_CACHE = 1 << 7,	   /* [cache] */
        SCHEMA_PERMISSION = 1 << 8, /* [permission] */
+       SCHEMA_NETWORK = 1 << 9,	   /* [network] */
 };
 
 enum schema_type {
@@ -39,6 +40,7 @@ enum schema_type {
 	SCHEMA_PATHS,
 	SCHEMA_PATTERNS,
 	SCHEMA_GLOBS, /* of paths in a project */
+	SCHEMA_HOSTS, /* rules about hosts, or @SET */
 	SCHEMA_ARGV,  /* what a command starts with */
 	SCHEMA_TABLE, /* env */
 	SCHEMA_WAIT,  /* milliseconds like a duration, and 0: do not wait */
@@ -69,6 +71,7 @@ struct schema_key {
 	const char *form;		 /* what it accepts, if words do not say it */
 	int64_t min, max;		 /* for numbers; "none" is beyond every max except TEXT_NONE */
 	enum policy_access access;	 /* PATHS */
+	enum host_rule_verdict verdict;	 /* HOSTS */
 };
 #define SCHEMA_NOWHERE ((size_t)-1)
 

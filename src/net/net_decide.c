@@ -87,7 +87,7 @@ struct net_decision net_decide(const struct net_rules *rules, const struct net_t
 		return (struct net_decision){NET_ALLOW, by_of(&rules->mode_origin), rules->mode_origin};
 	const struct net_answer *answer = find_answer(rules, &t);
 	if (answer)
-		return (struct net_decision){answer->allowed ? NET_ALLOW : NET_DENY, NET_BY_PERSON, {0}};
+		return (struct net_decision){answer->allowed ? NET_ALLOW : NET_DENY, answer->by, {0}};
 	return (struct net_decision){rules->ask ? NET_ASK : NET_DENY, NET_BY_NOBODY, {0}};
 }
 
@@ -100,12 +100,27 @@ bool net_denies_name(const struct net_rules *rules, const char *name)
 	return false;
 }
 
-int net_rules_answer(struct net_rules *rules, const struct net_target *target, bool allowed)
+bool net_allows_name(const struct net_rules *rules, const char *name)
+{
+	if (net_denies_name(rules, name) || (rules->mode != NET_HOSTS && rules->mode != NET_OPEN))
+		return false;
+	for (size_t i = 0; i < rules->n; i++)
+		if (rules->v[i].verdict == HOST_RULE_ALLOW &&
+		    host_rule_matches(&rules->v[i], name, NULL, rules->v[i].port))
+			return true;
+	for (size_t i = 0; i < rules->n_answers; i++)
+		if (rules->answers[i].allowed && strcmp(rules->answers[i].host, name) == 0)
+			return true;
+	return rules->mode == NET_OPEN;
+}
+
+int net_rules_answer(struct net_rules *rules, const struct net_target *target, bool allowed, enum net_by by)
 {
 	const struct net_target t = plain_target(target);
 	struct net_answer *known = find_answer(rules, &t);
 	if (known) {
 		known->allowed = allowed;
+		known->by = by;
 		return 0;
 	}
 	struct buf host = BUF_INIT;
@@ -115,7 +130,7 @@ int net_rules_answer(struct net_rules *rules, const struct net_target *target, b
 		free(text);
 		return -ENOMEM;
 	}
-	rules->answers[rules->n_answers++] = (struct net_answer){text, t.port, allowed};
+	rules->answers[rules->n_answers++] = (struct net_answer){text, t.port, allowed, by};
 	return 0;
 }
 

@@ -19,11 +19,20 @@ enum net_mode {
 };
 const char *net_mode_name(enum net_mode mode); /* "hosts" */
 
-/* What a person said about one host and port. */
+enum net_by {
+	NET_BY_RULE,   /* a line of a file: decision.rule, or the mode's own line */
+	NET_BY_OPTION, /* --allow-host, --network, --network-mode or their variables */
+	NET_BY_PERSON, /* an answer */
+	NET_BY_NOBODY, /* no rule, and nobody to ask */
+	NET_BY_GUARD,  /* the address is not public */
+};
+
+/* What was answered about one host and port. */
 struct net_answer {
 	char *host; /* as net_target_host writes it */
 	unsigned port;
 	bool allowed;
+	enum net_by by; /* NET_BY_PERSON, or NET_BY_NOBODY: it was asked and nobody answered */
 };
 
 struct net_rules {
@@ -48,14 +57,6 @@ struct net_target {
 void net_target_host(const struct net_target *t, struct buf *out);
 
 enum net_verdict { NET_ALLOW, NET_ASK, NET_DENY };
-enum net_by {
-	NET_BY_RULE,   /* a line of a file: decision.rule, or the mode's own line */
-	NET_BY_OPTION, /* --allow-host, --network, --network-mode or their variables */
-	NET_BY_PERSON, /* an answer */
-	NET_BY_NOBODY, /* no rule, and nobody to ask */
-	NET_BY_GUARD,  /* the address is not public */
-};
-
 struct net_decision {
 	enum net_verdict verdict;
 	enum net_by by;
@@ -65,8 +66,10 @@ struct net_decision {
 struct net_decision net_decide(const struct net_rules *rules, const struct net_target *t);
 /* True if no connection to this name can be allowed, whatever its port. */
 bool net_denies_name(const struct net_rules *rules, const char *name);
+/* True if some connection to this name is allowed without a question. */
+bool net_allows_name(const struct net_rules *rules, const char *name);
 /* Keeps an answer; a later one replaces it. -ENOMEM. */
-int net_rules_answer(struct net_rules *rules, const struct net_target *t, bool allowed);
+int net_rules_answer(struct net_rules *rules, const struct net_target *t, bool allowed, enum net_by by);
 /* Whether the target may be reached at this address. */
 enum guard_verdict net_guard(const struct net_rules *rules, const struct net_target *t,
 			     const struct net_address *address, const struct net_address *own, size_t n_own);

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "net/host_name.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static const char *const reason_names[] = {[AIRLOCK_ASK_UNSANDBOXED] = "unsandbo
 					   [AIRLOCK_ASK_NETWORK] = "network",
 					   [AIRLOCK_ASK_SENSITIVE_CHANGES] = "sensitive-changes",
 					   [AIRLOCK_ASK_HELD_CHANGES] = "held-changes",
-					   [AIRLOCK_ASK_HOST] = "host"};
+					   [AIRLOCK_ASK_HOST] = "host",
+					   [AIRLOCK_ASK_PUBLISH] = "publish"};
 
 const char *airlock_question_reason_name(enum airlock_question_reason reason)
 {
@@ -103,6 +105,37 @@ static void describe_links(const struct permission_inputs *in, struct permission
 	}
 }
 
+static bool has_any(const char *const *list)
+{
+	return list && *list;
+}
+
+static void describe_network(const struct permission_inputs *in, struct permission_question *q, struct buf *text)
+{
+	if (in->network || has_any(in->hosts))
+		add_reason(q, AIRLOCK_ASK_NETWORK);
+	if (in->network && !in->unsandboxed && in->shares_network)
+		buf_printf(
+			text,
+			"It shares this machine's network: it can reach other machines and every service of this one (localhost)%s\n",
+			in->abstract_sockets ? ", and sockets with abstract names (a session bus, X11)" : "");
+	else if (in->network && !in->unsandboxed)
+		buf_adds(text, "It can connect to every public host, but not to this machine or its local network\n");
+	if (in->n_ports > 0)
+		add_reason(q, AIRLOCK_ASK_PUBLISH);
+	for (size_t i = 0; i < in->n_ports; i++)
+		buf_printf(text, "Programs on this machine can reach its port %u at 127.0.0.1:%u\n", in->ports[i].port,
+			   in->ports[i].host_port);
+}
+
+static void add_hosts(struct buf *text, const char *const *hosts)
+{
+	for (const char *const *h = hosts; *h; h++) {
+		buf_adds(text, h == hosts ? "" : ", ");
+		add_inert(text, *h);
+	}
+}
+
 static void describe(const struct permission_inputs *in, struct permission_question *q, struct buf *text)
 {
 	buf_adds(text, "In ");
@@ -123,21 +156,23 @@ static void describe(const struct permission_inputs *in, struct permission_quest
 		buf_addc(text, '\n');
 	}
 	describe_links(in, q, text);
-	if (in->network)
-		add_reason(q, AIRLOCK_ASK_NETWORK);
-	if (in->network && !in->unsandboxed)
-		buf_printf(text, "It can reach other machines and every service of this one (localhost)%s\n",
-			   in->abstract_sockets ? ", and sockets with abstract names (a session bus, X11)" : "");
+	describe_network(in, q, text);
 }
 
 static void add_sentence(const struct permission_inputs *in, struct buf *text)
 {
 	if (in->network)
 		buf_adds(text, "Run command with network access: ");
-	else if (in->unsandboxed)
+	else if (has_any(in->hosts) && !in->unsandboxed) {
+		buf_adds(text, "Connect to ");
+		add_hosts(text, in->hosts);
+		buf_adds(text, " for: ");
+	} else if (in->unsandboxed)
 		buf_adds(text, "Run command without a sandbox: ");
 	else if (in->extra_writable && *in->extra_writable)
 		buf_adds(text, "Run command with these extra writable paths: ");
+	else if (in->n_ports > 0)
+		buf_adds(text, "Run command with a published port: ");
 	else
 		buf_adds(text, "It runs either way. May it also write there: ");
 	add_inert(text, in->command);
@@ -154,7 +189,8 @@ static void add_word(struct buf *out, const char *word)
 
 static bool is_about_links_only(const struct permission_inputs *in)
 {
-	return in->n_links && !in->network && !in->unsandboxed && !(in->extra_writable && *in->extra_writable);
+	return in->n_links && !in->network && !in->unsandboxed && !has_any(in->extra_writable) && !has_any(in->hosts) &&
+	       in->n_ports == 0;
 }
 
 /* Whole paths: they mean the same wherever they are typed, and none begins with a dash. */
@@ -181,7 +217,13 @@ static char *grant_command(const struct permission_inputs *in)
 		return link_command(in);
 	buf_adds(&b, "airlock run --yes");
 	if (in->network)
-		buf_adds(&b, " --network");
+		buf_adds(&b, in->shares_network ? " --network-mode host" : " --network");
+	for (const char *const *h = in->hosts; h && *h; h++) {
+		buf_adds(&b, " --allow-host");
+		add_word(&b, *h);
+	}
+	for (size_t i = 0; i < in->n_ports; i++)
+		buf_printf(&b, " --publish %u:%u", in->ports[i].host_port, in->ports[i].port);
 	if (in->unsandboxed)
 		buf_adds(&b, " --no-sandbox");
 	for (const char *const *p = in->extra_writable; p && *p; p++) {
@@ -271,6 +313,52 @@ int permission_collect(const struct permission_inputs *in, struct permission_que
 	*ret = q;
 	if (q.text && q.command && q.working_dir && q.project && q.profile && q.key && q.grant_command &&
 	    !q.paths.failed)
+		return 0;
+	permission_done(ret);
+	return base_oom(err);
+}
+
+/* ── A host ── */
+
+static char *host_command(const struct permission_host *in)
+{
+	struct buf b = BUF_INIT;
+	bool is_v6 = strchr(in->host, ':') != NULL;
+	buf_printf(&b, "airlock run --yes --allow-host %s%s%s:%u -p", is_v6 ? "[" : "", in->host, is_v6 ? "]" : "",
+		   in->port);
+	add_word(&b, in->project);
+	buf_adds(&b, " -C");
+	add_word(&b, in->working_dir);
+	buf_adds(&b, " -c");
+	add_word(&b, in->command);
+	return buf_take(&b);
+}
+
+int permission_about_host(const struct permission_host *in, struct permission_question *ret, struct airlock_error *err)
+{
+	struct permission_question q = {.one_time_only = true};
+	struct buf text = BUF_INIT, key = BUF_INIT;
+	bool is_v6 = strchr(in->host, ':') != NULL;
+	add_reason(&q, AIRLOCK_ASK_HOST);
+	buf_adds(&text, "In ");
+	add_inert(&text, in->working_dir);
+	buf_printf(&text, "\n%u connection%s\n", in->connections, in->connections == 1 ? " waits" : "s wait");
+	buf_printf(&text, "Connect to %s", is_v6 ? "[" : "");
+	host_name_add_shown(&text, in->host);
+	buf_printf(&text, "%s:%u for: ", is_v6 ? "]" : "", in->port);
+	add_inert(&text, in->command);
+	buf_addc(&text, '?');
+	offer(&q);
+	buf_printf(&key, "host %s %u %s", in->host, in->port, in->nonce);
+	q.text = buf_take(&text);
+	q.key = buf_take(&key);
+	q.command = strdup(in->command);
+	q.working_dir = strdup(in->working_dir);
+	q.project = strdup(in->project);
+	q.profile = strdup(in->profile);
+	q.grant_command = host_command(in);
+	*ret = q;
+	if (q.text && q.key && q.command && q.working_dir && q.project && q.profile && q.grant_command)
 		return 0;
 	permission_done(ret);
 	return base_oom(err);

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "permission/command_shape.h"
 
-#define PERMISSION_MAX_REASONS 5
+#define PERMISSION_MAX_REASONS 6
 #define PERMISSION_MAX_CHOICES 6
 #define PERMISSION_MAX_LINKS 16 /* in one question: all of them are shown */
 
@@ -28,8 +28,17 @@ struct permission_link {
 	const char *before; /* what it led to when it was allowed; NULL: it never was */
 };
 
+/* A port of the command, and where programs on this machine find it. */
+struct permission_port {
+	unsigned host_port, port;
+};
+
 struct permission_inputs {
 	bool network;			     /* requested, and the policy lets a run ask for it */
+	bool shares_network;		     /* … the machine's own; otherwise every public host, through the gate */
+	const char *const *hosts;	     /* NULL-terminated rules for hosts; NULL: none */
+	const struct permission_port *ports; /* to be published */
+	size_t n_ports;
 	bool abstract_sockets;		     /* granting it opens the host's too */
 	const char *const *extra_writable;   /* NULL-terminated real paths, may be empty */
 	const struct permission_link *links; /* at most PERMISSION_MAX_LINKS */
@@ -75,6 +84,14 @@ struct permission_apply {
 };
 int permission_about_apply(const struct permission_apply *in, struct permission_question *ret,
 			   struct airlock_error *err);
+/* A running command connects to a host that no rule decides about. */
+struct permission_host {
+	const char *host; /* normalized name, or address */
+	unsigned port;
+	unsigned connections; /* how many wait for the answer */
+	const char *command, *working_dir, *project, *profile, *nonce;
+};
+int permission_about_host(const struct permission_host *in, struct permission_question *ret, struct airlock_error *err);
 void permission_done(struct permission_question *q);
 
 /* The question for the public API; borrows from q. */

@@ -137,6 +137,7 @@ static void copy_scalars(struct plan *p, const struct plan_inputs *in)
 	p->nested = policy->nested;
 	p->unix_sockets = policy->unix_sockets;
 	p->network = in->network;
+	p->gate = in->gate && !in->in_place;
 	p->namespaces = PLAN_NS_USER | PLAN_NS_MOUNT | PLAN_NS_IPC | PLAN_NS_UTS | PLAN_NS_CGROUP;
 	p->namespaces |= policy->share_pid ? 0 : PLAN_NS_PID;
 	p->namespaces |= in->network ? 0 : PLAN_NS_NET;

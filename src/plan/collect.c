@@ -140,6 +140,7 @@ static void settle_caches(struct nodes *t)
 }
 
 #define RESOLVER "/etc/resolv.conf"
+#define HOSTS "/etc/hosts"
 #define MAX_LINKS 40
 
 /* The links on the way, if /run hides them: a file that exists but cannot be reached is no help. */
@@ -163,12 +164,16 @@ static void put_resolver_links(struct nodes *t, const struct plan_inputs *in)
 /* The file that name resolution reads when the network is on may be a link into /run, which is hidden. */
 static void put_resolver(struct nodes *t, const struct plan_inputs *in)
 {
-	_cleanup_free_ char *real = in->network ? in->world->real(RESOLVER, in->world->data) : NULL;
+	bool wanted = in->network || in->gate;
+	_cleanup_free_ char *real = wanted ? in->world->real(RESOLVER, in->world->data) : NULL;
+	_cleanup_free_ char *hosts = in->gate ? in->world->real(HOSTS, in->world->data) : NULL;
+	if (hosts)
+		nodes_put(t, hosts, PLAN_READ, in->hosts, RULE_ORIGIN(RESOLVER), 0);
 	if (!real)
 		return;
 	if (strcmp(real, RESOLVER) != 0)
 		put_resolver_links(t, in);
-	nodes_put(t, real, PLAN_READ, real, RULE_ORIGIN(RESOLVER), 0);
+	nodes_put(t, real, PLAN_READ, in->gate ? in->resolver : real, RULE_ORIGIN(RESOLVER), 0);
 }
 
 /* How many nodes are entries of dir; 0 if one is deeper without an entry of dir above it, because the backend could

@@ -114,11 +114,13 @@ struct plan_inputs {
 	const char *cwd;
 	const char *const *argv;
 	const char *const *environ;
-	int64_t memory; /* the machine's memory in bytes, for sizes given as a percentage */
-	bool network;	/* granted */
-	bool is_root;	/* the caller: its uid alone, without capabilities, opens the settings in /proc/sys */
-	bool capture;	/* roots are layers: PLAN_LAYER instead of PLAN_WRITE */
-	bool in_place;	/* the backend makes no namespaces: mounts describe what is granted in place */
+	int64_t memory;		      /* the machine's memory in bytes, for sizes given as a percentage */
+	bool network;		      /* granted: the machine's own */
+	bool gate;		      /* granted: through the network gate */
+	const char *resolver, *hosts; /* with gate: host paths of files to be /etc/resolv.conf and /etc/hosts */
+	bool is_root;  /* the caller: its uid alone, without capabilities, opens the settings in /proc/sys */
+	bool capture;  /* roots are layers: PLAN_LAYER instead of PLAN_WRITE */
+	bool in_place; /* the backend makes no namespaces: mounts describe what is granted in place */
 };
 
 enum {
@@ -155,7 +157,9 @@ struct plan {
 	char *cwd;
 	struct policy_limit timeout_ms, memory, pids, file_size;
 	unsigned namespaces;
-	bool new_session, nested, network;
+	bool new_session, nested;
+	bool network;	    /* the machine's own */
+	bool gate;	    /* a network of its own that leads to the supervisor (net/net_gate.h) */
 	bool unix_sockets;  /* AF_UNIX beyond socketpair(2) */
 	struct notes notes; /* what was left out */
 	/* Hidden by not being among the entries of a rebuilt directory, so that no mount tells of them. */

@@ -103,7 +103,7 @@ void plan_print_json(const struct plan *p, struct json *j)
 						.target = p->left_out[i].path,
 						.because = p->left_out[i].because});
 	json_close(j);
-	json_string(j, "network", p->network ? "allowed" : "blocked");
+	json_string(j, "network", p->network ? "host" : p->gate ? "filtered" : "blocked");
 	json_open_object(j, "environment");
 	json_names(j, "kept", &p->env_kept);
 	json_names(j, "removed", &p->env_removed);

@@ -54,8 +54,15 @@ static void add_etc(struct builder *b)
 {
 	const struct plan_workspace *ws = b->in->workspace;
 	add(b, PLAN_EMPTY_DIR, NULL, "/etc", 0, RULE_ORIGIN(MACHINE_ONLY));
+	bool gate = b->in->gate;
 	for (size_t i = 0; i < AL_ARRAY_LEN(system_files); i++)
-		add_system(b, system_files[i], RULE_ORIGIN(MACHINE));
+		if (!gate ||
+		    (strcmp(system_files[i], "/etc/resolv.conf") != 0 && strcmp(system_files[i], "/etc/hosts") != 0))
+			add_system(b, system_files[i], RULE_ORIGIN(MACHINE));
+	if (gate) {
+		add(b, PLAN_READ, b->in->resolver, "/etc/resolv.conf", 0, RULE_ORIGIN(RESOLVER));
+		add(b, PLAN_READ, b->in->hosts, "/etc/hosts", 0, RULE_ORIGIN(RESOLVER));
+	}
 	add(b, PLAN_READ, ws->passwd, "/etc/passwd", 0, RULE_ORIGIN(MADE));
 	add(b, PLAN_READ, ws->group, "/etc/group", 0, RULE_ORIGIN(MADE));
 }

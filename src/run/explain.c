@@ -18,7 +18,8 @@ struct explained {
 	struct airlock_plan plan;
 	struct airlock_mount *mounts;
 	struct airlock_job_link *links;
-	struct strs argv, because; /* because: one for each link */
+	struct airlock_host_rule *host_rules;
+	struct strs argv, because, host_texts; /* because: one for each link */
 	struct buf profile;
 	struct airlock_question question;
 	char *json;
@@ -30,6 +31,8 @@ void explained_free(struct explained *e)
 		return;
 	free(e->mounts);
 	free(e->links);
+	free(e->host_rules);
+	strs_done(&e->host_texts);
 	strs_done(&e->argv);
 	strs_done(&e->because);
 	buf_done(&e->profile);
@@ -87,6 +90,15 @@ static bool fill_links(struct explained *e, const struct airlock_job *job)
 	return e->links && !e->because.failed;
 }
 
+static bool fill_hosts(struct explained *e, const struct airlock_job *job)
+{
+	e->host_rules = calloc(job->net.rules.n + 1, sizeof *e->host_rules);
+	if (e->host_rules)
+		e->plan.n_host_rules = network_explain(job, e->host_rules, &e->host_texts);
+	e->plan.host_rules = e->host_rules;
+	return e->host_rules && !e->host_texts.failed;
+}
+
 static void fill(struct explained *e, struct airlock_job *job)
 {
 	const struct plan *p = job->plan;
@@ -103,6 +115,8 @@ static void fill(struct explained *e, struct airlock_job *job)
 		.working_dir = p->cwd,
 		.roots = list_of(&p->roots),
 		.network = p->network,
+		.network_mode = (enum airlock_network_mode)job->net.mode,
+		.asks_hosts = job->net.rules.ask,
 		.nested = p->nested,
 		.unix_sockets = p->unix_sockets,
 		.namespaces = p->namespaces,
@@ -144,7 +158,8 @@ const struct airlock_plan *airlock_job_plan(struct airlock_job *job)
 	if (job->backend->profile)
 		job->backend->profile(job->plan, &e->profile);
 	fill(e, job);
-	if (!fill_mounts(e, job->plan) || !fill_links(e, job) || e->argv.failed || e->profile.failed) {
+	if (!fill_mounts(e, job->plan) || !fill_links(e, job) || !fill_hosts(e, job) || e->argv.failed ||
+	    e->profile.failed) {
 		explained_free(e);
 		return NULL;
 	}
@@ -165,6 +180,19 @@ const char *airlock_job_json(struct airlock_job *job)
 	if (plan->capture_because)
 		json_string(&j, "capture_because", plan->capture_because);
 	plan_print_json(job->plan, &j);
+	json_open_object(&j, "network_rules");
+	json_string(&j, "mode", airlock_network_mode_name(plan->network_mode));
+	json_bool(&j, "ask", plan->asks_hosts);
+	json_open_array(&j, "rules");
+	for (size_t i = 0; i < plan->n_host_rules; i++) {
+		json_open_object(&j, NULL);
+		json_string(&j, "rule", airlock_host_rule_name(plan->host_rules[i].kind));
+		json_string(&j, "host", plan->host_rules[i].host);
+		rule_origin_add_json(&j, "because", &plan->host_rules[i].because);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_close(&j);
 	links_json(job->project, &j);
 	json_open_array(&j, "argv");
 	for (const char *const *word = plan->argv; *word; word++)

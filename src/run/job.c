@@ -46,6 +46,7 @@ void airlock_job_free(struct airlock_job *job)
 	strs_done(&job->argv);
 	free(job->cwd);
 	notes_done(&job->warnings);
+	network_done(&job->net);
 	permission_done(&job->question);
 	free(job->session);
 	free(job->work.name);
@@ -252,16 +253,6 @@ static int mark_inside(struct airlock_job *job, struct airlock_error *err)
 	return set->failed ? base_oom(err) : 0;
 }
 
-static int want_network(const struct airlock_job *job, bool *ret, struct airlock_error *err)
-{
-	const struct policy *p = &job->config->policy;
-	*ret = p->network_wanted || p->network == POLICY_NETWORK_ASK;
-	if (!p->network_wanted || p->network != POLICY_NETWORK_REFUSE)
-		return 0;
-	base_error(err, AIRLOCK_ERR_BLOCKED, "network", p->profile, "profile %s refuses network access", p->profile);
-	return base_hint(err, "choose a profile that may ask for it: --profile moderate");
-}
-
 /* The session's sockets are behind it: buses, agents, displays. A rule of its own, as for /tmp and home, goes before. */
 static bool hides_runtime_dir(const struct airlock_job *job)
 {
@@ -389,6 +380,9 @@ static int build_plan(struct airlock_job *job, struct airlock_error *err)
 		.environ = (const char *const *)job->environ.v,
 		.memory = machine_memory(),
 		.network = job->network,
+		.gate = network_has_gate(job),
+		.resolver = job->net.resolver,
+		.hosts = job->net.hosts,
 		.is_root = geteuid() == 0,
 		.capture = layers_wanted(job),
 	};
@@ -499,7 +493,6 @@ static int make_question(struct airlock_job *job, const struct strs *extra_writa
 	if (rc < 0)
 		return rc;
 	struct permission_inputs in = {
-		.network = job->network,
 		.abstract_sockets = job->backend->isolation(&job->ctx, job->plan).abstract_sockets,
 		.extra_writable = (const char *const *)extra_writable->v,
 		.links = links,
@@ -513,6 +506,7 @@ static int make_question(struct airlock_job *job, const struct strs *extra_writa
 		.profile = job->plan->profile,
 		.nonce = nonce,
 	};
+	network_fill_question(job, &in);
 	return permission_collect(&in, &job->question, err);
 }
 
@@ -525,11 +519,13 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	const char *wanted_dir = settings_get(v, "working-dir");
 	int rc = make_argv(job, s, &job->argv, err);
 	if (rc == 0)
-		rc = want_network(job, &job->network, err);
+		rc = network_decide(job, err);
 	if (rc == 0 && !job->workspace.dir)
 		rc = job_check_paths(job, &extra, err);
 	if (rc == 0)
 		rc = job_choose_backend(job, &because, err);
+	if (rc == 0)
+		rc = network_settle(job, err);
 	if (rc == 0)
 		rc = check_changes(job, err);
 	if (rc == 0)

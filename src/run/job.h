@@ -9,6 +9,7 @@
 #include "session/session.h"
 #include "settings/host.h"
 #include "settings/origin.h"
+#include "run/network.h"
 #include "run/workspace.h"
 
 /* How job_open is to open the project, when otherwise than for a run. */
@@ -64,7 +65,8 @@ struct airlock_job {
 	char *session;	  /* what "for this session" is; NULL: nothing that could be recognized again */
 	struct strs argv; /* with cwd and network what the plan is made of, should it be made again */
 	char *cwd;
-	bool network;
+	bool network; /* it shares the machine's */
+	struct job_network net;
 	char *command_line;		   /* what runs, as one shell line */
 	struct origin origin;		   /* who wants it: a person or an agent */
 	struct airlock_prestart *prestart; /* borrowed; NULL: a new sandbox for this run */

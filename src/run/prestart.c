@@ -31,7 +31,8 @@ void airlock_prestart_free(struct airlock_prestart *p)
 static bool is_worth_it(const struct airlock_job *job)
 {
 	return job->config->warm_start && job->backend->prestart && !job->workspace.dir && !job->plan->network &&
-	       (job->question.n_reasons == 0 || job->question.is_optional) && job->cannot_run.code == 0;
+	       !job->plan->gate && (job->question.n_reasons == 0 || job->question.is_optional) &&
+	       job->cannot_run.code == 0;
 }
 
 int airlock_prestart_begin(struct airlock_prestart *p, struct airlock_error *err)

@@ -36,7 +36,9 @@ const char *airlock_network_name(enum airlock_network network)
 {
 	static const char *const names[] = {[AIRLOCK_NETWORK_NONE] = "none",
 					    [AIRLOCK_NETWORK_BLOCKED] = "blocked",
-					    [AIRLOCK_NETWORK_ALLOWED] = "allowed"};
+					    [AIRLOCK_NETWORK_ALLOWED] = "allowed",
+					    [AIRLOCK_NETWORK_FILTERED] = "filtered",
+					    [AIRLOCK_NETWORK_HOST] = "host"};
 	return names[network];
 }
 
@@ -96,9 +98,11 @@ static struct airlock_isolation find_isolation(const struct airlock_job *job, co
 		.backend = job->backend->name,
 		.profile = job->plan->profile,
 		.filesystem = weaker ? AIRLOCK_GRADE_PARTIAL : iso.filesystem,
-		.network = !iso.network_isolated ? AIRLOCK_NETWORK_NONE
-			   : iso.network_blocked ? AIRLOCK_NETWORK_BLOCKED
-						 : AIRLOCK_NETWORK_ALLOWED,
+		.network = !iso.network_isolated       ? AIRLOCK_NETWORK_NONE
+			   : !iso.network_blocked      ? AIRLOCK_NETWORK_HOST
+			   : !network_has_gate(job)    ? AIRLOCK_NETWORK_BLOCKED
+			   : job->net.mode == NET_OPEN ? AIRLOCK_NETWORK_ALLOWED
+						       : AIRLOCK_NETWORK_FILTERED,
 		.processes = iso.processes,
 		.syscalls = iso.syscalls,
 		.limits = job->backend->unsandboxed ? AIRLOCK_GRADE_NONE : r->limits,
@@ -149,6 +153,7 @@ struct result result_of_run(const struct airlock_run *run)
 	const struct supervise_result *r = supervise_result(run->supervise);
 	return (struct result){
 		.run = run->id,
+		.of = run,
 		.status = r->status,
 		.exit_code = airlock_run_exit_code(run),
 		.signal = r->signal,
@@ -247,6 +252,10 @@ static void add_members(const struct result *r, bool with_output, struct json *j
 	}
 	add_isolation(j, r->isolation);
 	add_usage(j, r->usage);
+	if (r->of)
+		network_print_json(r->of, j);
+	else
+		json_null(j, "network");
 	if (r->denials) /* empty: nothing was refused; null: not looked at */
 		denials_print_json(r->denials, r->reader, j, "denials");
 	else

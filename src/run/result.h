@@ -12,7 +12,8 @@
 struct json;
 
 struct result {
-	const char *run; /* NULL: it could not start */
+	const char *run;	      /* NULL: it could not start */
+	const struct airlock_run *of; /* for its network; NULL: there was no process */
 	enum airlock_status status;
 	int exit_code, signal;
 	int64_t duration_us;

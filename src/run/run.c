@@ -71,11 +71,14 @@ int run_begin(struct airlock_run *run, struct airlock_error *err)
 static int start(struct airlock_run *run, const struct airlock_io *io, struct airlock_error *err)
 {
 	struct airlock_job *job = run->job;
+	struct net_gate *gate = NULL;
 	int rc = job->workspace.dir ? mount_points_make(&run->mount_points, job->plan, job->workspace.dir, err) : 0;
 	if (rc == 0)
 		rc = run_begin(run, err);
 	if (rc == 0)
 		rc = caches_begin(&run->caches, job, run->dir, run->layers.layers, run->layers.n_layers, err);
+	if (rc == 0)
+		rc = network_open(run, io, &gate, err);
 	if (rc < 0)
 		return rc;
 	struct supervise_spec spec = {
@@ -89,6 +92,10 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.n_layers = run->caches.n_layers,
 		.user_ns_fd = job->user_ns_fd,
 		.pty = job->pty,
+		.gate = gate,
+		.publishes = job->config->n_publish > 0,
+		.ports = job->net.ports,
+		.n_ports = job->net.n_ports,
 		.observe = denials_scene(run),
 		.stdin_fd = io ? io->stdin_fd : -1,
 		.stdout_fd = io ? io->stdout_fd : -1,
@@ -230,6 +237,7 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 		return 1;
 	if (run->layers.enabled && supervise_result(run->supervise)->status == AIRLOCK_FAILED)
 		capture_forget(run->job->host.state_dir);
+	network_close(run);
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise), TAKE_FD(run->changes_fd));
 	note_signal(run);
 	note_full(run);
@@ -284,6 +292,7 @@ void airlock_run_free(struct airlock_run *run)
 		(void)airlock_run_dispatch(run, 0);
 	}
 	supervise_free(run->supervise);
+	network_free(run);
 	mount_points_remove(&run->mount_points);
 	if (run->dir)
 		caches_tidy(&run->caches, run->dir); /* of one that did not start */

@@ -13,6 +13,14 @@ struct airlock_run {
 	struct supervise *supervise; /* NULL before it starts, and of a change by the file API */
 	bool files_only;	     /* such a change: nothing is run */
 	struct run_layers layers;
+	struct net_gate *gate; /* NULL: there is none */
+	struct net_asker asker;
+	struct airlock_host *hosts; /* what the gate has seen, when the run is over */
+	size_t n_hosts;
+	struct strs host_texts;
+	/* The caller's way to ask, for questions while it runs. */
+	enum airlock_answer (*ask)(const struct airlock_question *q, void *data);
+	void *ask_data;
 	struct run_caches caches;
 	struct mount_points mount_points; /* of a workspace */
 	struct monitor *monitor;	  /* NULL until somebody asks for progress */

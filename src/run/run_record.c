@@ -128,6 +128,8 @@ static int audit_run(const struct airlock_run *run, const struct store_run *row,
 	json_string(&j, "backend", run->job->backend->name);
 	json_string(&j, "profile", run->job->plan->profile);
 	add_questions(&j, run->job, !run->supervise);
+	if (run->gate)
+		network_print_json(run, &j);
 	json_string(&j, "status", row->status);
 	json_int(&j, "exit_code", row->exit_code);
 	json_string(&j, "changes", row->changes_state);

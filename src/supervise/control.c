@@ -27,6 +27,14 @@ void control_send_signal(struct supervise *s, int sig, enum child_scope scope)
 	(void)send_message(s, &m);
 }
 
+void control_want_sockets(struct supervise *s)
+{
+	struct child_message m = {.type = CHILD_SOCKETS};
+	/* Before GO the first process expects nothing else, and it sends the first ones by itself. */
+	if (s->phase == PHASE_RUNNING)
+		(void)send_message(s, &m);
+}
+
 /* The backend's own messages on stderr come before HELLO, the command's after GO: they never mix. A process that gets
  * GO before HELLO prints nothing of its own. */
 static void take_setup_text(struct supervise *s)
@@ -214,6 +222,16 @@ static void handle(struct supervise *s, struct pass_received *in)
 					    ? s->spec.plan->mounts[m->subject].target
 					    : "a directory of the host";
 		s->result.exposed_errnum = m->b;
+		break;
+	case CHILD_LISTENERS:
+		for (unsigned i = 0; s->spec.gate && i < in->n_fds; i++)
+			net_gate_take(s->spec.gate, pass_take_fd(in, i));
+		break;
+	case CHILD_SOCKETS:
+		for (unsigned i = 0; s->spec.gate && i + 1 < in->n_fds; i += 2) {
+			int v4 = pass_take_fd(in, i), v6 = pass_take_fd(in, i + 1);
+			net_gate_take_sockets(s->spec.gate, v4, v6);
+		}
 		break;
 	case CHILD_LIMIT:
 		s->result.limit_hit = m->a == CHILD_LIMIT_MEMORY ? AIRLOCK_LIMIT_MEMORY : AIRLOCK_LIMIT_PIDS;

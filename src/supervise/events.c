@@ -106,5 +106,7 @@ void events_update(struct supervise *s)
 	watch_covers(s);
 	watch(s, ON_SPAWNED, s->spawned_fd, s->spawned_fd >= 0 && !s->spawned_dead ? EPOLLIN : 0);
 	watch(s, ON_TIMER, s->timer_fd, EPOLLIN);
+	if (s->spec.gate)
+		watch(s, ON_GATE, net_gate_fd(s->spec.gate), s->phase < PHASE_OVER ? EPOLLIN : 0);
 	arm_timer(s);
 }

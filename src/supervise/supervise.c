@@ -129,7 +129,7 @@ static void fill_observer(struct supervise *s, struct child_job *job, struct chi
 		return;
 	job->regions.v = *ret_regions;
 	job->n_regions = (uint32_t)n;
-	job->flags |= CHILD_OBSERVE | (s->spec.plan->network ? 0 : CHILD_OFFLINE);
+	job->flags |= CHILD_OBSERVE | (s->spec.plan->network || s->spec.plan->gate ? 0 : CHILD_OFFLINE);
 }
 
 /* The file systems that the command may fill. Backends without mounts show the host's own /tmp. */
@@ -160,7 +160,11 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 		    (s->spec.n_layers > 0 && !s->iso.foreign_proc ? CHILD_RENAMES : 0) |
 		    (s->iso.syscalls != AIRLOCK_GRADE_NONE ? CHILD_REFUSED : 0) | (plan->nested ? CHILD_NESTED : 0) |
 		    (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) |
-		    (shares_network(s) ? CHILD_SCOPED : 0) | (s->iso.foreign_signals ? CHILD_SIGNALS : 0);
+		    (shares_network(s) ? CHILD_SCOPED : 0) | (s->iso.foreign_signals ? CHILD_SIGNALS : 0) |
+		    (plan->gate ? CHILD_GATE : 0) | (s->spec.publishes ? CHILD_PUBLISH : 0);
+	job.n_ports = (uint32_t)AL_MIN(s->spec.n_ports, (size_t)CHILD_MAX_PORTS);
+	for (uint32_t i = 0; i < job.n_ports; i++)
+		job.ports[i] = s->spec.ports[i];
 	limits_fill_job(&s->limits, &job);
 	_cleanup_free_ struct sock_filter *code = NULL; /* the job's, until it is written */
 	fill_filter(s, &job, &code);
@@ -416,6 +420,9 @@ static void handle(struct supervise *s, enum source what)
 	case ON_TIMER:
 		on_timer(s);
 		break;
+	case ON_GATE:
+		net_gate_dispatch(s->spec.gate);
+		break;
 	case N_SOURCES:
 		break;
 	}
@@ -513,6 +520,11 @@ void supervise_signal(struct supervise *s, int sig)
 		events_update(s); /* the grace period's timer */
 	} else
 		control_send_signal(s, sig, CHILD_SCOPE_COMMAND);
+}
+
+void supervise_want_sockets(struct supervise *s)
+{
+	control_want_sockets(s);
 }
 
 void supervise_resize(struct supervise *s)

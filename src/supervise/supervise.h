@@ -13,6 +13,7 @@
 
 #include "backend/backend.h"
 #include "denial/denial.h"
+#include "net/net_gate.h"
 #include "supervise/output_capture.h"
 
 struct supervise_spec {
@@ -25,6 +26,10 @@ struct supervise_spec {
 	size_t n_layers;
 	int user_ns_fd; /* as backend_fds has it; borrowed until the run is over */
 	bool pty;
+	struct net_gate *gate; /* borrowed until the run is over; NULL: there is none */
+	bool publishes;	       /* the gate wants sockets that were made inside */
+	const uint16_t *ports; /* that rules name; at most CHILD_MAX_PORTS */
+	size_t n_ports;
 	const struct denial_scene *observe; /* record what it refuses; borrowed until the run is over; NULL: do not */
 	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */
 	struct backend_prestart *prestart;		 /* borrowed: a prepared sandbox to use if it fits, or NULL */
@@ -66,6 +71,8 @@ int supervise_dispatch(struct supervise *s, int timeout_ms); /* 1: running, 0: o
  * this too. */
 void supervise_await_end(struct supervise *s);
 void supervise_signal(struct supervise *s, int sig);
+/* Asks the first process for more sockets for the gate's published ports. */
+void supervise_want_sockets(struct supervise *s);
 void supervise_resize(struct supervise *s);
 bool supervise_take_stop(struct supervise *s); /* true once after each stop by the command's terminal */
 const struct supervise_result *supervise_result(const struct supervise *s);

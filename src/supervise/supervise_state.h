@@ -28,6 +28,7 @@ enum source { /* what an epoll event is about */
 	      ON_COVERS,
 	      ON_SPAWNED,
 	      ON_TIMER,
+	      ON_GATE,
 	      N_SOURCES,
 };
 
@@ -74,6 +75,7 @@ void events_update(struct supervise *s);
 void control_read(struct supervise *s);
 /* Lets the first process start its command as soon as it can, once we know its pid. */
 void control_go_ahead(struct supervise *s);
+void control_want_sockets(struct supervise *s);
 void control_send_signal(struct supervise *s, int sig, enum child_scope scope);
 
 /* covers.c: whether the mounts that hide host files are still there; CONFLICT if one is not. */

@@ -64,6 +64,8 @@ asks() {
 	plan "plan['asks'] == [] and 'net' in plan['namespaces']"
 	run_airlock explain --json --network -- true
 	assert_status 0
+	plan "plan['asks'] == ['network'] and 'net' in plan['namespaces'] and plan['network_rules']['mode'] == 'open'"
+	run_airlock explain --json --network-mode host -- true
 	plan "plan['asks'] == ['network'] and 'net' not in plan['namespaces']"
 	run_airlock explain --network -c 'curl example.org'
 	assert_stdout_contains 'would ask first: '

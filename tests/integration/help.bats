@@ -102,7 +102,7 @@ text_of() {
 @test "airlock-run(1) has each option as an entry, with its letter and value" {
 	page airlock-run.1
 	text_of "$MAN_PAGE" >"$BATS_TEST_TMPDIR/man"
-	"$AIRLOCK" help run | sed -n '/^Options:/,/^$/s/^  *\(\(-., \)\{0,1\}--[a-z-]*\( [A-Z][^ ]*\)\{0,1\}\)  *.*/\1/p' \
+	"$AIRLOCK" help run | sed -n '/^Options:/,/^$/s/^  *\(\(-., \)\{0,1\}--[a-z-]*\( [[A-Z][^ ]*\)\{0,1\}\)\(  .*\)\{0,1\}$/\1/p' \
 		>"$BATS_TEST_TMPDIR/entries"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/entries")" -ge 25 ]
 	while read -r entry; do

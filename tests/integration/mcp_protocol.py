@@ -100,7 +100,7 @@ def every_tool_is_described_completely(place):
             assert tool["outputSchema"]["type"] == "object", name
             assert {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} <= set(tool["annotations"]), name
         assert tools["run_command"]["inputSchema"]["required"] == ["command"]
-        assert set(tools["run_command"]["inputSchema"]["properties"]) == {"command", "working_dir", "network", "timeout",
+        assert set(tools["run_command"]["inputSchema"]["properties"]) == {"command", "working_dir", "network", "hosts", "timeout",
                                                                           "allow_write"}
         assert "network" in tools["run_command"]["description"] and "playground" in tools["run_command"]["description"]
 

@@ -88,25 +88,29 @@ own_loopback() {
 	assert_stdout inside
 }
 
-@test "with --network, granted, the host's network is there" {
+@test "with --network-mode host, granted, the host's network is there" {
 	each_backend granted
 }
 granted() {
-	connect --network --yes
+	connect --network-mode host --yes
 	assert_attempts tcp=done
-	connect --network --yes --profile permissive
+	connect --network-mode host --yes --profile permissive
 	assert_attempts tcp=done
-	run_airlock run --json --network --yes -- true
-	assert_json allowed isolation network
-	[ "$(readlink /proc/self/ns/net)" = "$("$AIRLOCK" run --network --yes -- readlink /proc/self/ns/net)" ]
+	run_airlock run --json --network-mode host --yes -- true
+	assert_json host isolation network
+	assert_json null network
+	[ "$(readlink /proc/self/ns/net)" = "$("$AIRLOCK" run --network-mode host --yes -- readlink /proc/self/ns/net)" ]
+	run_program setsid -w "$AIRLOCK" run --json --network-mode host -- touch started </dev/null
+	assert_refused denied
+	assert_absent started
 }
 
-@test "with --network the name servers can be read" {
+@test "with --network-mode host the name servers can be read" {
 	[ -e /etc/resolv.conf ] || skip "needs: /etc/resolv.conf"
 	each_backend name_servers
 }
 name_servers() {
-	run_airlock run --network --yes -- cat /etc/resolv.conf
+	run_airlock run --network-mode host --yes -- cat /etc/resolv.conf
 	assert_status 0
 	cmp /etc/resolv.conf "$RAW_STDOUT"
 }
@@ -129,7 +133,7 @@ only_network() {
 	each_backend one_run
 }
 one_run() {
-	connect --network --yes
+	connect --network-mode host --yes
 	assert_attempts tcp=done
 	connect
 	assert_attempts tcp=ECONNREFUSED
@@ -141,10 +145,10 @@ one_run() {
 	each_backend taken_back
 }
 taken_back() {
-	AIRLOCK_NETWORK=yes AIRLOCK_YES=yes connect
-	assert_attempts tcp=done
-	AIRLOCK_NETWORK=yes AIRLOCK_YES=yes connect --network=no
-	assert_attempts tcp=ECONNREFUSED
+	AIRLOCK_NETWORK=yes AIRLOCK_YES=yes run_airlock run --json -- true
+	assert_json allowed isolation network
+	AIRLOCK_NETWORK=yes AIRLOCK_YES=yes run_airlock run --json --network=no -- true
+	assert_json blocked isolation network
 }
 
 @test "strict refuses it, --yes or not: blocked, and nothing runs" {
@@ -167,8 +171,8 @@ by_profile() {
 	run_program setsid -w "$AIRLOCK" run --json --profile online -- touch started </dev/null
 	assert_refused denied
 	assert_json network error subject
-	connect --profile online --yes
-	assert_attempts tcp=done
+	run_airlock run --json --profile online --yes -- true
+	assert_json allowed isolation network
 	run_airlock run --json --profile offline --network --yes -- touch started
 	assert_refused blocked
 	assert_absent started
@@ -221,7 +225,14 @@ in_a_machine_with_resolved() {
 names_resolve() {
 	local lookup='python3 -c "import socket; print(socket.gethostbyname(\"somewhere.example\"))" 2>/dev/null'
 	for profile in moderate permissive; do
+		# By the gate: a name that exists has an address of its own, and the server to ask is the gate's.
 		run_airlock run --profile "$profile" --network --yes -c "$lookup"'; cat /etc/resolv.conf; find /run -type f; ls -A /run'
+		assert_status 0
+		assert_stdout_contains 198.18.
+		assert_stdout_contains 'nameserver 127.0.0.1'
+		refute_stdout_contains secret
+		[ "$(grep -c '^/run/' <<<"$stdout")" -eq 1 ] || fail "expected one file in /run"
+		run_airlock run --profile "$profile" --network-mode host --yes -c "$lookup"'; cat /etc/resolv.conf; find /run -type f; ls -A /run'
 		assert_status 0
 		assert_stdout_contains 192.0.2.7
 		assert_stdout_contains 'nameserver 127.0.0.53'

@@ -236,7 +236,7 @@ if result["isolation"] is not None:
     has(isolation, backend=str, profile=str, filesystem=str, network=str, processes=str, syscalls=str, limits=str)
     for key in ("filesystem", "processes", "syscalls", "limits"):
         assert isolation[key] in ("enforced", "partial", "none"), key
-    assert isolation["network"] in ("blocked", "allowed", "none")
+    assert isolation["network"] in ("blocked", "filtered", "allowed", "host", "none")
 if result["usage"] is not None:
     has(result["usage"], cpu_ms=number, max_rss_kb=int, limit_hit=(str, none))
     if result["status"] != "error":

@@ -170,7 +170,14 @@ abstract() {
 shared_network() {
 	local profile
 	for profile in moderate permissive; do
+		# Through the gate it has a network of its own, and names of its own in it.
 		run_python --network --yes --profile "$profile" <<-EOF_PYTHON
+			name = chr(0) + "$1"
+			attempt("connect", socket.socket(socket.AF_UNIX).connect, name)
+			attempt("datagram", socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).connect, name + ".dgram")
+		EOF_PYTHON
+		assert_attempts connect=ECONNREFUSED datagram=ECONNREFUSED
+		run_python --network-mode host --yes --profile "$profile" <<-EOF_PYTHON
 			server, packets = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 			server.bind(chr(0) + "own-$1")
 			server.listen()
@@ -188,7 +195,7 @@ shared_network() {
 		if [ "$(sed -n 's/^landlock //p' "$RAW_STDOUT")" -ge 6 ]; then
 			[ "$(grep -c '^host.*: EPERM$' "$RAW_STDOUT")" -eq 3 ] || fail "expected that the host's cannot be reached"
 		else
-			run_airlock run --json --network --yes -- true
+			run_airlock run --json --network-mode host --yes -- true
 			assert_stdout_contains 'could reach sockets with abstract names'
 		fi
 	done

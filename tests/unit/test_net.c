@@ -249,14 +249,14 @@ static void an_answer_is_for_its_host_and_port(void **state)
 {
 	struct net_rules rules = {.mode = NET_HOSTS, .ask = true};
 	struct net_target t = {.name = "a.test", .port = 443};
-	assert_int_equal(net_rules_answer(&rules, &t, true), 0);
+	assert_int_equal(net_rules_answer(&rules, &t, true, NET_BY_PERSON), 0);
 	expect(&rules, "a.test", 443, NET_ALLOW, "person");
 	expect(&rules, "a.test", 80, NET_ASK, "nobody");
 	expect(&rules, "b.test", 443, NET_ASK, "nobody");
-	assert_int_equal(net_rules_answer(&rules, &t, false), 0);
+	assert_int_equal(net_rules_answer(&rules, &t, false, NET_BY_PERSON), 0);
 	expect(&rules, "a.test", 443, NET_DENY, "person");
 	add(&rules, "a.test", HOST_RULE_DENY, RULE_ORIGIN(FILE, "/c.toml", 9));
-	assert_int_equal(net_rules_answer(&rules, &t, true), 0);
+	assert_int_equal(net_rules_answer(&rules, &t, true, NET_BY_PERSON), 0);
 	expect(&rules, "a.test", 443, NET_DENY, "rule /c.toml:9");
 	net_rules_done(&rules);
 }

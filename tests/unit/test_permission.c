@@ -150,7 +150,7 @@ static void whatever_differs_makes_another_key(void **state)
 
 static void the_question_names_what_a_network_opens(void **state)
 {
-	struct permission_inputs in = {INPUTS, .network = true, .abstract_sockets = true};
+	struct permission_inputs in = {INPUTS, .network = true, .shares_network = true, .abstract_sockets = true};
 	struct permission_question q = ask(&in);
 	assert_non_null(strstr(q.text, "localhost), and sockets with abstract names (a session bus, X11)\n"));
 	permission_done(&q);
@@ -158,6 +158,53 @@ static void the_question_names_what_a_network_opens(void **state)
 	in.unsandboxed_because = "--no-sandbox";
 	q = ask(&in);
 	assert_null(strstr(q.text, "localhost"));
+	permission_done(&q);
+	in = (struct permission_inputs){INPUTS, .network = true};
+	q = ask(&in);
+	assert_non_null(strstr(q.text, "every public host, but not to this machine"));
+	permission_done(&q);
+}
+
+static void the_question_names_the_hosts(void **state)
+{
+	static const char *const hosts[] = {"a.test:443", "*.b.test", NULL};
+	struct permission_inputs in = {INPUTS, .hosts = hosts};
+	struct permission_question q = ask(&in);
+	const char *last = strrchr(q.text, '\n') + 1;
+	assert_int_equal(strncmp(last, "Connect to a.test:443, *.b.test for: ", 37), 0);
+	assert_int_equal(q.n_reasons, 1);
+	assert_int_equal(q.reasons[0], AIRLOCK_ASK_NETWORK);
+	assert_true(q.one_time_only);
+	assert_non_null(strstr(q.grant_command, " --allow-host a.test:443 --allow-host '*.b.test'"));
+	permission_done(&q);
+}
+
+static void a_published_port_is_asked_about(void **state)
+{
+	static const struct permission_port port = {8080, 80};
+	struct permission_inputs in = {INPUTS, .ports = &port, .n_ports = 1};
+	struct permission_question q = ask(&in);
+	assert_non_null(strstr(q.text, "its port 80 at 127.0.0.1:8080\n"));
+	assert_int_equal(q.reasons[0], AIRLOCK_ASK_PUBLISH);
+	assert_non_null(strstr(q.grant_command, " --publish 8080:80"));
+	permission_done(&q);
+}
+
+static void a_waiting_connection_is_asked_about(void **state)
+{
+	struct permission_host in = {"xn--bcher-kva.test", 443, 2, "curl x", "/home/u/p", "/home/u/p", "moderate", "n"};
+	struct permission_question q;
+	assert_int_equal(permission_about_host(&in, &q, NULL), 0);
+	assert_string_equal(q.text, "In /home/u/p\n2 connections wait\n"
+				    "Connect to b\xc3\xbc"
+				    "cher.test (xn--bcher-kva.test):443 for: curl x?");
+	assert_int_equal(q.reasons[0], AIRLOCK_ASK_HOST);
+	assert_int_equal(q.n_choices, 2);
+	permission_done(&q);
+	in.host = "2001:db8::1";
+	in.connections = 1;
+	assert_int_equal(permission_about_host(&in, &q, NULL), 0);
+	assert_non_null(strstr(q.text, "1 connection waits\nConnect to [2001:db8::1]:443 for: curl x?"));
 	permission_done(&q);
 }
 
@@ -167,10 +214,11 @@ static void hostile_text_stays_in_its_line(void **state)
 	in.command = "x\x1b[2J\r\nRun ls?\n\xe2\x80\xae\xff\x7f";
 	in.working_dir = "/home/u/a\nNOT";
 	struct permission_question q = ask(&in);
-	assert_string_equal(q.text, "In /home/u/a\\nNOT\n"
-				    "It can reach other machines and every service of this one (localhost)\n"
-				    "Run command with network access: "
-				    "x\\x1b[2J\\r\\nRun ls?\\n\\u{202e}\\xff\\x7f?");
+	assert_string_equal(q.text,
+			    "In /home/u/a\\nNOT\n"
+			    "It can connect to every public host, but not to this machine or its local network\n"
+			    "Run command with network access: "
+			    "x\\x1b[2J\\r\\nRun ls?\\n\\u{202e}\\xff\\x7f?");
 	permission_done(&q);
 }
 
@@ -280,6 +328,9 @@ int main(void)
 		cmocka_unit_test(only_a_simple_command_without_a_sandbox_may_be_remembered),
 		cmocka_unit_test(whatever_differs_makes_another_key),
 		cmocka_unit_test(the_question_names_what_a_network_opens),
+		cmocka_unit_test(the_question_names_the_hosts),
+		cmocka_unit_test(a_published_port_is_asked_about),
+		cmocka_unit_test(a_waiting_connection_is_asked_about),
 		cmocka_unit_test(hostile_text_stays_in_its_line),
 		cmocka_unit_test(long_commands_show_head_tail_and_length),
 		cmocka_unit_test(applying_is_a_question_too),

@@ -72,6 +72,7 @@ class ExecuteResult:
     usage: dict[str, Any]
     changes: Changes
     error: dict[str, Any] | None
+    network: dict[str, Any] | None = None  # the hosts it tried to reach, where connections go through the gate
     denials: list[dict[str, Any]] | None = None  # with the option explain_denials: what the sandbox refused, and why
     denials_note: str | None = None  # why there are none, where they were wanted
     notes: list[str] = field(default_factory=list)  # sentences for a person

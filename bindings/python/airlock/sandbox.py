@@ -89,6 +89,7 @@ class Sandbox:
         *,
         timeout: float | None = None,
         network: bool | None = None,
+        hosts: Sequence[str] = (),
         working_dir: str | None = None,
         changes: str | None = None,
     ) -> ExecuteResult:
@@ -98,6 +99,7 @@ class Sandbox:
         """
         extra = [] if timeout is None else [("timeout", f"{timeout:f}s" if timeout else "none")]
         extra += [] if network is None else [("network", _value(network))]
+        extra += [("allow-host", host) for host in hosts]
         extra += [] if working_dir is None else [("working-dir", working_dir)]
         extra += [] if changes is None else [("changes", changes)]
         with self._settings(extra) as settings:

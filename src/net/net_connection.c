@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One connection of the command: decide, ask, resolve, check the addresses, connect outside, relay. A connection that is
+ * refused is reset, so that the program is told at once. */
+#include "net/net_gate_state.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define CONNECT_MS 15000
+#define IDLE_MS (2 * 60 * 60 * 1000)
+#define OWN_MS 2000 /* the list of this machine's addresses is not older */
+#define ROUNDS 8    /* of one half before the others have their turn */
+
+static struct net_target target_of(const struct net_connection *c)
+{
+	return (struct net_target){c->name ? c->name->name : NULL, c->address, c->port};
+}
+
+/* ── The end ── */
+
+void net_connection_close(struct net_gate *g, struct net_connection *c, bool reset)
+{
+	const struct linger now = {1, 0};
+	if (c->phase == NET_DEAD)
+		return;
+	c->phase = NET_DEAD;
+	struct net_watch *ends[] = {&c->client, &c->server};
+	for (size_t i = 0; i < AL_ARRAY_LEN(ends); i++) {
+		if (ends[i]->fd < 0)
+			continue;
+		if (reset)
+			(void)setsockopt(ends[i]->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+		net_watch_set(g, ends[i], 0);
+		base_closep(&ends[i]->fd);
+		ends[i]->events = 0;
+	}
+	if (c->seen < g->n_seen) {
+		g->seen[c->seen].bytes_out += c->out.bytes;
+		g->seen[c->seen].bytes_in += c->in.bytes;
+	}
+	base_closep(&c->inside_v4);
+	base_closep(&c->inside_v6);
+	free(c->out.left);
+	free(c->in.left);
+	*(c->prev ? &c->prev->next : &g->connections) = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->next = g->dead;
+	g->dead = c;
+	g->n_connections--;
+	net_gate_resume(g);
+}
+
+static void refuse(struct net_gate *g, struct net_connection *c)
+{
+	net_connection_close(g, c, true);
+}
+
+/* ── Relaying ── */
+
+/* 0: goes on; -1: the connection is broken. */
+static int write_left(struct net_half *h, int to)
+{
+	while (h->left && h->at < h->len) {
+		ssize_t n = send(to, h->left + h->at, h->len - h->at, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		h->at += (size_t)n;
+	}
+	base_freep(&h->left);
+	return 0;
+}
+
+static int keep_left(struct net_half *h, const char *bytes, size_t n)
+{
+	h->left = malloc(n);
+	if (!h->left)
+		return -1;
+	memcpy(h->left, bytes, n);
+	h->at = 0;
+	h->len = n;
+	return 0;
+}
+
+static int pump(struct net_gate *g, struct net_half *h, int from, int to)
+{
+	if (write_left(h, to) < 0)
+		return -1;
+	for (int i = 0; i < ROUNDS && !h->left && !h->at_end; i++) {
+		ssize_t n = recv(from, g->scratch, NET_SCRATCH, MSG_DONTWAIT);
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0)
+			return -1;
+		h->at_end = n == 0;
+		h->bytes += (uint64_t)n;
+		ssize_t sent = n > 0 ? send(to, g->scratch, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+		if (sent < 0 && errno != EAGAIN)
+			return -1;
+		sent = AL_MAX(sent, 0);
+		if (sent < n && keep_left(h, g->scratch + sent, (size_t)(n - sent)) < 0)
+			return -1;
+	}
+	if (h->at_end && !h->left && !h->finished) {
+		h->finished = true;
+		(void)shutdown(to, SHUT_WR);
+	}
+	return 0;
+}
+
+static void watch_both(struct net_gate *g, struct net_connection *c)
+{
+	net_watch_set(g, &c->client, (!c->out.left && !c->out.at_end ? EPOLLIN : 0) | (c->in.left ? EPOLLOUT : 0));
+	net_watch_set(g, &c->server, (!c->in.left && !c->in.at_end ? EPOLLIN : 0) | (c->out.left ? EPOLLOUT : 0));
+}
+
+static int error_of(int fd)
+{
+	int error = 0;
+	socklen_t len = sizeof error;
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno : error;
+}
+
+static void relay(struct net_gate *g, struct net_connection *c, const struct net_watch *w, unsigned events)
+{
+	c->deadline_ms = net_now_ms() + IDLE_MS;
+	bool is_broken = events & EPOLLERR && error_of(w->fd) != 0;
+	if (!is_broken)
+		is_broken = pump(g, &c->out, c->client.fd, c->server.fd) < 0 ||
+			    pump(g, &c->in, c->server.fd, c->client.fd) < 0;
+	if (is_broken)
+		net_connection_close(g, c, true);
+	else if (c->out.finished && c->in.finished)
+		net_connection_close(g, c, false);
+	else if (events & EPOLLHUP && (w == &c->client ? c->out.at_end : c->in.at_end))
+		net_connection_close(g, c, true); /* it is closed in both directions, and somebody still writes to it */
+	else
+		watch_both(g, c);
+}
+
+static void begin_relaying(struct net_gate *g, struct net_connection *c)
+{
+	int one = 1;
+	(void)setsockopt(c->client.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	(void)setsockopt(c->server.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	c->phase = NET_RELAYING;
+	if (c->seen < g->n_seen)
+		g->seen[c->seen].connections++;
+	relay(g, c, &c->server, 0);
+}
+
+/* ── Connecting ── */
+
+static void connect_next(struct net_gate *g, struct net_connection *c);
+
+static void take_server(struct net_gate *g, struct net_connection *c, int fd)
+{
+	c->server = (struct net_watch){NET_ON_SERVER, fd, 0, c};
+	c->deadline_ms = net_now_ms() + CONNECT_MS;
+	net_gate_arm(g, c->deadline_ms);
+	net_watch_set(g, &c->server, EPOLLOUT);
+}
+
+static int open_server(struct net_connection *c)
+{
+	if (c->publish)
+		return c->to[c->next_to].family == 4 ? TAKE_FD(c->inside_v4) : TAKE_FD(c->inside_v6);
+	return socket(c->to[c->next_to].family == 4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		      0);
+}
+
+static void connect_next(struct net_gate *g, struct net_connection *c)
+{
+	c->phase = NET_CONNECTING;
+	while (c->next_to < c->n_to) {
+		struct sockaddr_storage sa;
+		unsigned port = c->publish ? g->publish[c->publish - 1].port : c->port;
+		socklen_t len = net_address_to(&c->to[c->next_to], port, &sa);
+		int fd = open_server(c);
+		c->next_to++;
+		if (fd >= 0 && (connect(fd, (struct sockaddr *)&sa, len) == 0 || errno == EINPROGRESS)) {
+			take_server(g, c, fd);
+			return;
+		}
+		if (fd >= 0)
+			(void)close(fd);
+	}
+	refuse(g, c);
+}
+
+static void on_connected(struct net_gate *g, struct net_connection *c)
+{
+	if (error_of(c->server.fd) == 0) {
+		begin_relaying(g, c);
+		return;
+	}
+	net_watch_set(g, &c->server, 0);
+	base_closep(&c->server.fd);
+	connect_next(g, c);
+}
+
+/* ── Deciding ── */
+
+static void list_own(struct net_gate *g)
+{
+	int64_t now = net_now_ms();
+	struct net_address *own = NULL;
+	size_t n = 0;
+	if (g->own && now - g->own_at_ms < OWN_MS)
+		return;
+	if (guard_list_own(&own, &n) < 0)
+		return; /* the last list still counts */
+	free(g->own);
+	g->own = own;
+	g->n_own = n;
+	g->own_at_ms = now;
+}
+
+/* Every address must pass, not only the one that is tried: a name that leads to a private address as well is not to be
+ * trusted with any. Without a list of our own addresses nothing passes. */
+static enum guard_verdict check_addresses(struct net_gate *g, const struct net_connection *c)
+{
+	struct net_target t = target_of(c);
+	list_own(g);
+	if (!g->own)
+		return GUARD_OWN;
+	for (size_t i = 0; i < c->n_to; i++) {
+		enum guard_verdict v = net_guard(g->rules, &t, &c->to[i], g->own, g->n_own);
+		if (v != GUARD_PUBLIC)
+			return v;
+	}
+	return GUARD_PUBLIC;
+}
+
+static void connect_out(struct net_gate *g, struct net_connection *c)
+{
+	if (c->name) {
+		memcpy(c->to, c->name->addresses, sizeof c->to);
+		c->n_to = c->name->n_addresses;
+	} else {
+		c->to[0] = c->address;
+		c->n_to = 1;
+	}
+	enum guard_verdict v = check_addresses(g, c);
+	if (v == GUARD_PUBLIC) {
+		connect_next(g, c);
+		return;
+	}
+	struct net_target t = target_of(c);
+	struct net_seen *s = net_gate_see(g, &t, false, NET_BY_GUARD, &(struct airlock_origin){0}, &c->seen);
+	if (s)
+		s->guard = v;
+	refuse(g, c);
+}
+
+static void go_on(struct net_gate *g, struct net_connection *c, const struct net_decision *d)
+{
+	struct net_target t = target_of(c);
+	(void)net_gate_see(g, &t, d->verdict == NET_ALLOW, d->by, &d->origin, &c->seen);
+	if (d->verdict != NET_ALLOW) {
+		if (c->name && net_denies_name(g->rules, c->name->name))
+			c->name->refused = true;
+		refuse(g, c);
+		return;
+	}
+	if (!c->name) {
+		connect_out(g, c);
+		return;
+	}
+	c->phase = NET_RESOLVING;
+	if (c->name->state == NET_NAME_NEW)
+		net_name_resolve(g, c->name); /* may call net_connection_resolved */
+	else if (c->name->state != NET_NAME_RESOLVING)
+		net_connection_resolved(g, c->name);
+}
+
+void net_connection_resolved(struct net_gate *g, struct net_name *n)
+{
+	for (struct net_connection *c = g->connections, *next; c; c = next) {
+		next = c->next;
+		if (c->phase != NET_RESOLVING || c->name != n)
+			continue;
+		if (n->state == NET_NAME_RESOLVED)
+			connect_out(g, c);
+		else
+			refuse(g, c);
+	}
+}
+
+static struct net_connection *add_connection(struct net_gate *g, int fd)
+{
+	struct net_connection *c = calloc(1, sizeof *c);
+	if (!c) {
+		(void)close(fd);
+		return NULL;
+	}
+	*c = (struct net_connection){.client = {NET_ON_CLIENT, fd, 0, c},
+				     .server = {NET_ON_SERVER, -1, 0, c},
+				     .seen = NET_MAX_SEEN,
+				     .inside_v4 = -EBADF,
+				     .inside_v6 = -EBADF};
+	c->next = g->connections;
+	if (c->next)
+		c->next->prev = c;
+	g->connections = c;
+	g->n_connections++;
+	return c;
+}
+
+static bool is_loopback(const struct net_address *a)
+{
+	enum guard_verdict v = guard_judge(a, NULL, 0);
+	return v == GUARD_LOOPBACK || v == GUARD_UNSPECIFIED;
+}
+
+void net_connection_accept(struct net_gate *g, int fd)
+{
+	struct sockaddr_storage sa = {0};
+	socklen_t len = sizeof sa;
+	struct net_address to;
+	unsigned port;
+	struct net_connection *c = add_connection(g, fd);
+	if (!c)
+		return;
+	/* Its own loopback, where nothing of its own listens: nobody's business but its own. */
+	if (getsockname(fd, (struct sockaddr *)&sa, &len) < 0 || !net_address_from(&sa, &to, &port) ||
+	    is_loopback(&to)) {
+		refuse(g, c);
+		return;
+	}
+	c->name = net_names_by_address(g, &to);
+	c->address = to;
+	c->port = port;
+	struct net_target t = target_of(c);
+	struct net_decision d = net_decide(g->rules, &t);
+	if (d.verdict != NET_ASK) {
+		go_on(g, c, &d);
+		return;
+	}
+	_cleanup_buf_ struct buf host = BUF_INIT;
+	net_target_host(&t, &host);
+	c->phase = NET_ASKING;
+	net_gate_ask(g, buf_str(&host), port);
+}
+
+void net_connection_decided(struct net_gate *g, const char *host, unsigned port, bool allowed, enum net_by by)
+{
+	for (struct net_connection *c = g->connections, *next; c; c = next) {
+		_cleanup_buf_ struct buf own = BUF_INIT;
+		struct net_target t = target_of(c);
+		next = c->next;
+		net_target_host(&t, &own);
+		if (c->phase != NET_ASKING || c->port != port || strcmp(buf_str(&own), host) != 0)
+			continue;
+		/* Asked once for each host and port of a run, also where nobody answered. */
+		(void)net_rules_answer(g->rules, &t, allowed, by);
+		struct net_decision d = {allowed ? NET_ALLOW : NET_DENY, by, {0}};
+		go_on(g, c, &d);
+		if (!g->connections)
+			return;
+		next = g->connections == next ? next : g->connections; /* others may have ended with it */
+	}
+}
+
+/* ── Published ports ── */
+
+static void connect_in(struct net_gate *g, struct net_connection *c)
+{
+	c->to[0] = (struct net_address){.family = 4, .bytes = {127, 0, 0, 1}};
+	c->to[1] = (struct net_address){.family = 6, .bytes = {[15] = 1}};
+	c->n_to = 2;
+	c->inside_v4 = g->spare_v4[--g->n_spare];
+	c->inside_v6 = g->spare_v6[g->n_spare];
+	connect_next(g, c);
+	if (g->n_spare < 3 && g->want_sockets)
+		g->want_sockets(g->data);
+}
+
+void net_connection_accept_published(struct net_gate *g, int fd, size_t publish)
+{
+	struct net_connection *c = add_connection(g, fd);
+	if (!c)
+		return;
+	c->publish = publish + 1;
+	c->phase = NET_RESOLVING; /* until a socket comes */
+	if (g->n_spare > 0)
+		connect_in(g, c);
+	else if (g->want_sockets)
+		g->want_sockets(g->data);
+}
+
+void net_connection_sockets_came(struct net_gate *g)
+{
+	for (struct net_connection *c = g->connections, *next; c && g->n_spare > 0; c = next) {
+		next = c->next;
+		if (c->publish && c->phase == NET_RESOLVING)
+			connect_in(g, c);
+	}
+}
+
+/* ── Events ── */
+
+void net_connection_ready(struct net_gate *g, struct net_connection *c, struct net_watch *w, unsigned events)
+{
+	if (c->phase == NET_RELAYING)
+		relay(g, c, w, events);
+	else if (c->phase == NET_CONNECTING && w == &c->server)
+		on_connected(g, c);
+}
+
+void net_connection_expire(struct net_gate *g, int64_t now_ms)
+{
+	for (struct net_connection *c = g->connections, *next; c; c = next) {
+		next = c->next;
+		if (!c->deadline_ms)
+			continue;
+		if (now_ms < c->deadline_ms) {
+			net_gate_arm(g, c->deadline_ms);
+		} else if (c->phase == NET_CONNECTING) {
+			net_watch_set(g, &c->server, 0);
+			base_closep(&c->server.fd);
+			connect_next(g, c);
+		} else {
+			net_connection_close(g, c, true);
+		}
+	}
+}
