@@ -4,15 +4,21 @@
 #include "net/net_gate_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #define CONNECT_MS 15000
 #define IDLE_MS (2 * 60 * 60 * 1000)
 #define OWN_MS 2000 /* the list of this machine's addresses is not older */
-#define ROUNDS 8    /* of one half before the others have their turn */
+#define BUSY_BYTES (1 << 20)
+#define PIPE_BYTES (1 << 20)
+#define PIPE_ROUNDS 8
+#define ROUNDS 8 /* of one half before the others have their turn */
 
 static struct net_target target_of(const struct net_connection *c)
 {
@@ -20,6 +26,13 @@ static struct net_target target_of(const struct net_connection *c)
 }
 
 /* ── The end ── */
+
+static void half_done(struct net_half *h)
+{
+	free(h->left);
+	base_closep(&h->pipe_r);
+	base_closep(&h->pipe_w);
+}
 
 void net_connection_close(struct net_gate *g, struct net_connection *c, bool reset)
 {
@@ -43,8 +56,8 @@ void net_connection_close(struct net_gate *g, struct net_connection *c, bool res
 	}
 	base_closep(&c->inside_v4);
 	base_closep(&c->inside_v6);
-	free(c->out.left);
-	free(c->in.left);
+	half_done(&c->out);
+	half_done(&c->in);
 	*(c->prev ? &c->prev->next : &g->connections) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
@@ -85,7 +98,12 @@ static int keep_left(struct net_half *h, const char *bytes, size_t n)
 	return 0;
 }
 
-static int pump(struct net_gate *g, struct net_half *h, int from, int to)
+static bool has_left(const struct net_half *h)
+{
+	return h->left || h->piped > 0;
+}
+
+static int pump_copies(struct net_gate *g, struct net_half *h, int from, int to)
 {
 	if (write_left(h, to) < 0)
 		return -1;
@@ -104,17 +122,76 @@ static int pump(struct net_gate *g, struct net_half *h, int from, int to)
 		if (sent < n && keep_left(h, g->scratch + sent, (size_t)(n - sent)) < 0)
 			return -1;
 	}
-	if (h->at_end && !h->left && !h->finished) {
-		h->finished = true;
-		(void)shutdown(to, SHUT_WR);
+	return 0;
+}
+
+static int pump_pipe(struct net_half *h, int from, int to)
+{
+	for (int i = 0; i < PIPE_ROUNDS; i++) {
+		if (h->piped == 0 && !h->at_end) {
+			ssize_t n = splice(from, NULL, h->pipe_w, NULL, PIPE_BYTES, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+			if (n < 0)
+				return errno == EAGAIN ? 0 : -1;
+			h->at_end = n == 0;
+			h->bytes += (uint64_t)n;
+			h->piped = (size_t)n;
+		}
+		if (h->piped == 0)
+			return 0;
+		ssize_t n = splice(h->pipe_r, NULL, to, NULL, h->piped, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		h->piped -= (size_t)n;
 	}
 	return 0;
 }
 
+/* splice(2) has no way to say that a closed connection must not end the process by SIGPIPE, and whose process it is we do not
+ * know: the signal is held back, and taken if it was ours. */
+static int pump_quietly(struct net_half *h, int from, int to)
+{
+	const struct timespec now = {0, 0};
+	sigset_t set, before, pending;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGPIPE);
+	(void)sigpending(&pending);
+	(void)pthread_sigmask(SIG_BLOCK, &set, &before);
+	int rc = pump_pipe(h, from, to);
+	if (rc < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+		(void)sigtimedwait(&set, NULL, &now);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+/* True if the half has a pipe now. Many short connections do without; so does a process that has no descriptors left. */
+static bool is_busy(struct net_half *h)
+{
+	int fds[2];
+	if (h->pipe_r < 0 && h->bytes > BUSY_BYTES && !h->left && !h->at_end &&
+	    pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0) {
+		h->pipe_r = fds[0];
+		h->pipe_w = fds[1];
+		(void)fcntl(h->pipe_w, F_SETPIPE_SZ, PIPE_BYTES);
+	}
+	return h->pipe_r >= 0;
+}
+
+static int pump(struct net_gate *g, struct net_half *h, int from, int to)
+{
+	int rc = is_busy(h) ? pump_quietly(h, from, to) : pump_copies(g, h, from, to);
+	if (rc == 0 && h->at_end && !has_left(h) && !h->finished) {
+		h->finished = true;
+		(void)shutdown(to, SHUT_WR);
+	}
+	return rc;
+}
+
 static void watch_both(struct net_gate *g, struct net_connection *c)
 {
-	net_watch_set(g, &c->client, (!c->out.left && !c->out.at_end ? EPOLLIN : 0) | (c->in.left ? EPOLLOUT : 0));
-	net_watch_set(g, &c->server, (!c->in.left && !c->in.at_end ? EPOLLIN : 0) | (c->out.left ? EPOLLOUT : 0));
+	net_watch_set(g, &c->client,
+		      (!has_left(&c->out) && !c->out.at_end ? EPOLLIN : 0) | (has_left(&c->in) ? EPOLLOUT : 0));
+	net_watch_set(g, &c->server,
+		      (!has_left(&c->in) && !c->in.at_end ? EPOLLIN : 0) | (has_left(&c->out) ? EPOLLOUT : 0));
 }
 
 static int error_of(int fd)
@@ -301,7 +378,9 @@ static struct net_connection *add_connection(struct net_gate *g, int fd)
 				     .server = {NET_ON_SERVER, -1, 0, c},
 				     .seen = NET_MAX_SEEN,
 				     .inside_v4 = -EBADF,
-				     .inside_v6 = -EBADF};
+				     .inside_v6 = -EBADF,
+				     .out = {.pipe_r = -EBADF, .pipe_w = -EBADF},
+				     .in = {.pipe_r = -EBADF, .pipe_w = -EBADF}};
 	c->next = g->connections;
 	if (c->next)
 		c->next->prev = c;

@@ -58,8 +58,10 @@ struct net_name {
 struct net_half {
 	char *left; /* what could not be written yet; NULL: nothing */
 	size_t at, len;
-	bool at_end;   /* the reader has seen the end */
-	bool finished; /* the writer has told it */
+	int pipe_r, pipe_w; /* of a busy half, whose bytes are not copied; -EBADF: none */
+	size_t piped;	    /* bytes in it */
+	bool at_end;	    /* the reader has seen the end */
+	bool finished;	    /* the writer has told it */
 	uint64_t bytes;
 };
 

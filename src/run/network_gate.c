@@ -46,7 +46,7 @@ static enum net_reply ask_elsewhere(struct airlock_run *run, const struct net_qu
 					 .command = w->question.command,
 					 .working_dir = w->question.working_dir,
 					 .project = w->question.project,
-					 .session = job->session,
+					 .session = job->work.name ? job->work.name : job->session,
 					 .asked_by = job->origin.who,
 					 .host = q->host,
 					 .port = (int)q->port,
@@ -113,9 +113,17 @@ static void count_waiting(void *data, void *handle, unsigned connections)
 
 /* ── Answers for a session ── */
 
+/* The session as the store tells it, behind a word as remember.c has it: a named session of the project, else what the caller
+ * or the terminal says. NULL: none. */
 static char *session_of(const struct airlock_job *job)
 {
-	return job->session ? strdup(job->session) : job_terminal_session();
+	_cleanup_free_ char *terminal = job->work.name || job->session ? NULL : job_terminal_session();
+	struct buf b = BUF_INIT;
+	if (job->work.name)
+		buf_printf(&b, "host session %s", job->work.name);
+	else if (job->session || terminal)
+		buf_printf(&b, "host %s", job->session ? job->session : terminal);
+	return b.len ? buf_take(&b) : NULL;
 }
 
 static bool remembers(const struct airlock_job *job)

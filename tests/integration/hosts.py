@@ -298,6 +298,15 @@ def an_answer_for_the_session_is_remembered_only_where_the_person_says_so(place)
                 terminal.answer(key)
             terminal.expect("over")
             assert terminal.screen.count("hello from 80") == (1 if second else 2), terminal.screen
+    # A session of the project: its next command needs no answer, wherever it is started; another session does.
+    with Terminal([program(), "run", "--session", "one", "--no-pty", "-c", code], columns=400, env=place.env,
+                  cwd=place.project) as terminal:
+        terminal.expect("[A]llow once  [D]eny: ")
+        terminal.answer("a")
+        assert terminal.wait() == 0, terminal.screen
+    for session, by in ("one", "person"), ("two", "nobody"):
+        _, hosts = run(place, "--session", session, "-c", code)
+        assert hosts["other.test", 80]["by"] == by, (session, hosts)
 
 
 @test
