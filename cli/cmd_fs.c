@@ -71,12 +71,12 @@ static void say_there_is_more(const struct airlock_files *r)
 		output_say("there is more; --max raises the limit");
 }
 
-/* Takes both. rc: the result of the call. */
+/* Takes both. rc: the result of the call; r is NULL if that failed. */
 static int finish(const struct invocation *inv, struct airlock_place *place, struct airlock_files *r, int rc)
 {
-	if (rc >= 0 && inv->json)
+	if (r && inv->json)
 		(void)fputs(airlock_files_json(r), stdout);
-	else if (rc >= 0) {
+	else if (r) {
 		if (airlock_files_content(r))
 			(void)put_content(r);
 		else if (!airlock_files_change(r))

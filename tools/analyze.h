@@ -18,7 +18,7 @@
 #define base_oom(err) FAILED(base_oom(err))
 #define base_hint(...) FAILED(base_hint(__VA_ARGS__))
 #define base_pass(...) FAILED(base_pass(__VA_ARGS__))
-#elif __has_include("output.h")
+#elif __has_include("output.h") && __has_include(<airlock/config.h>)
 #include "output.h"
 #define output_fail(...) FAILED(output_fail(__VA_ARGS__))
 #define output_hint(...) FAILED(output_hint(__VA_ARGS__))
