@@ -13,7 +13,8 @@ static void print_garbage(const struct airlock_gc *g, bool dry_run)
 	static const char *const words[] = {[AIRLOCK_GARBAGE_LAYERS] = "layers of",
 					    [AIRLOCK_GARBAGE_RUN] = "run",
 					    [AIRLOCK_GARBAGE_BACKUP] = "backup",
-					    [AIRLOCK_GARBAGE_CACHES] = "caches of"};
+					    [AIRLOCK_GARBAGE_CACHES] = "caches of",
+					    [AIRLOCK_GARBAGE_SESSION] = "session"};
 	for (size_t i = 0; i < airlock_gc_count(g); i++) {
 		const struct airlock_garbage *item = airlock_gc_at(g, i);
 		(void)printf("%s ", words[item->kind]);

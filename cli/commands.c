@@ -465,8 +465,8 @@ const struct command commands[] = {
 	 .options = "dry-run json config",
 	 .run = cmd_gc,
 	 .about = "Removes what crashed runs left behind, backups older than seven days, and runs older than "
-		  "thirty days, unless the configuration says otherwise. A run that holds changes stays, whatever "
-		  "its age.",
+		  "thirty days, unless the configuration says otherwise. A run or session that holds changes stays, "
+		  "whatever its age.",
 	 .examples = "airlock gc --dry-run\tprint what would be removed\n"
 		     "airlock gc\tremove it"},
 	{.name = "doctor",

@@ -1037,7 +1037,7 @@ namespace Airlock {
 	}
 
 	[CCode (cname = "enum airlock_garbage_kind", cprefix = "AIRLOCK_GARBAGE_", has_type_id = false, cheader_filename = "airlock/history.h")]
-	public enum GarbageKind { LAYERS, RUN, BACKUP, CACHES }
+	public enum GarbageKind { LAYERS, RUN, BACKUP, CACHES, SESSION }
 
 	[Compact]
 	[CCode (cname = "struct airlock_garbage", free_function = "", cheader_filename = "airlock/history.h")]

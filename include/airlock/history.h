@@ -261,10 +261,11 @@ int airlock_caches_clear(const struct airlock_settings *s, const char *dir, uint
 /* ── Cleaning up ── */
 
 enum airlock_garbage_kind {
-	AIRLOCK_GARBAGE_LAYERS, /* of a run that crashed or was thrown away */
+	AIRLOCK_GARBAGE_LAYERS, /* of a run that crashed or was thrown away, or that no session needs any more */
 	AIRLOCK_GARBAGE_RUN,
 	AIRLOCK_GARBAGE_BACKUP,
-	AIRLOCK_GARBAGE_CACHES, /* of a project that is gone */
+	AIRLOCK_GARBAGE_CACHES,	 /* of a project that is gone */
+	AIRLOCK_GARBAGE_SESSION, /* it holds nothing, and nobody used it for as long as runs are kept */
 };
 struct airlock_garbage {
 	enum airlock_garbage_kind kind;

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "history/gc.h"
+#include "session/session.h"
+#include "settings/config_context.h"
 
 struct airlock_gc {
 	bool dry_run;
@@ -38,13 +40,43 @@ static int fill(struct airlock_gc *g, struct airlock_error *err)
 	return g->v ? 0 : base_oom(err);
 }
 
+/* First sessions go that nobody needs, then what no session needs. */
+static int sweep_sessions(struct airlock_gc *g, const struct airlock_settings *s, struct strs *ret_needed,
+			  struct airlock_error *err)
+{
+	struct host host = {0};
+	struct config *config = NULL;
+	int rc = host_init(s, &host, err);
+	if (rc == 0)
+		rc = config_of_settings(s, &config, err);
+	if (rc == 0)
+		rc = session_sweep(&host, gc_oldest(config, store_now()), g->dry_run,
+				   &g->removed[AIRLOCK_GARBAGE_SESSION], err);
+	if (rc == 0)
+		rc = session_references(&host, ret_needed, err);
+	strs_sort(ret_needed);
+	config_free(config);
+	host_done(&host);
+	return rc;
+}
+
+/* A session that cannot be read keeps everything of sessions; the rest is cleaned up all the same. */
+static int collect(struct airlock_gc *g, const struct airlock_settings *s, struct airlock_error *err)
+{
+	_cleanup_strs_ struct strs needed = STRS_INIT;
+	struct airlock_error why = {0};
+	int swept = sweep_sessions(g, s, &needed, &why);
+	int rc = gc_collect(s, g->dry_run, swept < 0 ? NULL : &needed, g->removed, err);
+	return rc < 0 || swept == 0 ? rc : base_pass(err, &why);
+}
+
 int airlock_gc_run(const struct airlock_settings *s, int dry_run, struct airlock_gc **ret, struct airlock_error *err)
 {
 	struct airlock_gc *g = calloc(1, sizeof *g);
 	if (!g)
 		return base_oom(err);
 	g->dry_run = dry_run;
-	int rc = gc_collect(s, dry_run, g->removed, err);
+	int rc = collect(g, s, err);
 	rc = rc < 0 ? rc : fill(g, err);
 	if (rc == 0)
 		*ret = g;
@@ -58,7 +90,8 @@ const char *airlock_gc_json(struct airlock_gc *g)
 	static const char *const keys[] = {[AIRLOCK_GARBAGE_LAYERS] = "layers",
 					   [AIRLOCK_GARBAGE_RUN] = "runs",
 					   [AIRLOCK_GARBAGE_BACKUP] = "backups",
-					   [AIRLOCK_GARBAGE_CACHES] = "caches"};
+					   [AIRLOCK_GARBAGE_CACHES] = "caches",
+					   [AIRLOCK_GARBAGE_SESSION] = "sessions"};
 	struct buf out = BUF_INIT;
 	struct json j = json_begin(&out, true);
 	json_open_object(&j, NULL);

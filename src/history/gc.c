@@ -23,6 +23,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define UNFINISHED_S 3600 /* nobody takes so long to write a file or a layer */
+
+int64_t gc_oldest(const struct config *config, int64_t now)
+{
+	int64_t keep = config->keep_runs_ms;
+	return keep == TEXT_NONE || keep > now / 1000000 ? INT64_MIN : now - keep * 1000000;
+}
+
 int gc_open_dir(const struct gc *g, const char *name)
 {
 	_cleanup_close_ int state = open(g->e.host.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -42,6 +50,58 @@ static void remove_tree(struct gc *g, int dir_fd, const char *name)
 	int rc = fs_remove_tree_at(dir_fd, name, NULL, &why);
 	if (rc < 0 && rc != AIRLOCK_ERR_NOT_FOUND)
 		(void)base_error(g->err, rc, why.op, why.subject, "%s", why.message);
+}
+
+/* ── What sessions need ── */
+
+static bool is_needed(const struct gc *g, const char *dir)
+{
+	return !g->needed || strs_has(g->needed, dir);
+}
+
+/* A part of a session is decided about with the session: what its own record says waits for nobody. */
+static bool is_of_session(const struct change_set *set)
+{
+	return set->session && set->part != CHANGE_PART_APART;
+}
+
+/* A step, or all steps as one. Whoever makes one has it locked until the session knows of it. */
+static bool is_needed_run(struct gc *g, int runs_fd, const char *run)
+{
+	_cleanup_free_ char *dir = path_join(g->e.runs, run);
+	if (!dir || (g->needed && strs_has(g->needed, dir)))
+		return true;
+	return !g->needed && has_entry(runs_fd, run, "changes") &&
+	       (past_run_load(&g->e, run, NULL) < 0 || is_of_session(g->e.set));
+}
+
+/* A command that began before its session let go of the layer may still see it. Layers are named as runs are. */
+static bool may_be_seen(const struct gc *g, const char *layer)
+{
+	return g->running && strcmp(g->running, layer) > 0;
+}
+
+/* Several layers as one, or what was left of them. A young one may be one that its session does not know of yet. */
+static void sweep_session_layers(struct gc *g)
+{
+	int fd = gc_open_dir(g, "layers");
+	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+	time_t before = (time_t)(g->now / 1000000000) - UNFINISHED_S;
+	struct stat st;
+	for (struct dirent *e; entries && (e = readdir(entries));) {
+		_cleanup_free_ char *layers = path_join(g->e.host.state_dir, "layers"),
+				    *dir = layers ? path_join(layers, e->d_name) : NULL;
+		if (e->d_name[0] == '.' || !dir || is_needed(g, dir) || may_be_seen(g, e->d_name) ||
+		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_mtime > before)
+			continue;
+		strs_add(&g->removed[AIRLOCK_GARBAGE_LAYERS], e->d_name);
+		if (!g->dry_run)
+			remove_tree(g, fd, e->d_name);
+	}
+	if (entries)
+		(void)closedir(entries);
+	else
+		base_closep(&fd);
 }
 
 /* ── Layers of runs that crashed, or were thrown away ── */
@@ -100,8 +160,6 @@ static void sweep_layers(struct gc *g, int runs_fd, const char *run)
 
 /* ── Files that were never whole ── */
 
-#define UNFINISHED_S 3600 /* nobody takes so long to write one */
-
 /* What a file of ours is called until it is whole (fs_write_private_file). Too small to be told. Takes the directory over. */
 static void sweep_unfinished(int dir_fd, time_t before)
 {
@@ -120,7 +178,10 @@ static void sweep_unfinished(int dir_fd, time_t before)
 static void sweep_run(struct gc *g, int runs_fd, const char *run)
 {
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
-	if (dir && !g->dry_run && !history_is_alive(dir))
+	if (dir && history_is_alive(dir)) {
+		free(g->running); /* they are sorted */
+		g->running = strdup(run);
+	} else if (dir && !g->dry_run)
 		sweep_unfinished(fs_open_dir_at(runs_fd, run, O_RDONLY), (time_t)(g->now / 1000000000));
 }
 
@@ -161,7 +222,7 @@ static bool may_go(struct gc *g, int runs_fd, const char *run)
 		return false;
 	if (!has_entry(runs_fd, run, "changes"))
 		return true;
-	return past_run_load(&g->e, run, NULL) == 0 && !waits_for_somebody(g->e.set);
+	return past_run_load(&g->e, run, NULL) == 0 && (is_of_session(g->e.set) || !waits_for_somebody(g->e.set));
 }
 
 static void remove_run(struct gc *g, int runs_fd, const char *run)
@@ -192,11 +253,11 @@ static void remove_rows(struct gc *g, const char *before, int runs_fd)
 /* Ids sort by time: everything before this one is older. */
 static bool oldest_id(const struct gc *g, char out[32])
 {
-	int64_t keep = g->config->keep_runs_ms;
+	int64_t oldest = gc_oldest(g->config, g->now);
 	out[0] = '\0';
-	if (keep == TEXT_NONE || keep > g->now / 1000000)
+	if (oldest == INT64_MIN)
 		return false;
-	history_id_of_time(g->now - keep * 1000000, out);
+	history_id_of_time(oldest, out);
 	return true;
 }
 
@@ -216,6 +277,8 @@ static void clean_runs(struct gc *g)
 		const char *run = runs.v[i];
 		bool old = limited && history_time_of_id(run) > 0 && strcmp(run, before) < 0;
 		sweep_run(g, runs_fd, run);
+		if (is_needed_run(g, runs_fd, run))
+			continue;
 		if (old && may_go(g, runs_fd, run))
 			remove_run(g, runs_fd, run);
 		else if (is_crashed(g, runs_fd, run) || is_thrown_away(g, runs_fd, run))
@@ -252,20 +315,27 @@ static int open_store(struct gc *g)
 static void gc_done(struct gc *g)
 {
 	store_close(g->store);
+	free(g->running);
 	config_free(g->config);
 	past_run_done(&g->e);
 }
 
-int gc_collect(const struct airlock_settings *s, bool dry_run, struct strs *ret_removed, struct airlock_error *err)
+int gc_collect(const struct airlock_settings *s, bool dry_run, const struct strs *needed, struct strs *ret_removed,
+	       struct airlock_error *err)
 {
 	struct airlock_error own = {0};
-	struct gc g = {.dry_run = dry_run, .now = store_now(), .removed = ret_removed, .err = err ? err : &own};
+	struct gc g = {.dry_run = dry_run,
+		       .now = store_now(),
+		       .needed = needed,
+		       .removed = ret_removed,
+		       .err = err ? err : &own};
 	int rc = past_run_init(&g.e, s, g.err);
 	rc = rc < 0 ? rc : config_of_settings(s, &g.config, g.err);
 	rc = rc < 0 ? rc : open_store(&g);
 	if (rc == 0) {
 		gc_backups(&g);
 		clean_runs(&g);
+		sweep_session_layers(&g);
 		cache_dirs_sweep(g.e.host.state_dir, dry_run, &g.removed[AIRLOCK_GARBAGE_CACHES]);
 		if (!dry_run)
 			sweep_state(&g);

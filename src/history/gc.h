@@ -14,13 +14,19 @@ struct gc {
 	struct config *config;
 	bool dry_run;
 	int64_t now;
+	char *running;		   /* the newest run that is not over; NULL: none */
+	const struct strs *needed; /* directories that sessions need; NULL: not known, so everything of sessions is */
 	struct strs *removed;	   /* or what would be: a list for each enum airlock_garbage_kind */
 	struct airlock_error *err; /* the first failure; the rest is tried all the same */
 };
 
-#define GC_KINDS (AIRLOCK_GARBAGE_CACHES + 1)
-/* ret_removed: what was, or would be, removed: GC_KINDS lists, one for each enum airlock_garbage_kind. */
-int gc_collect(const struct airlock_settings *s, bool dry_run, struct strs *ret_removed, struct airlock_error *err);
+#define GC_KINDS (AIRLOCK_GARBAGE_SESSION + 1)
+/* needed: the runs and layers that sessions need, as sorted paths; NULL: they could not be read, and nothing of sessions goes.
+ * ret_removed: what was, or would be, removed: GC_KINDS lists, one for each enum airlock_garbage_kind. */
+int gc_collect(const struct airlock_settings *s, bool dry_run, const struct strs *needed, struct strs *ret_removed,
+	       struct airlock_error *err);
+/* Runs that began before this are old, in ns since 1970; INT64_MIN: none ever is. */
+int64_t gc_oldest(const struct config *config, int64_t now);
 
 /* gc_backups.c: those past their retention, and files in edited/ that nobody knows. */
 void gc_backups(struct gc *g);

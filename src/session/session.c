@@ -532,6 +532,8 @@ int session_references(const struct host *host, struct strs *ret, struct airlock
 			strs_add(ret, s.layers[k].dir);
 		if (rc == 0 && s.whole)
 			strs_addf(ret, "%s/runs/%s", host->state_dir, s.whole);
+		if (rc == 0 && s.applies.n > 0) /* that undo is about, and what is shown when nothing is held */
+			strs_addf(ret, "%s/runs/%s", host->state_dir, s.applies.v[s.applies.n - 1]);
 	}
 	return rc < 0 ? rc : ret->failed ? base_oom(err) : 0;
 }

@@ -105,6 +105,12 @@ int session_open_entry(struct session *s, const struct host *host, const char *e
 /* Runs and layers that some session still needs, as paths. gc leaves them alone. */
 int session_references(const struct host *host, struct strs *ret, struct airlock_error *err);
 
+/* ── session_sweep.c ── */
+
+/* Removes the sessions that hold nothing and were last used before this (ns since 1970). ret: their names. */
+int session_sweep(const struct host *host, int64_t before_ns, bool dry_run, struct strs *ret,
+		  struct airlock_error *err);
+
 /* ── stack.c ── */
 
 /* The layers of this root, the topmost first, onto ret. */

@@ -12,7 +12,6 @@
 #include "fs/beneath.h"
 #include "fs/fs.h"
 #include "fs/io.h"
-#include "history/run_id.h"
 #include "layer/open.h"
 #include "layer/upper.h"
 
@@ -284,7 +283,8 @@ static int make_step(struct merging *g, const struct host *host)
 	char id[48];
 	_cleanup_free_ char *runs = path_join(host->state_dir, "runs"), *dir = NULL, *record = NULL;
 	_cleanup_changes_ struct change_set *set = NULL;
-	int rc = runs ? run_id_claim(runs, id, sizeof id, &dir, g->err) : base_oom(g->err);
+	_cleanup_close_ int making = -EBADF;
+	int rc = runs ? session_claim_run(runs, id, sizeof id, &dir, &making, g->err) : base_oom(g->err);
 	if (rc == 0 && !(record = path_join(dir, "changes")))
 		rc = base_oom(g->err);
 	int count = rc < 0 ? rc : write_layer(g, dir);

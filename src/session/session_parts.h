@@ -21,6 +21,9 @@ uint64_t session_last_step(const struct session *s);
 void session_forget_whole(struct session *s);
 /* A new directory in layers/. The caller's path. */
 int session_make_layer_dir(const struct host *host, char **ret, struct airlock_error *err);
+/* A new directory in runs/, which gc leaves alone as long as *ret_lock is open. The caller's path. */
+int session_claim_run(const char *runs, char *id, size_t size, char **ret_dir, int *ret_lock,
+		      struct airlock_error *err);
 /* A layer of these roots in dir, onto the end of the stack. */
 int session_put_layer(struct session *s, const char *dir, const struct change_set *set, uint64_t first, uint64_t last,
 		      const char *of, struct airlock_error *err);

@@ -8,7 +8,9 @@
 #include "history/run_id.h"
 #include "sys/overlay_view.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 
 void session_lowers(const struct session *s, const char *root, struct strs *ret)
 {
@@ -37,6 +39,17 @@ int session_make_layer_dir(const struct host *host, char **ret, struct airlock_e
 	_cleanup_free_ char *layers = path_join(host->state_dir, LAYERS_DIR);
 	int rc = layers ? fs_make_private_dir(layers, err) : base_oom(err);
 	return rc < 0 ? rc : run_id_claim(layers, id, sizeof id, ret, err);
+}
+
+int session_claim_run(const char *runs, char *id, size_t size, char **ret_dir, int *ret_lock, struct airlock_error *err)
+{
+	int rc = run_id_claim(runs, id, size, ret_dir, err);
+	if (rc < 0)
+		return rc;
+	*ret_lock = open(*ret_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*ret_lock < 0 || flock(*ret_lock, LOCK_EX | LOCK_NB) < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "lock", *ret_dir);
+	return 0;
 }
 
 int session_put_layer(struct session *s, const char *dir, const struct change_set *set, uint64_t first, uint64_t last,

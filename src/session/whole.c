@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "change/fold/fold.h"
 #include "fs/fs.h"
-#include "history/run_id.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -139,9 +138,10 @@ int session_whole(struct session *s, const struct host *host, const struct gate_
 		return 0;
 	char id[48];
 	_cleanup_free_ char *dir = NULL;
+	_cleanup_close_ int making = -EBADF;
 	int rc = fs_make_private_dir(runs, err);
 	if (rc == 0)
-		rc = run_id_claim(runs, id, sizeof id, &dir, err);
+		rc = session_claim_run(runs, id, sizeof id, &dir, &making, err);
 	if (rc < 0)
 		return rc;
 	rc = build(s, id, dir, rules, for_good ? FOLD_COPY : FOLD_LINK, err);

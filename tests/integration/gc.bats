@@ -50,7 +50,7 @@ age_backups() {
 	"$AIRLOCK" run -c 'echo 1 >a'
 	"$AIRLOCK" run --hold -c 'echo 1 >b'
 	run_airlock gc --json
-	[ "$(json 'd')" = "{'dry_run': False, 'layers': [], 'runs': [], 'backups': [], 'caches': []}" ]
+	[ "$(json 'd')" = "{'dry_run': False, 'layers': [], 'runs': [], 'backups': [], 'caches': [], 'sessions': []}" ]
 	"$AIRLOCK" apply last
 	"$AIRLOCK" undo last
 }
@@ -219,4 +219,108 @@ x" ]
 	run_airlock gc
 	assert_status 125
 	[ -d "$STATE/runs/$old" ]
+}
+
+# keep_nothing: every run that began before this second is old
+keep_nothing() {
+	mkdir -p "$XDG_CONFIG_HOME/airlock"
+	printf '[retention]\nruns = "1ms"\n' >"$XDG_CONFIG_HOME/airlock/config.toml"
+	sleep 1.1
+}
+
+# age_sessions: nobody has used any of them for long, nor their layers
+age_sessions() {
+	find "$STATE/sessions" -name session -exec touch -d 2020-01-01 {} +
+	[ ! -d "$STATE/layers" ] || find "$STATE/layers" -mindepth 1 -maxdepth 1 -exec touch -d 2020-01-01 {} +
+}
+
+@test "what a session holds stays, whatever its age" {
+	echo old >base
+	for i in 1 2 3; do "$AIRLOCK" run --session work --hold -c "echo $i >f$i; echo $i >base"; done
+	"$AIRLOCK" changes work >/dev/null # all steps as one
+	"$AIRLOCK" discard work f1         # what is left is a layer of its own
+	"$AIRLOCK" run --session work -c 'echo 4 >f4'
+	keep_nothing
+	age_sessions
+	run_airlock gc --json
+	assert_status 0
+	[ "$(json 'd["sessions"]')" = "[]" ]
+	run_airlock run --session work -c 'cat f2 f3 f4 base; ls f1'
+	[ "$stdout" = $'2\n3\n4\n3' ]
+	run_airlock apply work
+	assert_status 0
+	[ "$(cat f2 f3 f4 base)" = $'2\n3\n4\n3' ] && [ ! -e f1 ]
+	age_sessions
+	run_airlock undo work # what it applied last is kept as long as the session is
+	assert_status 0
+	[ "$(cat base)" = old ] && [ ! -e f2 ]
+}
+
+@test "steps and layers that no session needs go, and so does a session that holds nothing" {
+	for i in 1 2; do "$AIRLOCK" run --session work --hold -c "echo $i >f$i"; done
+	"$AIRLOCK" discard work f1 # leaves a layer
+	"$AIRLOCK" session new other --changes hold
+	"$AIRLOCK" session new used --changes hold
+	[ -n "$(ls "$STATE/layers")" ]
+	"$AIRLOCK" discard work
+	run_airlock gc
+	[ -n "$(ls "$STATE/layers")" ] || fail "a young layer went: its session may not know of it yet"
+	keep_nothing
+	age_sessions
+	touch -d tomorrow "$STATE"/sessions/*/used/session
+	run_airlock gc --dry-run --json
+	[ "$(json 'sorted(d["sessions"])')" = "['other', 'work']" ]
+	[ "$(json 'len(d["layers"])')" -ge 1 ]
+	[ -n "$(ls "$STATE/layers")" ]
+	run_airlock session list --json
+	[ "$(json 'len(d["sessions"])')" = 3 ]
+	run_airlock gc
+	assert_status 0
+	[[ $stdout == *"session other"* ]]
+	[ -z "$(ls "$STATE/layers")" ] || fail "$(ls "$STATE/layers")"
+	run_airlock session list --json
+	[ "$(json '[s["session"] for s in d["sessions"]]')" = "['used']" ]
+	run_airlock gc --json # the steps, which nobody needs now
+	[ -z "$(ls "$STATE/runs")" ] || fail "$(ls "$STATE/runs")"
+}
+
+@test "a layer that a running command may see stays" {
+	for i in 1 2; do "$AIRLOCK" run --session work --hold -c "echo $i >f$i"; done
+	"$AIRLOCK" discard work f1
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	"$AIRLOCK" run --session work -c 'echo up; read -r _; cat f2' <"$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" 2>&1 &
+	pid=$!
+	exec 7>"$BATS_TEST_TMPDIR/go"
+	until grep -q up "$BATS_TEST_TMPDIR/out"; do sleep 0.05; done
+	"$AIRLOCK" discard work
+	age_sessions
+	run_airlock gc
+	echo >&7
+	exec 7>&-
+	wait "$pid"
+	[ "$(tail -n +2 "$BATS_TEST_TMPDIR/out" | head -1)" = 2 ] || fail "$(cat "$BATS_TEST_TMPDIR/out")"
+	age_sessions
+	run_airlock gc
+	[ -z "$(ls "$STATE/layers")" ]
+}
+
+@test "a session that cannot be read keeps everything of sessions" {
+	for i in 1 2; do "$AIRLOCK" run --session work --hold -c "echo $i >f$i"; done
+	"$AIRLOCK" discard work f1
+	"$AIRLOCK" run -c 'echo 1 >plain'
+	plain=$(last_run)
+	keep_nothing
+	age_sessions
+	layers=$(ls "$STATE/layers")
+	steps=$(grep -l '^session step' "$STATE"/runs/*/changes)
+	record=$(echo "$STATE"/sessions/*/work/session)
+	cp "$record" "$BATS_TEST_TMPDIR/record"
+	echo damage >>"$record"
+	run_airlock gc
+	assert_status 125
+	[ "$(ls "$STATE/layers")" = "$layers" ] && [ "$(grep -l '^session step' "$STATE"/runs/*/changes)" = "$steps" ]
+	[ ! -e "$STATE/runs/$plain" ]
+	cp "$BATS_TEST_TMPDIR/record" "$record"
+	run_airlock run --session work -c 'cat f2'
+	[ "$stdout" = 2 ]
 }
