@@ -55,9 +55,9 @@ static int verify(const struct invocation *inv, struct airlock_error *err)
 		     : rc;
 }
 
-/* The words about a run, each in its column: when, how it ended, what became of its changes. */
+/* The words about a run, each in its column: when, how it ended, what became of its changes, its session. */
 struct row {
-	char cells[3][160];
+	char cells[4][160];
 };
 #define N_CELLS (sizeof(struct row) / sizeof((struct row *)0)->cells[0])
 
@@ -81,6 +81,10 @@ static void fill_row(const struct airlock_settings *s, const struct airlock_past
 	int n = snprintf(ret->cells[1], size, "%s", airlock_status_name(r->status));
 	if (r->exit_code > 0)
 		(void)snprintf(ret->cells[1] + n, size - (size_t)n, " %d", r->exit_code);
+	if (r->session && r->step)
+		(void)snprintf(ret->cells[3], size, "%s, step %" PRIu64, r->session, r->step);
+	else if (r->session)
+		(void)snprintf(ret->cells[3], size, "%s", r->session);
 	if (add_states(s, r, ret->cells[2], size))
 		return;
 	const char *state = airlock_changes_state_name(r->changes_state);
@@ -99,7 +103,8 @@ static void write_lines(const struct airlock_log *l, const struct row *rows, FIL
 	for (size_t i = 0; i < n; i++) {
 		(void)fprintf(out, "%s  ", airlock_log_at(l, i)->id);
 		for (size_t k = 0; k < N_CELLS; k++)
-			(void)fprintf(out, "%-*s  ", (int)widths[k], rows[i].cells[k]);
+			if (widths[k] > 0) /* without sessions there is no column for them */
+				(void)fprintf(out, "%-*s  ", (int)widths[k], rows[i].cells[k]);
 		output_text(out, airlock_log_at(l, i)->command);
 		(void)fputc('\n', out);
 	}

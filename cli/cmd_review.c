@@ -18,7 +18,7 @@ static bool is_waiting(const struct airlock_past_run *r)
 	return r->changes_state == AIRLOCK_CHANGES_HELD || r->changes_state == AIRLOCK_CHANGES_PARTIAL;
 }
 
-/* The newest run with changes that wait, of the project this run is of. NULL: there is none. */
+/* The newest run or session with changes that wait, of the project this run is of. NULL: there is none. */
 static const char *find_waiting(const struct airlock_log *log, const char *run)
 {
 	const struct airlock_past_run *r = NULL;
@@ -26,8 +26,8 @@ static const char *find_waiting(const struct airlock_log *log, const char *run)
 	for (size_t i = 0; !project && (r = airlock_log_at(log, i)); i++)
 		project = strcmp(r->id, run) == 0 ? r->project : NULL;
 	for (size_t i = 0; project && (r = airlock_log_at(log, i)); i++)
-		if (is_waiting(r) && strcmp(r->project, project) == 0)
-			return r->id;
+		if (is_waiting(r) && strcmp(r->project, project) == 0) /* a step is decided about with its session */
+			return r->step ? r->session : r->id;
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <airlock/history.h>
+#include <airlock/session.h>
 
 #include "output.h"
 #include "words/change_lines.h"
@@ -23,7 +24,7 @@ static void print_line(const char *label, const char *value)
 
 static void print_run(const struct airlock_past_run *r)
 {
-	char result[64], started[96];
+	char result[128], started[96];
 	const char *status = airlock_status_name(r->status);
 	(void)snprintf(result, sizeof result, r->exit_code < 0 ? "%s" : "%s, exit status %d", status, r->exit_code);
 	(void)snprintf(started, sizeof started, "%s, %s", output_time(r->started_ns).text,
@@ -35,6 +36,9 @@ static void print_run(const struct airlock_past_run *r)
 	print_line("started", started);
 	print_line("asked by", r->asked_by);
 	print_line("result", result);
+	if (r->session && r->step)
+		(void)snprintf(result, sizeof result, "%s, step %" PRIu64, r->session, r->step);
+	print_line("session", r->session && r->step ? result : r->session);
 }
 
 static void print_isolation(const struct airlock_isolation *i)
@@ -135,6 +139,8 @@ static void print_history(const struct airlock_history *h)
 int cmd_show(const struct invocation *inv, struct airlock_error *err)
 {
 	struct airlock_history *h = NULL;
+	if (airlock_session_exists(inv->settings, inv->operand))
+		return cmd_session_show(inv, err);
 	int rc = airlock_history_open(inv->settings, inv->operand, &h, err);
 	if (rc >= 0 && inv->json)
 		rc = output_json(airlock_history_json(h), err);

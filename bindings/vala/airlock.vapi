@@ -823,6 +823,8 @@ namespace Airlock {
 		public int exit_code;
 		public ChangesState changes_state;
 		public size_t change_count;
+		public unowned string? session;
+		public uint64 step;
 	}
 
 	[CCode (cname = "enum airlock_log_scope", cprefix = "AIRLOCK_LOG_", has_type_id = false, cheader_filename = "airlock/history.h")]

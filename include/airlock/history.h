@@ -47,6 +47,8 @@ struct airlock_past_run {
 	int exit_code; /* -1: it has none */
 	enum airlock_changes_state changes_state;
 	size_t change_count;
+	const char *session; /* that it is a command of; NULL: of none */
+	uint64_t step;	     /* that it has become; 0: none */
 };
 
 enum airlock_log_scope {

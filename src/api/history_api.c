@@ -10,6 +10,7 @@
 #include "history/history.h"
 #include "history/history_read.h"
 #include "project/project.h"
+#include "session/session.h"
 #include "store/audit.h"
 #include "supervise/output_capture.h"
 
@@ -55,7 +56,9 @@ static struct airlock_past_run run_of(const struct store_run *row)
 					 .status = read_status(row->status),
 					 .exit_code = (int)row->exit_code,
 					 .changes_state = read_state(row->changes_state),
-					 .change_count = (size_t)row->changes_count};
+					 .change_count = (size_t)row->changes_count,
+					 .session = row->session,
+					 .step = (uint64_t)row->step};
 }
 
 /* ── log ── */
@@ -115,6 +118,63 @@ static int log_project(const struct airlock_settings *s, const struct past_run *
 	return 0;
 }
 
+/* Some of what was decided waits again, or still: a part was left out, or an apply undone. */
+static bool has_rest(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_layers; i++)
+		if (s->layers[i].of)
+			return true;
+	return false;
+}
+
+/* A step is decided about with its session, which knows more than the record of the run. */
+static void ask_session(const struct session *s, struct airlock_past_run *r)
+{
+	bool is_there = false;
+	for (size_t i = 0; i < s->n_steps; i++) {
+		if (strcmp(s->steps[i].run, r->id) != 0)
+			continue;
+		is_there = true;
+		if (s->steps[i].state == SESSION_STEP_DECIDED && s->holds)
+			r->changes_state = has_rest(s)	      ? AIRLOCK_CHANGES_PARTIAL
+					   : s->applies.n > 0 ? AIRLOCK_CHANGES_APPLIED
+							      : AIRLOCK_CHANGES_DISCARDED;
+	}
+	if (!is_there && s->holds)
+		r->changes_state = AIRLOCK_CHANGES_DISCARDED; /* taken back */
+}
+
+/* Runs of one session mostly follow each other: the last one that was read is kept. */
+static void ask_sessions(struct airlock_log *l, const struct host *host)
+{
+	_cleanup_session_ struct session s = SESSION_INIT;
+	for (size_t i = 0; i < l->n; i++) {
+		struct airlock_past_run *r = &l->v[i];
+		if (!r->session || !r->step || r->changes_state != AIRLOCK_CHANGES_HELD)
+			continue;
+		if (!s.name || strcmp(s.name, r->session) != 0 || strcmp(s.project, r->project) != 0) {
+			session_done(&s);
+			const struct session_place at = {host, r->project};
+			if (session_open(&s, &at, r->session, SESSION_LOOK, NULL) < 0) {
+				session_done(&s);
+				continue;
+			}
+		}
+		ask_session(&s, r);
+	}
+}
+
+static int fill(struct airlock_log *l, const struct host *host, struct airlock_error *err)
+{
+	l->v = calloc(l->rows.n + 1, sizeof *l->v);
+	if (!l->v)
+		return base_oom(err);
+	for (; l->n < l->rows.n; l->n++)
+		l->v[l->n] = run_of(&l->rows.v[l->n]);
+	ask_sessions(l, host);
+	return 0;
+}
+
 static int list_runs(struct airlock_log *l, const struct airlock_settings *s, enum airlock_log_scope scope,
 		     int64_t limit, struct airlock_error *err)
 {
@@ -129,6 +189,8 @@ static int list_runs(struct airlock_log *l, const struct airlock_settings *s, en
 	if (has_none)
 		rc = history_list(&e, store, NULL, limit, &l->rows, err);
 	l->is_of_all = has_none || !project;
+	if (rc == 0)
+		rc = fill(l, &e.host, err);
 	past_run_done(&e);
 	return rc;
 }
@@ -138,14 +200,10 @@ int airlock_log_open(const struct airlock_settings *s, enum airlock_log_scope sc
 {
 	struct airlock_log *l = calloc(1, sizeof *l);
 	int rc = l ? list_runs(l, s, scope, limit, err) : base_oom(err);
-	if (rc == 0 && !(l->v = calloc(l->rows.n + 1, sizeof *l->v)))
-		rc = base_oom(err);
 	if (rc < 0) {
 		airlock_log_free(l);
 		return rc;
 	}
-	for (; l->n < l->rows.n; l->n++)
-		l->v[l->n] = run_of(&l->rows.v[l->n]);
 	*ret = l;
 	return 0;
 }
@@ -173,6 +231,11 @@ const char *airlock_log_json(struct airlock_log *l)
 		json_int(&j, "count", (int64_t)r->change_count);
 		json_close(&j);
 		json_string(&j, "asked_by", r->asked_by);
+		json_string(&j, "session", r->session);
+		if (r->step)
+			json_int(&j, "step", (int64_t)r->step);
+		else
+			json_null(&j, "step");
 		json_close(&j);
 	}
 	json_close(&j);
@@ -495,7 +558,9 @@ static int read_record(struct airlock_history *h, struct airlock_error *err)
 	read_questions(h, json_value_member(h->record, "questions"));
 	read_values(h, json_value_member(policy, "values"));
 	h->profile = text_of(h, policy, "profile");
-	if (!h->record.at && h->run.status != AIRLOCK_RUNNING)
+	bool is_whole =
+		h->run.session && !h->run.step && h->run.status == AIRLOCK_EXITED; /* of a session: nothing ran */
+	if (!h->record.at && h->run.status != AIRLOCK_RUNNING && !is_whole)
 		(void)base_error(&h->error, AIRLOCK_ERR_INTERNAL, "run", h->run.id, "%s", ENDED_EARLY);
 	return h->texts.failed ? base_oom(err) : 0;
 }
@@ -628,7 +693,11 @@ static void add_unfinished(struct json *j, const struct airlock_history *h)
 	json_string(j, "asked_by", r->asked_by);
 	json_string(j, "run", r->id);
 	json_string(j, "status", r->status);
-	json_null(j, "exit_code");
+	json_string(j, "session", r->session);
+	if (r->exit_code >= 0)
+		json_int(j, "exit_code", r->exit_code);
+	else
+		json_null(j, "exit_code");
 	json_null(j, "signal");
 	json_null(j, "duration_ms");
 	json_path(j, "working_dir", r->working_dir);

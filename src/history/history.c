@@ -101,6 +101,8 @@ void history_decided(const struct host *host, const struct change_set *set, cons
 	json_open_object(&j, NULL);
 	json_string(&j, "event", event);
 	json_string(&j, "run", set->run);
+	if (set->session)
+		json_string(&j, "session", set->session);
 	json_time(&j, "time", store_now());
 	json_int(&j, "uid", (int64_t)getuid());
 	json_int(&j, "count", (int64_t)count);

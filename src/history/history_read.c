@@ -64,17 +64,39 @@ static void replace(const char **field, char *value)
 	*field = value;
 }
 
-/* What the run's record of changes says now. */
-static void read_changes(const char *dir, struct store_run *run)
+/* All steps of a session, applied as one: no command ran for it. */
+static void describe_whole(const struct change_set *set, struct store_run *run)
+{
+	struct buf line = BUF_INIT;
+	buf_printf(&line, "airlock apply %s", set->session);
+	replace(&run->command, buf_take(&line));
+	replace(&run->status, strdup("exited"));
+	run->exit_code = 0;
+}
+
+/* What the run's record of changes says now. Returns whether it is one that no list has. */
+static bool read_changes(const char *dir, struct store_run *run)
 {
 	_cleanup_free_ char *file = path_join(dir, "changes");
 	_cleanup_changes_ struct change_set *set = NULL;
 	if (!file || change_set_load(file, &set, NULL) < 0)
-		return;
+		return false;
 	replace(&run->changes_state, strdup(change_set_state_name(set)));
 	run->changes_count = (int64_t)set->n;
 	if (!*run->project && set->n_roots > 0)
 		replace(&run->project, strdup(set->roots[0].path));
+	if (set->session && set->part == CHANGE_PART_WHOLE)
+		describe_whole(set, run);
+	if (set->session)
+		replace(&run->session, strdup(set->session));
+	return past_run_is_draft(set);
+}
+
+/* The session of a run that is over, and the step that it has become. */
+static void read_session(struct json_value record, struct store_run *run)
+{
+	replace(&run->session, json_value_string(json_value_member(record, "session")));
+	run->step = json_value_int(json_value_member(record, "step"), 0);
 }
 
 static void read_ending(struct json_value record, struct store_run *run)
@@ -91,19 +113,20 @@ static void read_ending(struct json_value record, struct store_run *run)
 	run->exit_code = json_value_int(json_value_member(record, "exit_code"), -1);
 }
 
-/* A run the database knows nothing of, or only its beginning. */
-static void complete(const char *dir, struct store_run *run)
+/* A run the database knows nothing of, or only its beginning. Returns whether it is one that no list has. */
+static bool complete(const char *dir, struct store_run *run)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	struct json_value record;
 	if (history_read_file(dir, &text, &record, NULL) == 0) {
 		read_ending(record, run);
+		read_session(record, run);
 		replace(&run->changes_state, strdup("direct")); /* unless there is a record of them */
 	} else if (history_is_alive(dir))
-		return;
+		return false;
 	else
 		replace(&run->status, strdup("error"));
-	read_changes(dir, run);
+	return read_changes(dir, run);
 }
 
 static bool is_whole(const struct store_run *r)
@@ -112,7 +135,9 @@ static bool is_whole(const struct store_run *r)
 	       r->detail;
 }
 
-static int from_directory(const char *runs, const char *id, struct store_run *ret, struct airlock_error *err)
+/* *ret_draft: no list has it. */
+static int from_directory(const char *runs, const char *id, struct store_run *ret, bool *ret_draft,
+			  struct airlock_error *err)
 {
 	_cleanup_free_ char *dir = path_join(runs, id);
 	struct store_run run = {.id = strdup(id),
@@ -126,7 +151,7 @@ static int from_directory(const char *runs, const char *id, struct store_run *re
 				.changes_state = strdup("none"),
 				.detail = strdup("")};
 	if (dir && is_whole(&run))
-		complete(dir, &run);
+		*ret_draft = complete(dir, &run);
 	if (!dir || !is_whole(&run)) {
 		store_run_done(&run);
 		return base_oom(err);
@@ -169,19 +194,20 @@ static int add_unknown(const struct past_run *e, const char *project, int64_t li
 	for (size_t i = dirs.n; i > 0; i--) {
 		struct store_run run = {0};
 		const char *id = dirs.v[i - 1];
+		bool is_draft = false;
 		if (full && (known == 0 || strcmp(id, l->v[known - 1].id) < 0))
 			break;
 		if (lists(l, known, id) || (store && store_run_get(store, id, &run, NULL) == 1)) {
 			store_run_done(&run);
 			continue;
 		}
-		int rc = from_directory(e->runs, id, &run, err);
+		int rc = from_directory(e->runs, id, &run, &is_draft, err);
 		if (rc < 0)
 			return rc;
 		assert(run.project); /* from_directory fails without it */
 		/* airlock was killed before it recorded the project: it may be this one */
 		bool may_be_here = !project || !*run.project || strcmp(run.project, project) == 0;
-		if (!may_be_here)
+		if (!may_be_here || is_draft)
 			store_run_done(&run);
 		else if ((rc = append(l, &run, err)) < 0)
 			return rc;
@@ -197,7 +223,23 @@ static void complete_begun(const struct past_run *e, struct store_run *run)
 		return;
 	_cleanup_free_ char *dir = path_join(e->runs, run->id);
 	if (dir)
-		complete(dir, run);
+		(void)complete(dir, run);
+}
+
+/* The database has one row for a run, and nothing of sessions. */
+static void find_session(const struct past_run *e, struct store_run *run)
+{
+	_cleanup_free_ char *dir = run->session ? NULL : path_join(e->runs, run->id);
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	struct json_value record;
+	if (dir && history_read_file(dir, &text, &record, NULL) == 0)
+		read_session(record, run);
+}
+
+static bool has_sessions(const struct past_run *e)
+{
+	_cleanup_free_ char *dir = path_join(e->host.state_dir, "sessions");
+	return dir && access(dir, F_OK) == 0;
 }
 
 int history_list(const struct past_run *e, struct store *store, const char *project, int64_t limit,
@@ -212,6 +254,8 @@ int history_list(const struct past_run *e, struct store *store, const char *proj
 		return rc;
 	while (limit >= 0 && l.n > (size_t)limit)
 		store_run_done(&l.v[--l.n]);
+	for (size_t i = 0; has_sessions(e) && i < l.n; i++)
+		find_session(e, &l.v[i]);
 	*ret = l;
 	l = (struct store_runs){0};
 	return 0;
@@ -221,8 +265,10 @@ int history_get(const struct past_run *e, struct store *store, const char *id, s
 		struct airlock_error *err)
 {
 	int rc = store ? store_run_get(store, id, ret, err) : 0;
-	if (rc == 1)
+	if (rc == 1) {
 		complete_begun(e, ret);
+		find_session(e, ret);
+	}
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	_cleanup_free_ char *dir = path_join(e->runs, id);
@@ -230,5 +276,6 @@ int history_get(const struct past_run *e, struct store *store, const char *id, s
 		return base_oom(err);
 	if (access(dir, F_OK) < 0)
 		return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", id, "there is no run \"%s\"", id);
-	return from_directory(e->runs, id, ret, err);
+	bool is_draft = false;
+	return from_directory(e->runs, id, ret, &is_draft, err);
 }

@@ -10,7 +10,7 @@
 int history_read_file(const char *run_dir, struct buf *ret_text, struct json_value *ret, struct airlock_error *err);
 
 /* Every run there is, newest first: the database's, and those of directories the database knows nothing of. A run that has
- * no end is "running" while it is, "error" when airlock was killed over it. store may be NULL. */
+ * no end is "running" while it is, "error" when airlock was killed over it. Those of a session say which; drafts are left out. store may be NULL. */
 int history_list(const struct past_run *e, struct store *store, const char *project, int64_t limit,
 		 struct store_runs *ret, struct airlock_error *err);
 /* The same for one run; AIRLOCK_ERR_NOT_FOUND. */

@@ -126,6 +126,16 @@ static bool is_of_project(const struct change_set *set, const char *project)
 	return set->n_roots > 0 && strcmp(set->roots[0].path, project) == 0;
 }
 
+bool past_run_is_draft(const struct change_set *set)
+{
+	if (!set->session || set->part != CHANGE_PART_WHOLE)
+		return false;
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].state == CHANGE_APPLIED || set->v[i].undone)
+			return false;
+	return true;
+}
+
 /* Resolves "last": the newest finished run of the caller's project, else of any project, else one that was killed and
  * has no record. */
 static int find_last(struct past_run *e, char **ret, struct airlock_error *err)
@@ -147,6 +157,8 @@ static int find_last(struct past_run *e, char **ret, struct airlock_error *err)
 		}
 		if (past_run_is_unknown(rc))
 			return base_pass(err, &why);
+		if (rc == 0 && past_run_is_draft(e->set))
+			continue;
 		any = any ? any : run;
 		if (detected < 0 || (rc == 0 && is_of_project(e->set, project)))
 			here = run;

@@ -22,6 +22,8 @@ int past_run_init(struct past_run *e, const struct airlock_settings *s, struct a
 int past_run_load(struct past_run *e, const char *run, struct airlock_error *err);
 /* Such an error of a load does not say what the run is: a later try may. */
 bool past_run_is_unknown(int rc);
+/* All steps of a session as one, of which nothing was applied: made to be looked at, and no run of its own. */
+bool past_run_is_draft(const struct change_set *set);
 /* The full id of "last", an id or a unique prefix of one; the caller's. */
 int past_run_find(struct past_run *e, const char *name, char **ret, struct airlock_error *err);
 /* What a person has not decided about because the mode of the run ("hold", "ask") held it, one change a line; sensitive ones

@@ -125,6 +125,10 @@ static int audit_run(const struct airlock_run *run, const struct store_run *row,
 	json_time(&j, "time", store_now());
 	add_request(&j, run);
 	json_path(&j, "working_dir", row->working_dir);
+	if (run->job->work.name)
+		json_string(&j, "session", run->job->work.name);
+	if (run->job->work.step)
+		json_int(&j, "step", (int64_t)run->job->work.step);
 	json_string(&j, "backend", run->job->backend->name);
 	json_string(&j, "profile", run->job->plan->profile);
 	add_questions(&j, run->job, !run->supervise);

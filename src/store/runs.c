@@ -10,8 +10,8 @@
 
 void store_run_done(struct store_run *run)
 {
-	const char **all[] = {&run->id,		 &run->project, &run->command,	     &run->asked_by,
-			      &run->working_dir, &run->status,	&run->changes_state, &run->detail};
+	const char **all[] = {&run->id,	    &run->project,	 &run->command, &run->asked_by, &run->working_dir,
+			      &run->status, &run->changes_state, &run->detail,	&run->session};
 	for (size_t i = 0; i < AL_ARRAY_LEN(all); i++)
 		base_freep(all[i]);
 }

@@ -4,7 +4,7 @@
 
 #include "store/store.h"
 
-/* Arguments are borrowed; results are owned by the caller (store_run_done). None is NULL. */
+/* Arguments are borrowed; results are owned by the caller (store_run_done). None is NULL but session. */
 struct store_run {
 	const char *id;
 	const char *project;
@@ -16,7 +16,9 @@ struct store_run {
 	int64_t exit_code;  /* -1: none yet */
 	const char *changes_state;
 	int64_t changes_count;
-	const char *detail; /* JSON: members of the result object, without output and changes */
+	const char *session; /* NULL: of none, or not looked for (history_read.h); the database does not have it */
+	int64_t step;	     /* 0: none */
+	const char *detail;  /* JSON: members of the result object, without output and changes */
 };
 
 struct store_runs {

@@ -315,3 +315,51 @@ setup() {
 	run_airlock log --verify
 	assert_status 0
 }
+
+# states: (session, step, state of the changes) of each run, the newest first
+states() {
+	run_airlock log --json
+	json '[(r["session"], r["step"], r["changes"]["state"]) for r in d["runs"]]'
+}
+
+@test "the log says which session a run is of, and what became of its step" {
+	for i in 1 2 3; do "$AIRLOCK" run --session work --hold -c "echo $i >f$i"; done
+	"$AIRLOCK" run --session work true
+	"$AIRLOCK" run -c 'echo 1 >plain'
+	"$AIRLOCK" changes work >/dev/null # makes all steps one run, which is no run of its own
+	plain="(None, None, 'applied'), ('work', None, 'none')"
+	[ "$(states)" = "[$plain, ('work', 3, 'held'), ('work', 2, 'held'), ('work', 1, 'held')]" ] || fail "$(states)"
+	run_airlock show last
+	assert_stdout_contains "plain"
+	"$AIRLOCK" session rewind work
+	[ "$(states)" = "[$plain, ('work', 3, 'discarded'), ('work', 2, 'held'), ('work', 1, 'held')]" ] || fail "$(states)"
+	"$AIRLOCK" apply work
+	[ "$(states)" = "[('work', None, 'applied'), $plain, ('work', 3, 'discarded'), ('work', 2, 'applied'), ('work', 1, 'applied')]" ] || fail "$(states)"
+	run_airlock log
+	assert_stdout_contains "work, step 2"
+	assert_stdout_contains "airlock apply work"
+	run_airlock show last --json
+	[ "$(json '(d["command"], d["status"], d["session"], d["error"])')" = "('airlock apply work', 'exited', 'work', None)" ]
+	run_airlock show "$("$AIRLOCK" log --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"][-1]["run"])')"
+	assert_stdout_contains "work, step 1"
+	run_airlock show work --json
+	[ "$(json 'len(d["steps"])')" = 2 ]
+	[ -e f1 ] && "$AIRLOCK" undo && [ ! -e f1 ] # without RUN: the apply of the session was the last
+	[[ $(states) == *"('work', 2, 'partial')"* ]] || fail "$(states)"
+	python3 - "$STATE/audit/audit.jsonl" <<-'END'
+		import json, sys
+		events = [json.loads(line) for line in open(sys.argv[1])]
+		assert [(e.get("session"), e.get("step")) for e in events if e["event"] == "run"][:5] == [
+		    ("work", 1), ("work", 2), ("work", 3), ("work", None), (None, None)], events
+		assert [(e["event"], e["session"]) for e in events if e["event"] != "run"] == [
+		    ("session-rewind", "work"), ("apply", "work"), ("undo", "work")], events
+	END
+	run_airlock log --verify
+	assert_status 0
+}
+
+@test "without sessions the log has no column for them" {
+	"$AIRLOCK" run -c 'echo 1 >a'
+	run_airlock log
+	[[ $stdout == *"1 applied  echo 1 >a"* ]]
+}
