@@ -48,6 +48,7 @@ static const struct airlock_option own_options[] = {
 	{.name = "into",
 	 .kind = AIRLOCK_OPTION_VALUE,
 	 .value_name = "OTHER",
+	 .completes = "session",
 	 .help = "the session that gets the changes"},
 	{.name = "merge",
 	 .kind = AIRLOCK_OPTION_FLAG,
@@ -205,6 +206,7 @@ const struct command commands[] = {
 	 .options = "json verbose",
 	 .operand = "RUN",
 	 .words = "last",
+	 .completes = "session",
 	 .run = cmd_changes,
 	 .about = "Lists the changes of a run, one path a line: A added, M modified, D deleted, R renamed, m only "
 		  "the mode or times changed, T the type changed. Git's own files (index, refs, objects) share one "
@@ -217,6 +219,7 @@ const struct command commands[] = {
 	 .options = "json",
 	 .operand = "RUN [PATH...]",
 	 .words = "last",
+	 .completes = "session",
 	 .run = cmd_diff,
 	 .about = "Prints a unified diff of the run's changes, or of these paths only (relative to the project, or "
 		  "absolute). On a terminal the diff is coloured, and a long one goes through $PAGER, or less. "
@@ -229,6 +232,7 @@ const struct command commands[] = {
 	 .options = "project",
 	 .operand = "[RUN]",
 	 .words = "last",
+	 .completes = "session",
 	 .run = cmd_review,
 	 .about = "Shows the held changes of a run as a list on the terminal. The keys are at the bottom: view a "
 		  "change, select some, apply or discard the selected ones or all, or leave them held. airlock run "
@@ -243,6 +247,7 @@ const struct command commands[] = {
 	 .options = "project yes json force merge",
 	 .operand = "RUN [PATH...]",
 	 .words = "last",
+	 .completes = "session",
 	 .run = cmd_apply,
 	 .about = "Makes the held changes of the run in the project, or those of these paths and the directories "
 		  "they need. Lists sensitive changes first (files that other programs run: git hooks, shell start "
@@ -257,6 +262,7 @@ const struct command commands[] = {
 	 .options = "json",
 	 .operand = "RUN [PATH...]",
 	 .words = "last",
+	 .completes = "session",
 	 .run = cmd_discard,
 	 .about = "Throws away the held changes of the run, or those of these paths only. The project stays as it "
 		  "is.",
@@ -268,7 +274,7 @@ const struct command commands[] = {
 	 .options = "project json force",
 	 .operand = "[RUN] [PATH...]",
 	 .words = "last",
-	 .completes = "path",
+	 .completes = "session-or-path",
 	 .run = cmd_undo,
 	 .about = "Restores the project, or these paths only, to the state before the run's changes were applied. "
 		  "Without RUN, undoes the last run that was applied here. Undoing an undone run applies it again. "
@@ -303,6 +309,7 @@ const struct command commands[] = {
 	 .options = "json",
 	 .operand = "RUN",
 	 .words = "last",
+	 .completes = "session",
 	 .run = cmd_show,
 	 .about = "Shows the command, who asked for it, the questions and answers, the policy and what set each "
 		  "value, the isolation that was in force, how the command ended, and what it changed.",

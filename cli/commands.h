@@ -33,7 +33,7 @@ struct verb {
 	const char *operand; /* "FILE", "[DIR]" if it is optional, "RUN [PATH...]"; NULL if there is none */
 	const char *summary;
 	const char *options;   /* as in struct command */
-	const char *completes; /* what the operand is: "file", "dir" or NULL */
+	const char *completes; /* what the operand is: "file", "dir", "session", "session-or-path" or NULL */
 	command_function *run;
 };
 

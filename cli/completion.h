@@ -3,8 +3,15 @@
  * program always prints the same bytes. */
 #pragma once
 
+#include <stdbool.h>
+
 /* Prints the ids of the questions that wait, in every shell. */
 #define COMPLETION_QUESTIONS "airlock questions 2>/dev/null | cut -c1-8"
+
+/* Prints the names of the project's sessions. Used inside '…' and "…". */
+#define COMPLETION_SESSIONS "airlock session list 2>/dev/null | sed \"s/ .*//\""
+/* What comes after its words: "session", or "session-or-path" where files are offered too. */
+bool completion_has_sessions(const char *completes);
 
 void completion_bash(void);
 void completion_zsh(void);

@@ -118,11 +118,19 @@ static void print_options(void)
 	(void)printf("\tesac\n}\n\n");
 }
 
+bool completion_has_sessions(const char *completes)
+{
+	return completes && strncmp(completes, "session", strlen("session")) == 0;
+}
+
 /* The arguments for _airlock_reply: a kind, and its words. */
 static void print_kind(const char *words, const char *completes)
 {
 	bool is_path = completes && strcmp(completes, "path") == 0;
-	if (completes && strcmp(completes, "question") == 0)
+	if (completion_has_sessions(completes))
+		(void)printf(" echo %s %s \"$(" COMPLETION_SESSIONS ")\"",
+			     strcmp(completes, "session") == 0 ? "words" : "words-or-file", words ? words : "");
+	else if (completes && strcmp(completes, "question") == 0)
 		(void)printf(" echo words \"$(" COMPLETION_QUESTIONS ")\"");
 	else if (words)
 		(void)printf(" echo %s %s", completes ? "words-or-file" : "words", words);

@@ -28,7 +28,10 @@ static void print_description(const char *s)
 /* How a value or an operand is completed: -x if only the listed words are allowed. */
 static void print_action(const char *words, const char *completes)
 {
-	if (words)
+	if (completion_has_sessions(completes))
+		(void)printf(" %s -a '%s%s(" COMPLETION_SESSIONS ")'",
+			     strcmp(completes, "session") == 0 ? "-x" : "-r -F", words ? words : "", words ? " " : "");
+	else if (words)
 		(void)printf(" %s -a '%s'", completes ? "-r -F" : "-x", words);
 	else if (completes && strcmp(completes, "dir") == 0)
 		(void)printf(" -x -a '(__fish_complete_directories)'");
@@ -80,6 +83,14 @@ static void print_names(void)
 	(void)putchar('\'');
 }
 
+/* After its first word come paths. */
+static const char *operand_action(const struct command *c)
+{
+	if (!command_takes_many(c->operand))
+		return c->completes;
+	return completion_has_sessions(c->completes) ? "session-or-path" : "path";
+}
+
 static void print_operand(const struct command *c)
 {
 	(void)printf("complete -c airlock -n '__fish_seen_subcommand_from %s'", c->name);
@@ -88,7 +99,7 @@ static void print_operand(const struct command *c)
 	else if (c->then)
 		(void)printf(" -x -a '(" COMPLETION_QUESTIONS ") %s'", c->then);
 	else
-		print_action(c->words, command_takes_many(c->operand) ? "path" : c->completes);
+		print_action(c->words, operand_action(c));
 	(void)putchar('\n');
 }
 

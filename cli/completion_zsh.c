@@ -24,7 +24,10 @@ static void print_text(const char *s)
 /* The action that completes a value or an operand. */
 static void print_action(const char *words, const char *completes)
 {
-	if (words && completes)
+	if (completion_has_sessions(completes))
+		(void)printf("{compadd -- %s $(" COMPLETION_SESSIONS ")%s}", words ? words : "",
+			     strcmp(completes, "session") == 0 ? "" : "; _files");
+	else if (words && completes)
 		(void)printf("{_alternative \"words\\:word\\:(%s)\" \"files\\:file\\:_files\"}", words);
 	else if (words)
 		(void)printf("(%s)", words);

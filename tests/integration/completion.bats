@@ -88,6 +88,28 @@ long_options() {
 	wait "$asker" || true
 }
 
+@test "bash completes sessions, also where a run is wanted" {
+	PATH=$(dirname "$(readlink -f "$AIRLOCK")"):$PATH
+	assert_completes 'last' changes ''
+	assert_completes '' session show ''
+	"$AIRLOCK" session new apple && "$AIRLOCK" session new avocado
+	assert_completes 'apple avocado' session show a
+	assert_completes 'apple avocado' session merge apple --into ''
+	assert_completes 'apple avocado' run --session ''
+	assert_completes 'avocado' run --session=av
+	for command in changes diff review apply discard show; do assert_completes 'apple avocado last' "$command" ''; done
+	touch apricot
+	assert_completes 'apple apricot avocado' undo a
+	assert_completes 'apricot' apply apple ap
+}
+
+@test "zsh and fish offer sessions where they are wanted" {
+	for shell in zsh fish; do
+		run_airlock completion "$shell"
+		[ "$(grep -c 'airlock session list' <<<"$stdout")" -ge 12 ] || fail "$shell"
+	done
+}
+
 @test "bash completes directories and files" {
 	mkdir apple avocado
 	touch apricot
