@@ -333,9 +333,9 @@ int airlock_session_new(const struct airlock_settings *s, const char *name, char
 	_cleanup_session_ struct session session = SESSION_INIT;
 	struct config *config = NULL;
 	int rc = name ? session_check_name(name, err) : 0;
-	if (rc == 0)
+	if (rc >= 0)
 		rc = scene_open(&c, s, err);
-	if (rc == 0)
+	if (rc >= 0)
 		rc = config_of_settings(s, &config, err);
 	if (rc < 0)
 		return rc;
