@@ -3,6 +3,8 @@
  * next one at once gets a new sandbox. */
 #include "tool_context.h"
 
+#include <airlock/session.h>
+
 #define QUIET_MS 20
 #define AGAIN_MS 1000
 /* After so long nobody is at work. A started sandbox keeps file systems of the machine busy, so it is dropped. */
@@ -15,6 +17,8 @@ static void start_next(struct tool_context *f)
 	struct airlock_settings *s = NULL;
 	struct airlock_job *job = NULL;
 	if (f->options->settings(f->options->data, &s, &ignored) >= 0 &&
+	    (airlock_settings_session(s) ||
+	     airlock_settings_set(s, "session", f->work, "airlock mcp", &ignored) >= 0) &&
 	    airlock_settings_set_command(s, ":", &ignored) >= 0 && airlock_job_prepare(s, &job, &ignored) >= 0)
 		(void)airlock_prestart_begin_for(f->prestart, job, &ignored);
 	airlock_job_free(job);

@@ -45,6 +45,7 @@ enum airlock_origin_kind {
 	AIRLOCK_ORIGIN_MACHINE,	     /* what programs need to know of the machine */
 	AIRLOCK_ORIGIN_MACHINE_ONLY, /* nothing else */
 	AIRLOCK_ORIGIN_MADE,	     /* a file that was made for the workspace */
+	AIRLOCK_ORIGIN_SESSION_TMP,  /* the session has a /tmp of its own */
 };
 
 struct airlock_origin {

@@ -205,7 +205,7 @@ const char *airlock_session_json(struct airlock_session *session)
 	json_close(&j);
 	json_open_array(&j, "processes");
 	json_close(&j);
-	json_int(&j, "tmp_bytes", 0);
+	json_int(&j, "tmp_bytes", (int64_t)session_tmp_bytes(&session->session));
 	json_close(&j);
 	return api_json(&out, &session->json);
 }
@@ -414,6 +414,7 @@ int airlock_session_end(const struct airlock_settings *s, const char *name, stru
 	if (rc < 0)
 		return rc;
 	session.ended = true;
+	session_clear_tmp(&session);
 	rc = session_save(&session, err);
 	if (rc == 0)
 		audit(&c, "session-end", &session);

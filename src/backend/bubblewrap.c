@@ -152,8 +152,9 @@ static bool add_staged(struct strs *a, const struct plan *plan, const struct pla
 	/* A screen is mounted in place, and a bind of a directory above includes it. */
 	if (m->screen && strcmp(m->source, m->target) == 0 && is_covered(plan, m))
 		return true;
-	if (stage_puts_aside(plan, m)) {
-		add3(a, "--bind", CHILD_ASIDE, m->target);
+	const char *aside = stage_aside(plan, m);
+	if (aside) {
+		add3(a, "--bind", aside, m->target);
 		return true;
 	}
 	/* A file of ours in place of the host's is not an entry of the rebuilt directory. */

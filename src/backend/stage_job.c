@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "child/program.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool is_entry_of(const char *path, const char *dir)
@@ -137,7 +138,8 @@ static int collect_covers(const struct plan *plan, struct child_cover **ret, siz
 
 /* Screens are mounted in place, so the backend finds them where the live directories were. */
 struct screens {
-	const char **dirs, **kept, *aside;
+	const char **dirs, **kept, *asides[CHILD_MAX_ASIDE];
+	size_t n_asides;
 	size_t n_dirs, n_kept;
 };
 
@@ -175,9 +177,21 @@ static bool is_kept(const struct plan *plan, const struct plan_mount *m)
 	return m->special && (lies_below_screen(plan, m->source) || lies_in_layer(plan, m->source));
 }
 
-bool stage_puts_aside(const struct plan *plan, const struct plan_mount *m)
+static bool is_put_aside(const struct plan *plan, const struct plan_mount *m)
 {
 	return m->kind == PLAN_WRITE && strcmp(m->source, m->target) != 0 && is_kept(plan, m);
+}
+
+const char *stage_aside(const struct plan *plan, const struct plan_mount *m)
+{
+	static const char *const places[CHILD_MAX_ASIDE] = {CHILD_ASIDE, CHILD_ASIDE_2};
+	size_t n = 0;
+	if (!is_put_aside(plan, m))
+		return NULL;
+	for (size_t i = 0; &plan->mounts[i] != m; i++)
+		n += is_put_aside(plan, &plan->mounts[i]);
+	assert(n < CHILD_MAX_ASIDE);
+	return places[n];
 }
 
 static int collect_screens(const struct plan *plan, struct screens *ret)
@@ -193,8 +207,8 @@ static int collect_screens(const struct plan *plan, struct screens *ret)
 	}
 	for (size_t i = 0; i < plan->n_mounts; i++) {
 		const struct plan_mount *m = &plan->mounts[i];
-		if (stage_puts_aside(plan, m))
-			ret->aside = m->source;
+		if (is_put_aside(plan, m) && ret->n_asides < CHILD_MAX_ASIDE)
+			ret->asides[ret->n_asides++] = m->source;
 		else if (is_kept(plan, m) && !has_path(ret->kept, ret->n_kept, m->source))
 			ret->kept[ret->n_kept++] = m->source;
 	}
@@ -228,7 +242,8 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 				      .n_screens = (uint32_t)screens.n_dirs,
 				      .kept = {screens.kept},
 				      .n_kept = (uint32_t)screens.n_kept,
-				      .aside = {screens.aside},
+				      .asides = {screens.asides},
+				      .n_asides = screens.n_asides,
 				      .empty = {empty_file},
 				      .rebuilds = {rebuilds.v},
 				      .n_rebuilds = (uint32_t)rebuilds.n};

@@ -11,9 +11,8 @@ const struct plan_mount *stage_rebuilt_parent(const struct plan *plan, const str
  * includes the cover, nothing is mounted inside it, and nothing comes from inside it. */
 bool stage_covers(const struct plan *plan, const struct plan_mount *m);
 
-/* True if it is a writable directory that a screen covers at its own name and that is mounted elsewhere. Then the
- * stage has it at CHILD_ASIDE. There is at most one, the playground or the workspace. */
-bool stage_puts_aside(const struct plan *plan, const struct plan_mount *m);
+/* Where the stage has put the source of this mount aside for the backend; NULL: nowhere. */
+const char *stage_aside(const struct plan *plan, const struct plan_mount *m);
 
 /* True if the stage has anything to do. */
 bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds);

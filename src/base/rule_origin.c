@@ -38,6 +38,7 @@ static const char *const words[] = {
 	[AIRLOCK_ORIGIN_MACHINE] = "what programs need to know of the machine",
 	[AIRLOCK_ORIGIN_MACHINE_ONLY] = "only what programs need to know of the machine",
 	[AIRLOCK_ORIGIN_MADE] = "made for the workspace",
+	[AIRLOCK_ORIGIN_SESSION_TMP] = "/tmp of the session",
 };
 
 void rule_origin_add(struct buf *out, const struct airlock_origin *origin)

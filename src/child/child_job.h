@@ -189,6 +189,8 @@ struct child_message {
 #define CHILD_MAX_KEPT 256
 #define CHILD_ASIDE_AT "/dev/pts" /* where the stage has what the backend needs and nobody shall see */
 #define CHILD_ASIDE CHILD_ASIDE_AT "/aside"
+#define CHILD_ASIDE_2 CHILD_ASIDE_AT "/aside2"
+#define CHILD_MAX_ASIDE 2 /* the playground and the /tmp of a session */
 
 enum {
 	CHILD_STAGE_USER = 1 << 0,	 /* make a user namespace and map uid and gid to themselves */
@@ -242,9 +244,10 @@ struct child_stage_job {
 		uint64_t at;
 	} layers;
 	/* Directories over which a screen is mounted in place; and what lies below one of these or in a layer, and must be the
-	 * host's own: it is put back over them. `aside` is bound to CHILD_ASIDE, if it is given. */
+	 * host's own: it is put back over them. asides are bound to CHILD_ASIDE and CHILD_ASIDE_2. */
 	union child_texts screens, kept;
-	union child_text aside;
+	union child_texts asides;
+	uint64_t n_asides;
 	union {
 		const struct child_rebuild *v;
 		uint64_t at;

@@ -282,6 +282,7 @@ static int open_empty(void)
 	int fs = mounts_tmpfs(CHILD_SMALL_TMPFS, 0755);
 	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "empty", 0755));
 	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "aside", 0755));
+	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "aside2", 0755));
 	(void)raw_call5(__NR_move_mount, fs, "", AT_FDCWD, CHILD_ASIDE_AT, MOVE_MOUNT_F_EMPTY_PATH);
 	empty = (int)mounts_check(CHILD_OP_CREATE, raw_call4(__NR_openat, fs, "empty", O_PATH | O_CLOEXEC, 0));
 	return empty;

@@ -183,7 +183,7 @@ static void pack_stage(struct layout *l, void *head)
 	job->covers.at = covers;
 	pack_list(l, &job->screens, job->n_screens);
 	pack_list(l, &job->kept, job->n_kept);
-	pack(l, &job->aside);
+	pack_list(l, &job->asides, job->n_asides);
 	pack(l, &job->empty);
 	pack(l, &job->file);
 	pack_argv(l, &job->argv);

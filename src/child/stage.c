@@ -103,15 +103,20 @@ static void mount_layers(const struct child_stage_job *job)
 	mounts_progress.subject = n_layers; /* whatever fails from here on is no layer's fault */
 	for (uint32_t i = 0; i < n_kept; i++)
 		kept_mounts[i] = open_host(base + kept[i]);
-	long aside = job->aside.at ? open_host(base + job->aside.at) : -1;
+	const uint64_t *asides = (const void *)(base + job->asides.at);
+	long aside_mounts[CHILD_MAX_ASIDE] = {-1, -1};
+	for (uint64_t i = 0; i < job->n_asides && i < CHILD_MAX_ASIDE; i++)
+		aside_mounts[i] = open_host(base + asides[i]);
 	for (uint32_t i = 0; i < job->n_screens; i++)
 		mount_screen(base + screens[i]);
 	for (uint32_t i = 0; i < n_layers; i++)
 		attach(layer_mounts[i], base + layers[i].root.at);
 	for (uint32_t i = 0; i < n_kept; i++)
 		attach((int)kept_mounts[i], base + kept[i]);
-	if (aside >= 0)
-		attach((int)aside, CHILD_ASIDE);
+	if (aside_mounts[0] >= 0)
+		attach((int)aside_mounts[0], CHILD_ASIDE);
+	if (aside_mounts[1] >= 0)
+		attach((int)aside_mounts[1], CHILD_ASIDE_2);
 	mounts_tell_exposed();
 }
 

@@ -66,11 +66,16 @@ static bool is_layered_cache(const struct node *n)
 	return n->cache && strcmp(n->path, n->source) == 0;
 }
 
+/* Directories of ours that commands write to: what is in them is no change of the project. */
+static bool is_scratch(const struct airlock_origin *because)
+{
+	return because->kind == AIRLOCK_ORIGIN_PLAYGROUND || because->kind == AIRLOCK_ORIGIN_SESSION_TMP;
+}
+
 /* A root of the project: writes there are changes. */
 static bool is_written_root(const struct plan_mount *m)
 {
-	return !m->cache &&
-	       (m->kind == PLAN_LAYER || (m->kind == PLAN_WRITE && m->because.kind != AIRLOCK_ORIGIN_PLAYGROUND));
+	return !m->cache && (m->kind == PLAN_LAYER || (m->kind == PLAN_WRITE && !is_scratch(&m->because)));
 }
 
 /* The modes of entries in /proc belong to the machine, through whichever /proc they are changed, and root owns them
@@ -88,13 +93,11 @@ static int emit_mounts(struct plan *p, struct nodes *t, const struct plan_inputs
 		if (is_root(&t->v[i]) && !host_root)
 			continue; /* the sandbox's root starts out empty */
 		enum plan_mount_kind kind = settled_kind(t, &t->v[i], w);
-		if (t->v[i].cache
-			    ? is_layered_cache(&t->v[i])
-			    : kind == PLAN_WRITE && in->capture && t->v[i].because.kind != AIRLOCK_ORIGIN_PLAYGROUND)
+		if (t->v[i].cache ? is_layered_cache(&t->v[i])
+				  : kind == PLAN_WRITE && in->capture && !is_scratch(&t->v[i].because))
 			kind = PLAN_LAYER;
 		/* I2: while changes are captured, a root is never mounted for direct writing. */
-		assert(kind != PLAN_WRITE || !in->capture || t->v[i].cache ||
-		       t->v[i].because.kind == AIRLOCK_ORIGIN_PLAYGROUND);
+		assert(kind != PLAN_WRITE || !in->capture || t->v[i].cache || is_scratch(&t->v[i].because));
 		if (plan_add_mount(p, kind, &t->v[i], err) < 0)
 			return err ? err->code : AIRLOCK_ERR_INTERNAL;
 		p->mounts[p->n_mounts - 1].uncoverable = is_uncoverable(t, i, in);

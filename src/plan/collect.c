@@ -68,6 +68,10 @@ static void put_rule(struct nodes *t, const struct plan_inputs *in, enum policy_
 	if (missing && access == POLICY_HIDE && !place.is_link && is_guarded(t, &place, because))
 		return;
 	enum plan_mount_kind kind = kind_of(access);
+	if (kind == PLAN_TMPFS && in->tmp_source && strcmp(place.real, "/tmp") == 0) {
+		nodes_put(t, place.real, PLAN_WRITE, in->tmp_source, RULE_ORIGIN(SESSION_TMP), 0);
+		return;
+	}
 	bool bound = kind == PLAN_READ || kind == PLAN_WRITE;
 	int64_t size = kind == PLAN_TMPFS ? policy_share_bytes(in->policy->tmp_size, in->memory) : 0;
 	struct node *n = nodes_put(t, place.real, kind, bound ? place.real : NULL, because, size);

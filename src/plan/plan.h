@@ -106,6 +106,7 @@ struct plan_inputs {
 	const struct plan_root *roots; /* real paths; the first is the project */
 	size_t n_roots;
 	const char *playground_source; /* host path, or NULL for none */
+	const char *tmp_source;	       /* host path that is shown as /tmp, or NULL: an empty one in memory */
 	const struct plan_cache *caches;
 	size_t n_caches;
 	const struct plan_root *hidden; /* our own state and configuration: always hidden, whatever the policy says */

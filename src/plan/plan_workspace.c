@@ -78,7 +78,11 @@ static void add_kernel(struct builder *b)
 		add(b, PLAN_READ, "/proc/sys", "/proc/sys", 0, RULE_ORIGIN(ALWAYS));
 	add(b, PLAN_DEV, NULL, "/dev", 0, RULE_ORIGIN(ALWAYS));
 	add(b, PLAN_TMPFS, NULL, "/dev/shm", policy_share_bytes(policy->shm_size, b->in->memory), RULE_ORIGIN(ALWAYS));
-	add(b, PLAN_TMPFS, NULL, "/tmp", policy_share_bytes(policy->tmp_size, b->in->memory), RULE_ORIGIN(ALWAYS));
+	if (b->in->tmp_source)
+		add(b, PLAN_WRITE, b->in->tmp_source, "/tmp", 0, RULE_ORIGIN(SESSION_TMP));
+	else
+		add(b, PLAN_TMPFS, NULL, "/tmp", policy_share_bytes(policy->tmp_size, b->in->memory),
+		    RULE_ORIGIN(ALWAYS));
 }
 
 /* The sockets of an added directory lead nowhere; a socket that was named itself works. */

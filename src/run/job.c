@@ -53,6 +53,7 @@ void airlock_job_free(struct airlock_job *job)
 	for (size_t i = 0; i < job->work.n_lowers; i++)
 		strs_done(&job->work.lowers[i]);
 	free(job->work.lowers);
+	free(job->work.tmp);
 	free(job->command_line);
 	origin_done(&job->origin);
 	explained_free(job->explained);
@@ -385,6 +386,7 @@ static int build_plan(struct airlock_job *job, struct airlock_error *err)
 		.hosts = job->net.hosts,
 		.is_root = geteuid() == 0,
 		.capture = layers_wanted(job),
+		.tmp_source = job->backend->in_place ? NULL : job->work.tmp,
 	};
 	if (job->workspace.dir)
 		return job_plan_workspace(job, &common, err);

@@ -29,6 +29,7 @@ struct job_session {
 	struct strs *lowers; /* for each root of the plan */
 	size_t n_lowers;
 	uint64_t step; /* that the run has become; 0: none */
+	char *tmp;     /* the directory that is /tmp for its commands; NULL: none */
 };
 
 struct airlock_job {

@@ -7,6 +7,7 @@
 #include "base/macros.h"
 #include "run/caches.h"
 #include "run/job.h"
+#include "run/run_session.h"
 
 struct airlock_prestart *airlock_prestart_new(void)
 {
@@ -56,6 +57,8 @@ int airlock_prestart_begin_for(struct airlock_prestart *p, const struct airlock_
 	struct airlock_error why = {0};
 	_cleanup_close_ int lock = -EBADF;
 	int rc = caches_make(job, &lock, &why);
+	if (rc == 0)
+		rc = run_session_make_tmp(job, &why);
 	if (rc == 0)
 		rc = job->backend->prestart->begin_for(&job->ctx, job->plan, &p->sandbox, &why);
 	if (rc == AIRLOCK_ERR_UNAVAILABLE)

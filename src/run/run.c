@@ -65,6 +65,8 @@ int run_begin(struct airlock_run *run, struct airlock_error *err)
 		rc = claim_run_dir(run, &job->host, err);
 	if (rc == 0)
 		rc = run_session_begin(job, err);
+	if (rc == 0)
+		rc = run_session_make_tmp(job, err);
 	return rc < 0 ? rc : layers_begin(&run->layers, job, run->id, run->dir, err);
 }
 
@@ -155,8 +157,9 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		rc = job_ask(job, io, err);
 	if (rc == 0) {
 		job->started = true;
-		if (caches_make(job, &job->caches_fd, NULL) ==
-		    0) /* else start() fails over it, unless something else comes first */
+		if (caches_make(job, &job->caches_fd, NULL) == 0 &&
+		    run_session_make_tmp(job, NULL) ==
+			    0) /* else start() fails over it, unless something else comes first */
 			tell_prestart(job);
 		rc = start(run, io, err);
 	}

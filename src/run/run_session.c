@@ -3,8 +3,10 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "fs/fs.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 static struct session_place place_of(const struct airlock_job *job)
 {
@@ -89,7 +91,21 @@ int run_session_join(struct airlock_job *job, const struct settings_view *v, str
 	if (rc == 0 && job->workspace.dir && job->work.holds)
 		rc = base_error(err, AIRLOCK_ERR_INVALID, "session", name,
 				"a workspace is written to directly, so its session cannot hold changes");
+	if (rc == 0)
+		job->work.tmp = session_tmp(&at, name);
+	if (rc == 0 && !job->work.tmp)
+		rc = base_oom(err);
 	return rc < 0 ? rc : take_mode(job, v, err);
+}
+
+int run_session_make_tmp(const struct airlock_job *job, struct airlock_error *err)
+{
+	if (!job->work.tmp || job->backend->in_place)
+		return 0;
+	int rc = fs_make_private_dir(job->work.tmp, err);
+	if (rc == 0 && chmod(job->work.tmp, 01777) < 0) /* nobody else gets through the directories above it */
+		rc = base_errno(err, AIRLOCK_ERR_IO, errno, "chmod", job->work.tmp);
+	return rc;
 }
 
 bool run_session_holds(const struct airlock_job *job)

@@ -17,6 +17,8 @@ int run_session_join(struct airlock_job *job, const struct settings_view *v, str
 /* Can a session that holds its changes be had here? AIRLOCK_ERR_UNAVAILABLE with the reason. After the plan was made. */
 int run_session_check(const struct airlock_job *job, struct airlock_error *err);
 
+/* Makes the session's /tmp, before the first mount, also that of a prestarted sandbox. */
+int run_session_make_tmp(const struct airlock_job *job, struct airlock_error *err);
 int run_session_begin(struct airlock_job *job, struct airlock_error *err);
 /* The session's layers over this root, the topmost first; NULL: it has none. Lives as long as the job. */
 const struct strs *run_session_lowers(const struct airlock_job *job, const char *root);

@@ -35,6 +35,7 @@
 #define MAGIC "airlock-session 1"
 #define RECORD_MAX ((size_t)256 << 20)
 #define RECORD "session"
+#define TMP_DIR "tmp"
 
 static const char *const modes[] = {"apply", "hold", NULL};
 static const char *const states[] = {"open", "ended", NULL};
@@ -149,6 +150,28 @@ static int64_t now_ns(void)
 	struct timespec t = {0};
 	(void)clock_gettime(CLOCK_REALTIME, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ── /tmp ── */
+
+char *session_tmp(const struct session_place *at, const char *name)
+{
+	_cleanup_free_ char *dir = project_dir(at), *own = dir ? path_join(dir, name) : NULL;
+	return own ? path_join(own, TMP_DIR) : NULL;
+}
+
+uint64_t session_tmp_bytes(const struct session *s)
+{
+	_cleanup_close_ int dir = open(s->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t bytes = 0, entries = 0;
+	return dir < 0 || fs_tree_size_at(dir, TMP_DIR, &bytes, &entries, NULL) < 0 || entries < 2 ? 0 : bytes;
+}
+
+void session_clear_tmp(const struct session *s)
+{
+	_cleanup_close_ int dir = open(s->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir >= 0)
+		(void)fs_remove_tree_at(dir, TMP_DIR, NULL, NULL);
 }
 
 /* ── Writing ── */

@@ -4,6 +4,7 @@
  *   <state>/sessions/<32 hex of sha256 of the project>/<name>/
  *     session     what this file describes, replaced as a whole (I4)
  *     lock        whoever changes the session holds it
+ *     tmp/        /tmp of its commands
  *   <state>/layers/<id>/
  *     upper/overlayN, base    what was left of a session after some of it was decided, or several steps as one layer
  *
@@ -91,6 +92,12 @@ int session_create(struct session *s, const struct session_place *at, const char
 int session_open_or_create(struct session *s, const struct session_place *at, const char *name, bool holds,
 			   struct airlock_error *err);
 int session_save(const struct session *s, struct airlock_error *err);
+/* The directory that is /tmp for the commands of a session; it need not exist. NULL: out of memory. */
+char *session_tmp(const struct session_place *at, const char *name);
+/* What is in it, in bytes on the disk. */
+uint64_t session_tmp_bytes(const struct session *s);
+/* Empties it. */
+void session_clear_tmp(const struct session *s);
 /* Somebody used it, and nothing else has changed. */
 void session_touch(const struct session *s);
 

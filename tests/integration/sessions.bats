@@ -76,6 +76,28 @@ sees_earlier_commands() {
 	assert_stdout x
 }
 
+shares_tmp() {
+	local name=tmp-$AIRLOCK_BACKEND
+	new_session "$name"
+	run_airlock run --session "$name" -c 'echo x >/tmp/shared; stat -c %a /tmp; touch "$HOME/playground/p"'
+	assert_status 0
+	assert_stdout 1777
+	run_airlock run --session "$name" -c 'cat /tmp/shared; ls "$HOME/playground"'
+	assert_stdout $'x\np'
+	[ ! -e /tmp/shared ] || fail "it is the machine's own /tmp"
+	run_airlock run -c 'test ! -e /tmp/shared && echo none'
+	assert_stdout none
+	run_airlock session show "$name" --json
+	[ "$("$JSON_GET" "$RAW_STDOUT" get tmp_bytes)" -gt 0 ] || fail "nothing was counted"
+	run_airlock session end "$name"
+	run_airlock run --session "$name" -c 'ls /tmp'
+	assert_stdout ''
+}
+
+@test "the commands of a session have one /tmp, and nobody else has it" {
+	each_backend shares_tmp
+}
+
 # ---- deciding
 
 @test "a session is applied and undone as one" {

@@ -118,7 +118,7 @@ static void a_change_has_one_reason_of_each_class(void **state)
 /* The names are in records and in JSON: each is there once, and found again. */
 static void every_reason_has_a_name_and_a_sentence(void **state)
 {
-	for (enum airlock_reason_code code = AIRLOCK_REASON_NONE + 1; code <= AIRLOCK_REASON_SETIDS_DROPPED; code++) {
+	for (enum airlock_reason_code code = AIRLOCK_REASON_NONE + 1; code <= AIRLOCK_REASON_TAKEN_BACK; code++) {
 		enum airlock_reason_code found = AIRLOCK_REASON_NONE;
 		const char *name = airlock_reason_name(code);
 		_cleanup_buf_ struct buf text = BUF_INIT;
@@ -128,7 +128,7 @@ static void every_reason_has_a_name_and_a_sentence(void **state)
 		assert_true(code == AIRLOCK_REASON_RECORDED || text.len > 0);
 	}
 	assert_null(airlock_reason_name(AIRLOCK_REASON_NONE));
-	assert_null(airlock_reason_name((enum airlock_reason_code)(AIRLOCK_REASON_SETIDS_DROPPED + 1)));
+	assert_null(airlock_reason_name((enum airlock_reason_code)(AIRLOCK_REASON_TAKEN_BACK + 1)));
 }
 
 static void the_state_of_the_set(void **state)
