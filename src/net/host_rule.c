@@ -51,6 +51,13 @@ static enum host_rule_fault parse_network(char *host, char *slash, struct host_r
 	return HOST_RULE_FINE;
 }
 
+static void set_address(struct host_rule *r, struct net_address a)
+{
+	r->kind = HOST_RULE_ADDRESS;
+	r->address = net_address_unmap(a);
+	r->prefix = r->address.family == 4 ? 32 : 128;
+}
+
 static enum host_rule_fault parse_name(const char *host, struct host_rule *r)
 {
 	_cleanup_buf_ struct buf name = BUF_INIT;
@@ -67,8 +74,12 @@ static enum host_rule_fault parse_name(const char *host, struct host_rule *r)
 		return HOST_RULE_BAD_NAME;
 	memcpy(r->name, name.data, name.len + 1);
 	struct net_address a;
-	return r->kind == HOST_RULE_BELOW && net_address_parse_numeric(r->name, &a) ? HOST_RULE_BAD_NAME
-										    : HOST_RULE_FINE;
+	if (!net_address_parse_numeric(r->name, &a))
+		return HOST_RULE_FINE;
+	if (r->kind == HOST_RULE_BELOW)
+		return HOST_RULE_BAD_NAME;
+	set_address(r, a); /* "10.1." is an address only without the dot at its end */
+	return HOST_RULE_FINE;
 }
 
 enum host_rule_fault host_rule_parse(const char *text, enum host_rule_verdict verdict, struct host_rule *ret)
@@ -93,9 +104,7 @@ enum host_rule_fault host_rule_parse(const char *text, enum host_rule_verdict ve
 			fault = HOST_RULE_NETWORK;
 		r.kind = HOST_RULE_ADDRESS;
 	} else if (net_address_parse_numeric(host, &r.address)) {
-		r.kind = HOST_RULE_ADDRESS;
-		r.address = net_address_unmap(r.address);
-		r.prefix = r.address.family == 4 ? 32 : 128;
+		set_address(&r, r.address);
 	} else if (copy[0] == '[') { /* brackets are for IPv6 addresses */
 		fault = HOST_RULE_BAD_NAME;
 	} else {
