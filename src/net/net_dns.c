@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -84,9 +85,9 @@ static void send_datagram(int fd, const struct sockaddr_storage *to, const struc
 		c->cmsg_type = is_v4 ? IP_PKTINFO : IPV6_PKTINFO;
 		c->cmsg_len = CMSG_LEN(is_v4 ? sizeof(struct in_pktinfo) : sizeof(struct in6_pktinfo));
 		if (is_v4)
-			memcpy(&((struct in_pktinfo *)CMSG_DATA(c))->ipi_spec_dst, from->bytes, 4);
+			memcpy(CMSG_DATA(c) + offsetof(struct in_pktinfo, ipi_spec_dst), from->bytes, 4);
 		else
-			memcpy(&((struct in6_pktinfo *)CMSG_DATA(c))->ipi6_addr, from->bytes, 16);
+			memcpy(CMSG_DATA(c) + offsetof(struct in6_pktinfo, ipi6_addr), from->bytes, 16);
 	}
 	(void)sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL); /* who hears nothing asks again */
 }
@@ -97,10 +98,10 @@ static struct net_address asked_address(struct msghdr *m)
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
 			a.family = 4;
-			memcpy(a.bytes, &((struct in_pktinfo *)CMSG_DATA(c))->ipi_addr, 4);
+			memcpy(a.bytes, CMSG_DATA(c) + offsetof(struct in_pktinfo, ipi_addr), 4);
 		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
 			a.family = 6;
-			memcpy(a.bytes, &((struct in6_pktinfo *)CMSG_DATA(c))->ipi6_addr, 16);
+			memcpy(a.bytes, CMSG_DATA(c) + offsetof(struct in6_pktinfo, ipi6_addr), 16);
 		}
 	}
 	return a;
