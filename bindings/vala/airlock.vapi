@@ -162,6 +162,9 @@ namespace Airlock {
 		public int sessions (bool all, out Sessions? sessions, out Error err);
 		[CCode (cname = "airlock_session_open", cheader_filename = "airlock/session.h")]
 		public int session_open (string name, out Session? session, out Error err);
+		[CCode (cname = "airlock_session_diff", cheader_filename = "airlock/session.h")]
+		public int session_diff (string name, string other, bool colour, out string text, out Error err);
+		public unowned string? session { [CCode (cname = "airlock_settings_session", cheader_filename = "airlock/session.h")] get; }
 		[CCode (cname = "airlock_session_exists", cheader_filename = "airlock/session.h")]
 		public bool session_exists (string name);
 		[CCode (cname = "airlock_session_new", cheader_filename = "airlock/session.h")]
@@ -414,6 +417,29 @@ namespace Airlock {
 		public unowned Question? question;
 		public int64 remembered_id;
 		public Answer remembered;
+		public NetworkMode network_mode;
+		[CCode (array_length_cname = "n_host_rules", array_length_type = "size_t")]
+		public unowned HostRule[] host_rules;
+		public bool asks_hosts;
+	}
+
+	[CCode (cname = "enum airlock_network_mode", cprefix = "AIRLOCK_NETWORK_MODE_", has_type_id = false, cheader_filename = "airlock/job.h")]
+	public enum NetworkMode { OFF, HOSTS, OPEN, HOST;
+		[CCode (cname = "airlock_network_mode_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "enum airlock_host_rule_kind", cprefix = "AIRLOCK_HOST_", has_type_id = false, cheader_filename = "airlock/job.h")]
+	public enum HostRuleKind { ALLOW, DENY, ALLOW_PRIVATE;
+		[CCode (cname = "airlock_host_rule_name")]
+		public unowned string name ();
+	}
+
+	[CCode (cname = "struct airlock_host_rule", has_type_id = false, destroy_function = "", has_copy_function = false, cheader_filename = "airlock/job.h")]
+	public struct HostRule {
+		public HostRuleKind kind;
+		public unowned string host;
+		public Origin because;
 	}
 
 	/* ── Runs ── */

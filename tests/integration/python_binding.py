@@ -116,6 +116,61 @@ def an_agents_questions(ws):
 
 
 @test
+def sessions(ws):
+    """commands of a session see each other's changes; rewind, fork, merge, apply and undo are calls"""
+    place = Path(tempfile.mkdtemp(dir=ws))
+    project, environ = place / "project", {**os.environ, "HOME": str(place)}
+    for name in [n for n in environ if n.startswith(("XDG_", "AIRLOCK_SESSION"))]:
+        del environ[name]
+    (project / ".git").mkdir(parents=True)
+    text = project / "text"
+    text.write_text("".join(f"{n}\n" for n in range(20)))
+    box = Sandbox(project=project, session="work", changes="hold", environ=environ)
+    first = box.execute("echo 1 >a; sed -i s/^3$/three/ text")
+    assert (first.session, first.step, first.background) == ("work", 1, 0), first
+    second = box.execute("cat a; echo 2 >b")
+    assert second.stdout == "1\n" and second.step == 2 and not (project / "a").exists(), second
+    assert box.execute("true").step is None
+    (info,) = box.sessions()
+    assert (info.name, info.state, info.holds, info.steps, info.held) == ("work", "open", True, 2, 3), info
+    again = box.session("work")
+    assert (again.held, again.created) == (info.held, info.created) and info.project == str(project), again
+    assert [(s.number, s.command, s.exit_code, s.count, s.is_decided) for s in box.steps("work")] == [
+        (1, "echo 1 >a; sed -i s/^3$/three/ text", 0, 2, False), (2, "cat a; echo 2 >b", 0, 1, False)], box.steps("work")
+    assert box.steps("work")[0].run == first.run
+    whole = box.changes("work")
+    assert whole.session == "work" and {f.path for f in whole.files} == {"a", "b", "text"}, whole
+    assert "+three" in box.diff("work")
+    box.fork("work", "other")
+    raises(airlock.ConflictError, box.fork, "work", "other")
+    box.rewind("work", 1)
+    assert box.execute("ls").stdout == "a\ntext\n"
+    other = Sandbox(project=project, session="other", environ=environ)
+    other.execute("echo 3 >c; sed -i s/^15$/fifteen/ text")
+    assert box.merge("other", "work") == 2 and box.merge("other", "work") is None
+    assert box.execute("cat b c; grep -c e text").stdout == "2\n3\n2\n"
+    other.execute("echo other >a")
+    box.execute("echo work >a")
+    conflict = raises(airlock.ConflictError, box.merge, "other", "work")
+    assert conflict.paths == ["a"], conflict.paths
+    box.end_session("other")
+    assert {s.name: s.state for s in box.sessions()} == {"work": "open", "other": "ended"}
+    text.write_text(text.read_text().replace("9\n", "nine\n", 1))
+    raises(airlock.ConflictError, box.apply, "work")
+    raises(ValueError, box.apply, "work", force=True, merge=True)
+    assert box.apply("work", merge=True) == 4
+    assert {"three", "nine", "fifteen"} < set(text.read_text().split()) and (project / "a").read_text() == "work\n"
+    assert box.steps("work")[0].is_decided
+    raises(airlock.ConflictError, box.rewind, "work", 0)
+    box.undo("work")
+    assert not (project / "a").exists() and "nine" in text.read_text() and "three" not in text.read_text()
+    assert box.new_session() != box.new_session() and box.new_session("more") == "more"
+    raises(airlock.NotFoundError, box.session, "none")
+    raises(airlock.UsageError, box.new_session, "last")
+    raises(ValueError, box.rewind, "work", -1)
+
+
+@test
 def errors(ws):
     """each code is an exception of its own, with the way out"""
     box = Sandbox(workspace=ws)

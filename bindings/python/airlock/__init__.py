@@ -33,6 +33,7 @@ from .errors import (
 from .questions import Question, answer, questions, watch
 from .results import Change, Changes, Content, ExecuteResult, FileChange, FileEntry, Match, Matches
 from .sandbox import Sandbox
+from .sessions import Session, Step
 
 __version__ = _lib.airlock_version().decode()
 __all__ = [
@@ -58,6 +59,8 @@ __all__ = [
     "NotFoundError",
     "Question",
     "Sandbox",
+    "Session",
+    "Step",
     "TimedOutError",
     "UnavailableError",
     "UsageError",

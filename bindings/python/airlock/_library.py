@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""libairlock through ctypes: the functions of airlock/airlock.h, airlock/files.h and airlock/questions.h that are used here."""
+"""libairlock through ctypes: the functions of airlock/airlock.h, airlock/files.h, airlock/questions.h and airlock/session.h
+that are used here."""
 
 from __future__ import annotations
 
@@ -58,6 +59,31 @@ class PendingQuestion(Structure):
     ]
 
 
+class SessionInfo(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("project", c_char_p),
+        ("state", c_int),
+        ("holds", c_int),
+        ("steps", c_size_t),
+        ("held", c_size_t),
+        ("processes", c_size_t),
+        ("created_ns", c_int64),
+        ("last_used_ns", c_int64),
+    ]
+
+
+class SessionStep(Structure):
+    _fields_ = [
+        ("number", c_uint64),
+        ("run", c_char_p),
+        ("command", c_char_p),
+        ("exit_code", c_int),
+        ("count", c_size_t),
+        ("is_decided", c_int),
+    ]
+
+
 _ERR = POINTER(Error)
 _OUT = POINTER(c_void_p)
 _PATHS = POINTER(c_char_p)
@@ -101,8 +127,24 @@ _FUNCTIONS = {
     "airlock_changes_done_count": (c_size_t, [c_void_p]),
     "airlock_changes_diff": (c_int, [c_void_p, c_char_p, _PATHS, c_int, _OUT, _ERR]),
     "airlock_changes_apply": (c_int, [c_void_p, c_char_p, _PATHS, c_int, _OUT, _ERR]),
+    "airlock_changes_apply_merged": (c_int, [c_void_p, c_char_p, _PATHS, _OUT, _ERR]),
     "airlock_changes_discard": (c_int, [c_void_p, c_char_p, _PATHS, _OUT, _ERR]),
     "airlock_changes_undo": (c_int, [c_void_p, c_char_p, _PATHS, c_int, _OUT, _ERR]),
+    "airlock_session_state_name": (c_char_p, [c_int]),
+    "airlock_sessions_open": (c_int, [c_void_p, c_int, _OUT, _ERR]),
+    "airlock_sessions_count": (c_size_t, [c_void_p]),
+    "airlock_sessions_at": (POINTER(SessionInfo), [c_void_p, c_size_t]),
+    "airlock_sessions_free": (None, [c_void_p]),
+    "airlock_session_open": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
+    "airlock_session_info": (POINTER(SessionInfo), [c_void_p]),
+    "airlock_session_step_count": (c_size_t, [c_void_p]),
+    "airlock_session_step_at": (POINTER(SessionStep), [c_void_p, c_size_t]),
+    "airlock_session_free": (None, [c_void_p]),
+    "airlock_session_new": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
+    "airlock_session_rewind": (c_int, [c_void_p, c_char_p, c_uint64, _ERR]),
+    "airlock_session_fork": (c_int, [c_void_p, c_char_p, c_char_p, _ERR]),
+    "airlock_session_merge": (c_int, [c_void_p, c_char_p, c_char_p, POINTER(c_uint64), _OUT, _ERR]),
+    "airlock_session_end": (c_int, [c_void_p, c_char_p, _ERR]),
     "airlock_place_open": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
     "airlock_place_free": (None, [c_void_p]),
     "airlock_files_ls": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
@@ -155,6 +197,11 @@ def words(values) -> ctypes.Array | None:
 
 def text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+def path(data: bytes) -> str:
+    """As os functions take it: exact also where it is not UTF-8."""
+    return os.fsdecode(data)
 
 
 def call(name: str, *arguments) -> int:

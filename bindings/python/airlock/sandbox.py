@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 
 from . import _library as c
+from .errors import ConflictError
 from .results import Changes, Content, ExecuteResult, FileChange, FileEntry, Match, Matches, path_of
+from .sessions import Session, Step, session_of, step_of
 
 # How long a wait in C may keep Python from looking at its own signals.
 _SLICE_MS = 200
@@ -35,6 +37,8 @@ class Sandbox:
     found from the current directory. Every option of `airlock run` can be given by its name, with _ for -: profile="strict",
     network=True, yes=True, changes="hold", bind_ro=["/srv/skills"], timeout="5m". With agent="name" the commands are marked as an
     agent's: what needs permission waits for a person, who answers with `airlock questions` or airlock.answer().
+    With session="name" each command sees what the ones before it did; changes, diff, apply, discard and undo take the name of a
+    session where they take a run.
 
     One Sandbox may be used by several threads: commands run at the same time, file calls one after the other.
     """
@@ -189,8 +193,18 @@ class Sandbox:
             c.call("airlock_changes_diff", settings, c.encode(run, "run"), c.words(paths), 0, c.byref(out))
         return c.text(c.take_text(out))
 
-    def apply(self, run: str = "last", paths: Sequence[str] | None = None, *, force: bool = False) -> int:
-        """Makes held changes; returns how many."""
+    def apply(
+        self, run: str = "last", paths: Sequence[str] | None = None, *, force: bool = False, merge: bool = False
+    ) -> int:
+        """Makes held changes; returns how many.
+
+        With merge, for a session: files that somebody edited since are merged with their version, all of them or none.
+        """
+        if merge:
+            if force:
+                raise ValueError("force and merge exclude each other")
+            with self._changes("airlock_changes_apply_merged", c.encode(run, "run"), c.words(paths)) as changes:
+                return c.lib.airlock_changes_done_count(changes)
         arguments = c.encode(run, "run"), c.words(paths), int(force)
         with self._changes("airlock_changes_apply", *arguments) as changes:
             return c.lib.airlock_changes_done_count(changes)
@@ -205,6 +219,79 @@ class Sandbox:
         name = None if run is None else c.encode(run, "run")
         with self._changes("airlock_changes_undo", name, c.words(paths), int(force)) as changes:
             return c.text(c.lib.airlock_changes_run(changes))
+
+    # Sessions
+
+    def sessions(self, *, all: bool = False) -> list[Session]:
+        """Those of the project, or of every project."""
+        found = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_sessions_open", settings, int(all), c.byref(found))
+        try:
+            count = c.lib.airlock_sessions_count(found)
+            return [session_of(c.lib.airlock_sessions_at(found, i).contents) for i in range(count)]
+        finally:
+            c.lib.airlock_sessions_free(found)
+
+    @contextmanager
+    def _session(self, name: str):
+        found = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_session_open", settings, c.encode(name, "session"), c.byref(found))
+        try:
+            yield found
+        finally:
+            c.lib.airlock_session_free(found)
+
+    def session(self, name: str) -> Session:
+        """NotFoundError: the project has none of that name."""
+        with self._session(name) as found:
+            return session_of(c.lib.airlock_session_info(found).contents)
+
+    def steps(self, name: str) -> list[Step]:
+        """The commands of a session that changed something. What they changed, taken together: changes(name)."""
+        with self._session(name) as found:
+            count = c.lib.airlock_session_step_count(found)
+            return [step_of(c.lib.airlock_session_step_at(found, i).contents) for i in range(count)]
+
+    def new_session(self, name: str | None = None) -> str:
+        """Makes a session and returns its name; without name, one is made up. ConflictError: there is one."""
+        made = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_session_new", settings, None if name is None else c.encode(name, "session"), c.byref(made))
+        return c.text(c.take_text(made))
+
+    def rewind(self, name: str, step: int) -> None:
+        """Drops the held steps after this one; 0 drops all. ConflictError: one of them was decided about."""
+        if step < 0:
+            raise ValueError("a step is a number, or 0")
+        with self._settings() as settings:
+            c.call("airlock_session_rewind", settings, c.encode(name, "session"), step)
+
+    def fork(self, name: str, new: str) -> None:
+        """A second session that goes on from where this one is."""
+        with self._settings() as settings:
+            c.call("airlock_session_fork", settings, c.encode(name, "session"), c.encode(new, "session"))
+
+    def merge(self, name: str, into: str) -> int | None:
+        """Makes what one session changed a step of another; returns its number, None when there was nothing to merge.
+
+        ConflictError: some paths cannot be merged, and nothing was; its attribute paths has them.
+        """
+        step, conflicts = ctypes.c_uint64(), c.c_void_p()
+        names = c.encode(name, "session"), c.encode(into, "session")
+        with self._settings() as settings:
+            try:
+                c.call("airlock_session_merge", settings, *names, c.byref(step), c.byref(conflicts))
+            except ConflictError as error:
+                error.paths = [c.path(line) for line in c.take_text(conflicts).splitlines()]
+                raise
+        return step.value or None
+
+    def end_session(self, name: str) -> None:
+        """Ends what is running in it. What it holds stays."""
+        with self._settings() as settings:
+            c.call("airlock_session_end", settings, c.encode(name, "session"))
 
     # Files
 

@@ -236,7 +236,7 @@ int diff_run(const struct buf *before, const struct buf *after, struct buf *hunk
 int diff_merge(const struct buf *ours, const struct buf *base, const struct buf *theirs, struct buf *ret,
 	       struct airlock_error *err)
 {
-	static const char *const argv[] = {"diff3", "-a", "-m", "/dev/fd/3", "/dev/fd/4", "/dev/fd/5", NULL};
+	static const char *const argv[] = {"diff3", "-a", "-m", "-E", "/dev/fd/3", "/dev/fd/4", "/dev/fd/5", NULL};
 	const struct tool diff3 = {.name = "diff3", .argv = argv, .contents = {ours, base, theirs}, .n = 3};
 	int status = 0, rc = run_tool(&diff3, ret, &status, err);
 	/* Where nobody knows how it ended, the merge may have marks of a conflict in it. */
