@@ -112,12 +112,32 @@ const char *hook_start_dir(const struct hook_call *c)
 
 /* ── Rewriting ── */
 
+/* " --session NAME" made from the agent's own name for its session, so that its commands see one another; "" where it gives none. */
+struct session_option {
+	char text[80];
+};
+
+static struct session_option session_option(const struct hook_call *c)
+{
+	static const char *const fields[] = {"session_id", "sessionId", "conversation_id"};
+	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	struct session_option o = {""};
+	const char *id = NULL;
+	for (size_t i = 0; !id && i < sizeof fields / sizeof *fields; i++)
+		id = json_string_value(json_object_get(c->root, fields[i]));
+	if (!id || !*id || strlen(id) > 48 || id[strspn(id, safe)])
+		return o;
+	(void)snprintf(o.text, sizeof o.text, " --session %.12s-%.48s", c->agent->name, id);
+	return o;
+}
+
 /* The line before the command itself. The mark and the project come first: nothing in the command can change them. */
 static char *wrap_start(const struct hook_call *c, const struct hook_place *place)
 {
 	char *program = agent_quote(place->program), *project = agent_quote(place->project), *start = NULL;
 	if (program && project &&
-	    asprintf(&start, "%s run --agent hook:%s -p %s -C . -c ", program, c->agent->name, project) < 0)
+	    asprintf(&start, "%s run --agent hook:%s -p %s%s -C . -c ", program, c->agent->name, project,
+		     session_option(c).text) < 0)
 		start = NULL;
 	free(program);
 	free(project);

@@ -53,7 +53,8 @@ static int check_other_projects(const struct airlock_job *job, const struct sett
 				struct airlock_error *err)
 {
 	_cleanup_strs_ struct strs all = STRS_INIT;
-	if (!settings_get(v, "project") || session_list(&(struct session_place){&job->host, NULL}, &all, NULL) < 0)
+	if (!settings_get(v, "project") || job->origin.kind == ORIGIN_AGENT || /* which goes from project to project */
+	    session_list(&(struct session_place){&job->host, NULL}, &all, NULL) < 0)
 		return 0;
 	for (size_t i = 0; i < all.n; i++) {
 		_cleanup_session_ struct session other = SESSION_INIT;

@@ -203,3 +203,19 @@ print(words[5])' "$stdout" "$1"
 	hook claude <<<"{\"cwd\": \"$PROJECT\", \"tool_name\": \"Bash\", \"tool_input\": {\"command\": \"make\", \"env\": null}}"
 	assert_status 0
 }
+
+@test "the commands of one of the agent's sessions are a session, and see each other's /tmp" {
+	local line
+	for command in 'echo x >/tmp/shared' 'cat /tmp/shared'; do
+		hook claude <<<'{"session_id": "5b0c5a1e", "tool_name": "Bash", "tool_input": {"command": "'"$command"'"}}'
+		assert_status 0
+		line=$(json_get hookSpecificOutput updatedInput command)
+		[[ $line == *' --session claude-5b0c5a1e '* ]] || fail "no session: $line"
+		run_program sh -c "$line" </dev/null
+		assert_status 0
+	done
+	assert_stdout x
+	hook claude <<<'{"session_id": "x; rm -rf /", "tool_name": "Bash", "tool_input": {"command": "true"}}'
+	assert_status 0
+	[[ $stdout != *--session* ]] || fail "a name that is none was taken"
+}
