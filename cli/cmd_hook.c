@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <airlock/project.h>
+#include <airlock/session.h>
 
 #include "hook.h"
 #include "read_input.h"
@@ -69,9 +70,19 @@ static int find_project(const struct invocation *inv, const char *dir, char **re
 	return rc;
 }
 
+/* It becomes a word of a command line, so it must be a name. */
+static int name_session(const struct invocation *inv, const char **ret, struct airlock_error *err)
+{
+	*ret = airlock_settings_session(inv->settings);
+	if (!*ret || airlock_session_is_name(*ret))
+		return 0;
+	return output_fail(err, AIRLOCK_ERR_USAGE, "session", "AIRLOCK_SESSION or --session is no name of a session");
+}
+
 static int answer(const struct invocation *inv, const struct agent *a, struct airlock_error *err)
 {
 	char *input = NULL, *text = NULL, *program = agent_program(), *project = NULL;
+	const char *session = NULL;
 	struct hook_call *call = NULL;
 	size_t len = 0;
 	int rc = program ? read_input(&input, &len, err)
@@ -81,7 +92,10 @@ static int answer(const struct invocation *inv, const struct agent *a, struct ai
 	if (rc == 0 && hook_runs_command(call))
 		rc = find_project(inv, start_dir(a, call), &project, err);
 	if (rc == 0)
-		rc = hook_answer(call, &(struct hook_place){.program = program, .project = project}, &text, err);
+		rc = name_session(inv, &session, err);
+	if (rc == 0)
+		rc = hook_answer(call, &(struct hook_place){.program = program, .project = project, .session = session},
+				 &text, err);
 	if (rc == 0)
 		rc = write_answer(text, err);
 	hook_free(call);

@@ -423,6 +423,7 @@ const struct command commands[] = {
 	{.name = "hook",
 	 .group = "For agents",
 	 .summary = "answer an agent's hook, so that its commands run in a sandbox",
+	 .options = "session",
 	 .operand = "AGENT",
 	 .words = AGENT_NAMES,
 	 .run = cmd_hook,

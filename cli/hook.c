@@ -117,12 +117,16 @@ struct session_option {
 	char text[80];
 };
 
-static struct session_option session_option(const struct hook_call *c)
+static struct session_option session_option(const struct hook_call *c, const struct hook_place *place)
 {
 	static const char *const fields[] = {"session_id", "sessionId", "conversation_id"};
 	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 	struct session_option o = {""};
 	const char *id = NULL;
+	if (place->session) {
+		(void)snprintf(o.text, sizeof o.text, " --session %.64s", place->session);
+		return o;
+	}
 	for (size_t i = 0; !id && i < sizeof fields / sizeof *fields; i++)
 		id = json_string_value(json_object_get(c->root, fields[i]));
 	if (!id || !*id || strlen(id) > 48 || id[strspn(id, safe)])
@@ -137,7 +141,7 @@ static char *wrap_start(const struct hook_call *c, const struct hook_place *plac
 	char *program = agent_quote(place->program), *project = agent_quote(place->project), *start = NULL;
 	if (program && project &&
 	    asprintf(&start, "%s run --agent hook:%s -p %s%s -C . -c ", program, c->agent->name, project,
-		     session_option(c).text) < 0)
+		     session_option(c, place).text) < 0)
 		start = NULL;
 	free(program);
 	free(project);

@@ -36,6 +36,7 @@ const char *hook_start_dir(const struct hook_call *call);
 struct hook_place {
 	const char *program; /* this airlock */
 	const char *project; /* NULL is allowed for a call that runs no command */
+	const char *session; /* that a person named for the agent's commands; NULL: the agent's own */
 };
 /* answer: one line of JSON, the caller's: free. */
 int hook_answer(const struct hook_call *call, const struct hook_place *place, char **ret_answer,

@@ -91,6 +91,8 @@ const char *airlock_settings_session(const struct airlock_settings *s);
 int airlock_session_diff(const struct airlock_settings *s, const char *name, const char *other, int colour,
 			 char **ret_text, struct airlock_error *err);
 
+/* Could a session be called that? "[A-Za-z][A-Za-z0-9._-]{0,63}", and not "last". */
+int airlock_session_is_name(const char *name);
 /* Does the project have a session of that name? Never fails: a name that cannot be one is none. */
 int airlock_session_exists(const struct airlock_settings *s, const char *name);
 

@@ -210,6 +210,11 @@ const char *airlock_session_json(struct airlock_session *session)
 	return api_json(&out, &session->json);
 }
 
+int airlock_session_is_name(const char *name)
+{
+	return session_is_name(name);
+}
+
 int airlock_session_exists(const struct airlock_settings *s, const char *name)
 {
 	_cleanup_scene_ struct scene c = {0};

@@ -15,6 +15,7 @@
 #include "layer/open.h"
 #include "layer/upper.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -271,8 +272,10 @@ static int scan_layer(struct merging *g, const char *run, const char *dir, struc
 			return base_errno(g->err, AIRLOCK_ERR_IO, fd, "see the session's layers over", root->path);
 		set->roots[i].below_fd = fd;
 	}
+	if (rc < 0)
+		return rc;
 	set->started_ns = AL_MAX(g->from_bases.started_ns, g->into_bases.started_ns);
-	rc = rc < 0 ? rc : change_scan(set, NULL, g->err);
+	rc = change_scan(set, NULL, g->err);
 	if (rc == 0)
 		*ret = TAKE_PTR(set);
 	return rc;
@@ -291,8 +294,11 @@ static int make_step(struct merging *g, const struct host *host)
 	if (count <= 0)
 		return count;
 	rc = scan_layer(g, id, dir, &set);
-	if (rc < 0 || set->n == 0)
+	if (rc < 0)
 		return rc;
+	assert(set); /* scan_layer succeeded */
+	if (set->n == 0)
+		return 0;
 	rc = fold_bases_keep(&g->from_bases, g->set, dir, g->err);
 	if (rc == 0)
 		rc = change_set_save(set, record, g->err);

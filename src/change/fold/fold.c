@@ -10,6 +10,7 @@
 #include "layer/upper.h"
 #include "layer/xattrs.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -171,6 +172,7 @@ static int put_whiteout(struct rest *r, const char *path)
 		return 0;
 	if (dir < 0)
 		return dir;
+	assert(name); /* open_parent succeeded */
 	return mknodat(dir, name, S_IFCHR, 0) < 0 && errno != EEXIST ? -errno : 0;
 }
 
@@ -181,6 +183,7 @@ static int put_entry(struct rest *r, const struct change *c)
 	_cleanup_close_ int from = dir < 0 ? dir : upper_open_parent(r->from, c->path, &old);
 	if (dir < 0 || from < 0)
 		return dir < 0 ? dir : from;
+	assert(name && old); /* both parents were opened */
 	if (c->after.type == CHANGE_DIRECTORY) {
 		int rc = make_dir(dir, name, from);
 		_cleanup_close_ int made = rc < 0 ? rc : fs_open_dir_at(dir, name, O_RDONLY);
