@@ -553,6 +553,9 @@ int session_references(const struct host *host, struct strs *ret, struct airlock
 		rc = session_open_entry(&s, host, all.v[i], err);
 		for (size_t k = 0; rc == 0 && k < s.n_layers; k++)
 			strs_add(ret, s.layers[k].dir);
+		for (size_t k = 0; rc == 0 && k < s.n_steps; k++) /* rewind takes merged layers apart again */
+			if (s.steps[k].state == SESSION_STEP_HELD)
+				strs_addf(ret, "%s/runs/%s", host->state_dir, s.steps[k].run);
 		if (rc == 0 && s.whole)
 			strs_addf(ret, "%s/runs/%s", host->state_dir, s.whole);
 		if (rc == 0 && s.applies.n > 0) /* that undo is about, and what is shown when nothing is held */

@@ -19,6 +19,7 @@ static int remove_session(const struct session *s, struct airlock_error *err)
 	_cleanup_close_ int dir = open(s->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0 || unlinkat(dir, "session", 0) < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "unlink", s->dir);
+	session_clear_tmp(s);
 	(void)unlinkat(dir, "lock", 0);
 	(void)rmdir(s->dir);
 	_cleanup_free_ char *project = path_dirname(s->dir);

@@ -261,6 +261,7 @@ age_sessions() {
 	"$AIRLOCK" discard work f1 # leaves a layer
 	"$AIRLOCK" session new other --changes hold
 	"$AIRLOCK" session new used --changes hold
+	"$AIRLOCK" run --session other -c 'echo x >/tmp/left'
 	[ -n "$(ls "$STATE/layers")" ]
 	"$AIRLOCK" discard work
 	run_airlock gc
@@ -277,11 +278,24 @@ age_sessions() {
 	run_airlock gc
 	assert_status 0
 	[[ $stdout == *"session other"* ]]
+	[ "$(ls "$STATE"/sessions/*)" = used ] || fail "$(ls "$STATE"/sessions/*)"
 	[ -z "$(ls "$STATE/layers")" ] || fail "$(ls "$STATE/layers")"
 	run_airlock session list --json
 	[ "$(json '[s["session"] for s in d["sessions"]]')" = "['used']" ]
 	run_airlock gc --json # the steps, which nobody needs now
 	[ -z "$(ls "$STATE/runs")" ] || fail "$(ls "$STATE/runs")"
+}
+
+@test "rewind goes back to a step whose layer was merged with others, after gc" {
+	for i in $(seq 18); do "$AIRLOCK" run --session work --hold -c "echo $i >f; echo $i >f$i" 2>/dev/null; done
+	[ -n "$(ls "$STATE/layers")" ] || fail "nothing was merged"
+	keep_nothing
+	age_sessions
+	run_airlock gc
+	assert_status 0
+	"$AIRLOCK" session rewind work 5
+	run_airlock run --session work -c 'cat f; ls f[0-9]*'
+	[ "$stdout" = $'5\nf1\nf2\nf3\nf4\nf5' ] || fail "$stdout"
 }
 
 @test "a layer that a running command may see stays" {
