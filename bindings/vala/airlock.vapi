@@ -1102,6 +1102,9 @@ namespace Airlock {
 		public unowned string name ();
 	}
 
+	[CCode (cname = "airlock_session_is_name", cheader_filename = "airlock/session.h")]
+	public bool session_is_name (string word);
+
 	[Compact]
 	[CCode (cname = "struct airlock_session_info", free_function = "", cheader_filename = "airlock/session.h")]
 	public class SessionInfo {
