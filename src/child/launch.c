@@ -94,6 +94,20 @@ static void forget_frames(const char *stack, size_t size)
 	(void)size;
 }
 
+/* The scheduler likes to start a process on the processor of the one that made it, which goes on and keeps it waiting: then
+ * nothing is won by starting early. The starter's own mask is put back at once: where it is then, it stays. */
+static void move_elsewhere(pid_t pid)
+{
+	cpu_set_t allowed, others;
+	int cpu = sched_getcpu();
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+		return;
+	others = allowed;
+	CPU_CLR((unsigned)cpu, &others);
+	if (CPU_COUNT(&others) > 0 && sched_setaffinity(pid, sizeof others, &others) == 0)
+		(void)sched_setaffinity(pid, sizeof allowed, &allowed);
+}
+
 IN_CHILD int launch_begin(struct launch_starter *s)
 {
 	s->l.failed_call = NULL;
@@ -102,6 +116,8 @@ IN_CHILD int launch_begin(struct launch_starter *s)
 	uint64_t before = block_signals();
 	s->pid = clone(starter_main, s->stack + sizeof s->stack, CLONE_VM | SIGCHLD, s);
 	int rc = s->pid < 0 ? -errno : 0;
+	if (rc == 0)
+		move_elsewhere(s->pid);
 	restore_signals(before);
 	return rc;
 }
