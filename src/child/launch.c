@@ -94,18 +94,22 @@ static void forget_frames(const char *stack, size_t size)
 	(void)size;
 }
 
+#define MAX_CPUS 1024
+#define WORD_BITS (8 * sizeof(unsigned long))
+
 /* The scheduler likes to start a process on the processor of the one that made it, which goes on and keeps it waiting: then
  * nothing is won by starting early. The starter's own mask is put back at once: where it is then, it stays. */
 static void move_elsewhere(pid_t pid)
 {
-	cpu_set_t allowed, others;
-	int cpu = sched_getcpu();
-	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+	unsigned long allowed[MAX_CPUS / WORD_BITS] = {0}, others[MAX_CPUS / WORD_BITS];
+	unsigned cpu = 0;
+	long len = raw_call3(__NR_sched_getaffinity, 0, sizeof allowed, allowed);
+	if (len <= 0 || raw_call3(__NR_getcpu, &cpu, 0, 0) < 0 || cpu >= MAX_CPUS)
 		return;
-	others = allowed;
-	CPU_CLR((unsigned)cpu, &others);
-	if (CPU_COUNT(&others) > 0 && sched_setaffinity(pid, sizeof others, &others) == 0)
-		(void)sched_setaffinity(pid, sizeof allowed, &allowed);
+	for (unsigned i = 0; i < MAX_CPUS / WORD_BITS; i++)
+		others[i] = allowed[i] & ~(i == cpu / WORD_BITS ? 1ul << cpu % WORD_BITS : 0);
+	if (raw_call3(__NR_sched_setaffinity, pid, len, others) == 0) /* refused where there is no other */
+		(void)raw_call3(__NR_sched_setaffinity, pid, len, allowed);
 }
 
 IN_CHILD int launch_begin(struct launch_starter *s)
