@@ -47,7 +47,7 @@ void answer_wait_job(struct airlock_job *job, int signal_fd, bool is_quiet)
 	struct airlock_asking *asking = NULL;
 	enum airlock_answer answer = AIRLOCK_DENY;
 	struct airlock_error why = {0};
-	/* What cannot be asked is refused when the run starts, and recorded there. */
+	/* A question that cannot be asked is a refusal; the run records it when it starts. */
 	if (airlock_job_ask(job, &asking, &why) != 1) {
 		if (why.code)
 			output_say("nobody can be asked: %s", why.message);

@@ -102,7 +102,7 @@ static const struct verb cache_verbs[] = {
 static const struct verb session_verbs[] = {
 	{"new", "[NAME]", "start a session, and print its name", "project changes hold json", NULL, cmd_session_new},
 	{"list", NULL, "list the sessions of this project", "project all json", NULL, cmd_session_list},
-	{"show", "NAME", "show a session: its steps, what they changed, and what is running", "project json", "session",
+	{"show", "NAME", "show a session: its steps and what they changed", "project json", "session",
 	 cmd_session_show},
 	{"rewind", "NAME [STEP]", "drop the held steps after STEP; without STEP, the last one", "project json",
 	 "session", cmd_session_rewind},
@@ -110,7 +110,7 @@ static const struct verb session_verbs[] = {
 	 cmd_session_fork},
 	{"merge", "NAME", "make what a session changed a step of another", "project into json", "session",
 	 cmd_session_merge},
-	{"end", "NAME", "end what is running in a session; what it holds stays", "project json", "session",
+	{"end", "NAME", "close a session and empty its /tmp; what it holds stays", "project json", "session",
 	 cmd_session_end},
 	{0},
 };

@@ -10,7 +10,7 @@
 
 /* Prints the names of the project's sessions. Used inside '…' and "…". */
 #define COMPLETION_SESSIONS "airlock session list 2>/dev/null | sed \"s/ .*//\""
-/* What comes after its words: "session", or "session-or-path" where files are offered too. */
+/* The kind of names that completion offers after these words: "session", or "session-or-path" with files, too. */
 bool completion_has_sessions(const char *completes);
 
 void completion_bash(void);

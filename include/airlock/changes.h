@@ -133,7 +133,7 @@ enum airlock_reason_code {
 	AIRLOCK_REASON_SETGID_DROPPED,
 	AIRLOCK_REASON_SETIDS_DROPPED,
 
-	/* Of a command of a session. */
+	/* A command of a session changed it. */
 	AIRLOCK_REASON_OTHER_COMMAND, /* another command of the session changed it at the same time */
 	AIRLOCK_REASON_TAKEN_BACK,    /* the steps that the command was made on were taken back while it ran */
 };

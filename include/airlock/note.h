@@ -72,7 +72,7 @@ enum airlock_note_code {
 	AIRLOCK_NOTE_CLOCK_BACK,       /* number: seconds */
 	AIRLOCK_NOTE_CHANGES_UNREAD,   /* subject: the run's directory, which has all that the command wrote */
 	AIRLOCK_NOTE_CHANGES_NOT_KEPT, /* the same, until `airlock gc` */
-	/* What it changed. */
+	/* The changes of the run. */
 	AIRLOCK_NOTE_LEFT_OUT,		/* subject: a path that cannot be read; without cause it is a mount point */
 	AIRLOCK_NOTE_CONTENT_LEFT_OUT,	/* the same, and what is in it is left out */
 	AIRLOCK_NOTE_SOME_LEFT_OUT,	/* the same, and some of what is in it is left out */

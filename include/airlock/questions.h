@@ -68,7 +68,7 @@ struct airlock_questions;
 int airlock_questions_open(const struct airlock_settings *s, struct airlock_questions **ret, struct airlock_error *err);
 size_t airlock_questions_count(const struct airlock_questions *l);
 const struct airlock_pending_question *airlock_questions_at(const struct airlock_questions *l, size_t i);
-/* What `airlock questions --json` prints. NULL: out of memory. */
+/* The JSON that `airlock questions --json` prints. NULL: out of memory. */
 const char *airlock_questions_json(struct airlock_questions *l);
 /* One of them as an object on one line. The caller's: airlock_free. NULL: out of memory. */
 char *airlock_pending_question_json(const struct airlock_pending_question *q);

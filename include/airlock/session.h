@@ -31,7 +31,7 @@ extern "C" {
 
 enum airlock_session_state {
 	AIRLOCK_SESSION_OPEN,
-	AIRLOCK_SESSION_ENDED, /* its processes are ended; what it holds stays, and the next command opens it again */
+	AIRLOCK_SESSION_ENDED, /* closed; what it holds stays, and the next command opens it again */
 };
 /* "open", "ended". Live for ever. */
 const char *airlock_session_state_name(enum airlock_session_state state);
@@ -43,7 +43,7 @@ struct airlock_session_info {
 	int holds;	    /* its changes, until a person decides; else each command's are applied */
 	size_t steps;	    /* commands that changed something */
 	size_t held;	    /* changes that wait for a decision */
-	size_t processes;   /* that are running */
+	size_t processes;   /* always 0: the processes of a command end with it */
 	int64_t created_ns; /* since 1970 */
 	int64_t last_used_ns;
 };
@@ -112,7 +112,7 @@ int airlock_session_fork(const struct airlock_settings *s, const char *name, con
  * to merge. */
 int airlock_session_merge(const struct airlock_settings *s, const char *name, const char *into, uint64_t *ret_step,
 			  char **ret_conflicts, struct airlock_error *err);
-/* Ends its processes. What it holds stays. */
+/* Closes it and empties its /tmp. A command of it that is running goes on. What the session holds stays. */
 int airlock_session_end(const struct airlock_settings *s, const char *name, struct airlock_error *err);
 
 /* Of a run that is over: the session it is a command of, or NULL; and the step that it has become, 0: it changed nothing, or what it
