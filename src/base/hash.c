@@ -89,16 +89,42 @@ static void put_hex(char out[65], const uint32_t state[8])
 	out[64] = '\0';
 }
 
+void hash_sha256_begin(struct hash_sha256 *h)
+{
+	*h = (struct hash_sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
+					    0x1f83d9ab, 0x5be0cd19}};
+}
+
+void hash_sha256_add(struct hash_sha256 *h, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	size_t held = h->total % BLOCK;
+	h->total += len;
+	if (held > 0 && held + len >= BLOCK) {
+		memcpy(h->rest + held, p, BLOCK - held);
+		compress(h->state, h->rest);
+		p += BLOCK - held;
+		len -= BLOCK - held;
+		held = 0;
+	}
+	for (; held == 0 && len >= BLOCK; p += BLOCK, len -= BLOCK)
+		compress(h->state, p);
+	if (len > 0)
+		memcpy(h->rest + held, p, len);
+}
+
+void hash_sha256_end(struct hash_sha256 *h, char out[65])
+{
+	finish(h->state, h->rest, h->total % BLOCK, h->total);
+	put_hex(out, h->state);
+}
+
 void hash_sha256_hex(const void *data, size_t len, char out[65])
 {
-	uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-			     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-	const unsigned char *p = data;
-	size_t whole = len / BLOCK * BLOCK;
-	for (size_t i = 0; i < whole; i += BLOCK)
-		compress(state, p + i);
-	finish(state, len > 0 ? p + whole : NULL, len - whole, len);
-	put_hex(out, state);
+	struct hash_sha256 h;
+	hash_sha256_begin(&h);
+	hash_sha256_add(&h, data, len);
+	hash_sha256_end(&h, out);
 }
 
 uint64_t hash_checksum(const void *data, size_t len)

@@ -39,6 +39,11 @@ static const char *const words[] = {
 	[AIRLOCK_ORIGIN_MACHINE_ONLY] = "only what programs need to know of the machine",
 	[AIRLOCK_ORIGIN_MADE] = "made for the workspace",
 	[AIRLOCK_ORIGIN_SESSION_TMP] = "/tmp of the session",
+	[AIRLOCK_ORIGIN_AGENT_PRIVATE] = "agent %s: what it writes stays with the session",
+	[AIRLOCK_ORIGIN_AGENT_STATE] = "agent %s: its own state",
+	[AIRLOCK_ORIGIN_AGENT_CREDENTIALS] = "agent %s: its credentials",
+	[AIRLOCK_ORIGIN_AGENT_PROGRAM] = "agent %s: its program",
+	[AIRLOCK_ORIGIN_AGENT_OTHER] = "it belongs to agent %s",
 };
 
 void rule_origin_add(struct buf *out, const struct airlock_origin *origin)

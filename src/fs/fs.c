@@ -137,12 +137,26 @@ static int make_temp_name(char out[64])
 	return 0;
 }
 
-static int fill_temp(int dirfd, const char *temp, const void *data, size_t len)
+static int write_parts(int fd, fs_next_part next, void *data)
+{
+	_cleanup_buf_ struct buf part = BUF_INIT;
+	int more;
+	do {
+		part.len = 0;
+		more = next(data, &part);
+		int rc = more < 0 ? more : part.failed ? -ENOMEM : fs_write_all(fd, part.data, part.len);
+		if (rc < 0)
+			return rc;
+	} while (more);
+	return 0;
+}
+
+static int fill_temp(int dirfd, const char *temp, fs_next_part next, void *data)
 {
 	_cleanup_close_ int fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	int rc = fs_write_all(fd, data, len);
+	int rc = write_parts(fd, next, data);
 	if (rc < 0)
 		return rc;
 	/* fchmod, because the umask may have removed bits. */
@@ -156,13 +170,13 @@ static int sync_dir(int dirfd)
 	return fsync(dirfd) < 0 && errno != EINVAL ? -errno : 0;
 }
 
-static int replace_at(int dirfd, const char *name, const void *data, size_t len)
+static int replace_at(int dirfd, const char *name, fs_next_part next, void *data)
 {
 	char temp[64];
 	int rc = make_temp_name(temp);
 	if (rc < 0)
 		return rc;
-	rc = fill_temp(dirfd, temp, data, len);
+	rc = fill_temp(dirfd, temp, next, data);
 	if (rc == 0 && renameat(dirfd, temp, dirfd, name) < 0)
 		rc = -errno;
 	if (rc < 0) {
@@ -172,7 +186,7 @@ static int replace_at(int dirfd, const char *name, const void *data, size_t len)
 	return sync_dir(dirfd);
 }
 
-int fs_write_private_file(const char *path, const void *data, size_t len, struct airlock_error *err)
+int fs_write_private_parts(const char *path, fs_next_part next, void *data, struct airlock_error *err)
 {
 	_cleanup_free_ char *dir = path_dirname(path);
 	if (!dir)
@@ -183,11 +197,29 @@ int fs_write_private_file(const char *path, const void *data, size_t len, struct
 	_cleanup_close_ int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dirfd < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", dir);
-	rc = replace_at(dirfd, path_basename(path), data, len);
+	rc = replace_at(dirfd, path_basename(path), next, data);
 	if (rc == -EISDIR)
 		return base_error(err, AIRLOCK_ERR_INVALID, "rename", path, "%s is in the way: it is a directory",
 				  path);
 	return rc < 0 ? base_errno(err, AIRLOCK_ERR_IO, rc, "write", path) : 0;
+}
+
+struct whole {
+	const void *data;
+	size_t len;
+};
+
+static int next_whole(void *data, struct buf *part)
+{
+	const struct whole *w = data;
+	buf_add(part, w->data, w->len);
+	return 0;
+}
+
+int fs_write_private_file(const char *path, const void *data, size_t len, struct airlock_error *err)
+{
+	struct whole whole = {data, len};
+	return fs_write_private_parts(path, next_whole, &whole, err);
 }
 
 int fs_create_private_file(const char *path, const void *data, size_t len, struct airlock_error *err)
@@ -250,4 +282,10 @@ int fs_real_path(const char *path, char **ret, struct airlock_error *err)
 		return errno == ENOMEM ? base_oom(err) : lookup_error(err, errno, "realpath", path);
 	*ret = real;
 	return 0;
+}
+
+bool fs_is_mount_point(const struct stat *st)
+{
+	return st->st_mtim.tv_sec == FS_MOUNT_POINT_SECONDS && st->st_mtim.tv_nsec == 0 &&
+	       (S_ISDIR(st->st_mode) || (S_ISREG(st->st_mode) && st->st_size == 0));
 }

@@ -19,6 +19,11 @@ int fs_make_private_dir(const char *path, struct airlock_error *err);
 /* Replaces path atomically with content, mode 0600, by a temporary beside it and rename; parents are made (0700). */
 int fs_write_private_file(const char *path, const void *data, size_t len, struct airlock_error *err);
 
+/* The same for content that need not be in memory at once. next fills the empty buffer, and returns 1 if there is more, 0 at the
+ * end, or -errno. */
+typedef int (*fs_next_part)(void *data, struct buf *part);
+int fs_write_private_parts(const char *path, fs_next_part next, void *data, struct airlock_error *err);
+
 /* Creates a new file, mode 0600, in an existing directory, without waiting for the disk: for data that a power cut may
  * lose. */
 int fs_create_private_file(const char *path, const void *data, size_t len, struct airlock_error *err);
@@ -32,6 +37,10 @@ int fs_check_private(const char *path, struct airlock_error *err);
 
 /* realpath(3) as an error: AIRLOCK_ERR_NOT_FOUND when missing. */
 int fs_real_path(const char *path, char **ret, struct airlock_error *err);
+
+/* An empty directory or file that we made in a workspace to mount something on: it has a time that nothing else has. */
+#define FS_MOUNT_POINT_SECONDS 1 /* 1970-01-01 00:00:01 */
+bool fs_is_mount_point(const struct stat *st);
 
 /* Trees beneath a directory descriptor; name is a single component and may be a file. Symlinks are removed or measured
  * themselves, never followed; a mount point inside is AIRLOCK_ERR_BUSY when removing and left out when measuring.

@@ -21,7 +21,8 @@ struct view_maker {
 	bool new_user;
 	int user_ns; /* to enter; negative: none */
 	struct probe_id_maps maps;
-	long mount; /* or -errno */
+	const char *upper, *work; /* not a view: is this in use? */
+	long mount;		  /* or -errno */
 };
 
 /* Opened by path: the kernel takes only directories of the mount namespace that it mounts in. */
@@ -47,6 +48,30 @@ static long mount_view(struct view_maker *m)
 	return rc;
 }
 
+static long open_dir(const char *path)
+{
+	return raw_call4(__NR_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+}
+
+/* Never mounts anything: of what could be created only the refusal is of interest. */
+static long try_to_create(const struct view_maker *m)
+{
+	long upper = open_dir(m->upper), work = open_dir(m->work);
+	long fs = upper < 0 ? upper : work < 0 ? work : raw_call2(__NR_fsopen, "overlay", RAW_FSOPEN_CLOEXEC);
+	long rc = fs < 0 ? fs : raw_overlay_set(fs, "source", "airlock");
+	rc = rc < 0 ? rc : raw_call5(__NR_fsconfig, fs, RAW_FSCONFIG_FLAG, "userxattr", 0, 0);
+	rc = rc < 0 ? rc : raw_overlay_set(fs, "index", "on");
+	rc = rc < 0 ? rc : raw_overlay_set(fs, "lowerdir", "/proc/self");
+	rc = rc < 0 ? rc : raw_overlay_set_directory(fs, "upperdir", (int)upper);
+	rc = rc < 0 ? rc : raw_overlay_set_directory(fs, "workdir", (int)work);
+	rc = rc < 0 ? rc : raw_call5(__NR_fsconfig, fs, RAW_FSCONFIG_CREATE, 0, 0, 0);
+	const long opened[] = {fs, work, upper};
+	for (size_t i = 0; i < AL_ARRAY_LEN(opened); i++)
+		if (opened[i] >= 0)
+			(void)raw_call1(__NR_close, opened[i]);
+	return rc < 0 ? rc : 0;
+}
+
 /* In the child, which shares memory and descriptors with the caller: what it opens the caller has, too. Raw system calls only. */
 static int make_view(void *arg)
 {
@@ -62,7 +87,7 @@ static int make_view(void *arg)
 	if (m->new_user && probe_write_id_maps(&m->maps, &r) < 0)
 		m->mount = -r.errnum;
 	else
-		m->mount = mount_view(m);
+		m->mount = m->upper ? try_to_create(m) : mount_view(m);
 	return 0;
 }
 
@@ -85,6 +110,15 @@ static int run_maker(struct view_maker *m)
 	return rc < 0 ? rc : (int)m->mount;
 }
 
+static struct view_maker maker(int user_ns)
+{
+	bool may_mount = raw_may_mount();
+	return (struct view_maker){.new_user = !may_mount && user_ns < 0,
+				   .user_ns = may_mount ? -EBADF : user_ns,
+				   .maps = probe_id_maps(),
+				   .mount = -EIO};
+}
+
 int sys_overlay_view(const char *const *dirs, size_t n, int user_ns)
 {
 	if (n == 1) {
@@ -93,12 +127,17 @@ int sys_overlay_view(const char *const *dirs, size_t n, int user_ns)
 	}
 	if (n > SYS_OVERLAY_VIEW_MAX)
 		return -E2BIG;
-	bool may_mount = raw_may_mount();
-	struct view_maker m = {.dirs = dirs,
-			       .n = n,
-			       .new_user = !may_mount && user_ns < 0,
-			       .user_ns = may_mount ? -EBADF : user_ns,
-			       .maps = probe_id_maps(),
-			       .mount = -EIO};
+	struct view_maker m = maker(user_ns);
+	m.dirs = dirs;
+	m.n = n;
 	return run_maker(&m);
+}
+
+int sys_overlay_is_in_use(const char *upper, const char *work, int user_ns)
+{
+	struct view_maker m = maker(user_ns);
+	m.upper = upper;
+	m.work = work;
+	int rc = run_maker(&m);
+	return rc == -EBUSY ? 1 : rc == -EPERM || rc == -ENOMEM || rc == -ENODEV || rc == -EIO ? rc : 0;
 }

@@ -16,3 +16,8 @@
 /* At least one directory; of one alone it is that directory itself. user_ns: a user namespace to mount in, or negative: one
  * like the caller's own. Returns the descriptor of the view's root (CLOEXEC), or -errno. */
 int sys_overlay_view(const char *const *dirs, size_t n, int user_ns);
+
+/* 1: some process, wherever it is, still has the overlay mounted that writes to upper, or a file of it open. 0: nobody has, so
+ * nobody can change it any more. -errno: unknown. The kernel is asked to mount it once more with "index=on", which it refuses while
+ * upper is in use; and later because upper was mounted as volatile. user_ns: as above. */
+int sys_overlay_is_in_use(const char *upper, const char *work, int user_ns);

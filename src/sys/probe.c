@@ -42,6 +42,20 @@ static int try_userns(const void *arg, struct probe_report *r)
 	return rc < 0 ? probe_stop(r, "sethostname inside", rc) : 0;
 }
 
+static int try_nothing(const void *arg, struct probe_report *r)
+{
+	return 0;
+}
+
+bool sys_may_make_userns(void)
+{
+	struct probe_report r;
+	struct sys_probe made;
+	probe_try(CLONE_NEWUSER, try_nothing, NULL, &r);
+	probe_conclude(&made, &r, "created one");
+	return made.works;
+}
+
 void sys_probe_userns(struct sys_probe *ret)
 {
 	struct probe_id_maps maps = probe_id_maps();

@@ -42,6 +42,13 @@ void sys_probe_memfd_exec(struct sys_probe *ret); /* a memfd may be executed (vm
  * removes one, removes a directory, looks at what lies in the upper directory. Then one over `over`, unless that is NULL. */
 void sys_probe_overlay(const char *dir, const char *over, struct sys_probe *ret);
 
+/* ── The sandbox around us ── */
+/* True inside a sandbox of airlock in which no other can be made. What proves it is the first process of the pid namespace, which
+ * no command can choose. */
+bool sys_is_inside(void);
+/* Can a user namespace be made at all, whatever can be done in it? */
+bool sys_may_make_userns(void);
+
 /* ── Control groups ── */
 enum sys_cgroup_kind { SYS_CGROUP_NONE, SYS_CGROUP_V1, SYS_CGROUP_V2 };
 

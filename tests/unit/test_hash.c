@@ -39,6 +39,25 @@ static void nothing_may_be_null(void **state)
 	assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+static void parts_make_the_whole(void **state)
+{
+	unsigned char data[300];
+	char whole[65], parts[65];
+	for (size_t i = 0; i < sizeof data; i++)
+		data[i] = (unsigned char)(i * 7);
+	hash_sha256_hex(data, sizeof data, whole);
+	for (size_t a = 0; a <= sizeof data; a += 3)
+		for (size_t b = a; b <= sizeof data; b += 17) {
+			struct hash_sha256 h;
+			hash_sha256_begin(&h);
+			hash_sha256_add(&h, data, a);
+			hash_sha256_add(&h, data + a, b - a);
+			hash_sha256_add(&h, data + b, sizeof data - b);
+			hash_sha256_end(&h, parts);
+			assert_string_equal(whole, parts);
+		}
+}
+
 /* Around the block length the padding moves from one block to two; checked against sha256sum. */
 static void lengths_around_a_block(void **state)
 {
@@ -77,9 +96,9 @@ static void the_checksum_is_fnv_1a(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fips_vectors),		  cmocka_unit_test(a_million_times_a),
-		cmocka_unit_test(nothing_may_be_null),	  cmocka_unit_test(lengths_around_a_block),
-		cmocka_unit_test(the_checksum_is_fnv_1a),
+		cmocka_unit_test(fips_vectors),		cmocka_unit_test(a_million_times_a),
+		cmocka_unit_test(nothing_may_be_null),	cmocka_unit_test(lengths_around_a_block),
+		cmocka_unit_test(parts_make_the_whole), cmocka_unit_test(the_checksum_is_fnv_1a),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
