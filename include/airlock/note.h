@@ -66,6 +66,12 @@ enum airlock_note_code {
 	AIRLOCK_NOTE_REFUSED,	       /* subject: a system call that the filter refused; other: what would allow it */
 	AIRLOCK_NOTE_REFUSED_MORE,     /* number: of calls that were not written down */
 	AIRLOCK_NOTE_HOST_REFUSED,     /* subject: host and port; cause: by what; other: what would allow it */
+	AIRLOCK_NOTE_AGENT_SIGNED_IN, /* subject: a file with credentials that the agent changed; it is in the home now */
+	AIRLOCK_NOTE_AGENT_NOT_HOME, /* subject: a file of the agent that was changed outside meanwhile: the agent's stays with
+					  other, the session */
+	AIRLOCK_NOTE_AGENT_READ_ONLY,  /* subject: a directory of the agent that cannot have a layer */
+	AIRLOCK_NOTE_AGENT_UPDATES,    /* subject: the agent's title; told once */
+	AIRLOCK_NOTE_AGENT_BUSY,       /* subject: the session, in which another agent runs with the private files */
 	AIRLOCK_NOTE_NO_GATE,	       /* subject: the backend, which cannot filter connections by host */
 	AIRLOCK_NOTE_NOT_COPIED,       /* number: of entries that you may not read; subject: one of them */
 	AIRLOCK_NOTE_OUTSIDE_NAMES,    /* number: of files with another name outside; subject: one of them */
@@ -105,8 +111,18 @@ enum airlock_note_code {
 	AIRLOCK_NOTE_HISTORY_GAP,    /* this run is missing in the history */
 	AIRLOCK_NOTE_HISTORY_BEHIND, /* it cannot be brought up to date */
 	/* Sessions. */
-	AIRLOCK_NOTE_STEP_NOT_TOLD,    /* subject: the session, which does not know of this step */
+	AIRLOCK_NOTE_STEP_NOT_TOLD,	  /* subject: the session, which does not know of this step */
+	AIRLOCK_NOTE_BACKGROUND,	  /* number: of processes of the session that go on; subject: what they are */
+	AIRLOCK_NOTE_SESSION_OWN_SANDBOX, /* subject: the session, whose namespaces are not what this command needs */
+	AIRLOCK_NOTE_SESSION_OWN_NETWORK, /* subject: the session, of which another command has the network */
+	AIRLOCK_NOTE_SESSION_DISK, /* subject: the session, which has written more than number bytes, so the command was
+					     killed; for a person, other: the setting; cause: its processes were ended, or NULL */
+	AIRLOCK_NOTE_SESSION_TMP,  /* the same; its /tmp has more than number bytes */
+	AIRLOCK_NOTE_SESSION_PIDS, /* subject: the session, of which --pids counts this command alone */
 	AIRLOCK_NOTE_SESSION_NOT_TOLD, /* subject: the session, which does not know of this decision yet */
+	/* Runs whose airlock was killed. */
+	AIRLOCK_NOTE_CUT_SHORT,	   /* subject: the run, whose changes are held now; other: its session, or NULL */
+	AIRLOCK_NOTE_CUT_NOT_READ, /* subject: the run, whose changes cannot be read now */
 };
 
 struct airlock_note {

@@ -63,7 +63,9 @@ enum airlock_limit {
 	AIRLOCK_LIMIT_TIMEOUT,
 	AIRLOCK_LIMIT_MEMORY,
 	AIRLOCK_LIMIT_PIDS,
-	AIRLOCK_LIMIT_FILE_SIZE
+	AIRLOCK_LIMIT_FILE_SIZE,
+	AIRLOCK_LIMIT_DISK, /* what the session has written: [session] disk */
+	AIRLOCK_LIMIT_TMP,  /* /tmp of the session: [session] tmp_size */
 };
 
 struct airlock_usage {

@@ -9,7 +9,8 @@
 #include <string.h>
 
 /* %s is the subject, %d the directory that it is in, %o the other, %c the cause, %n the number and %z the number as a size.
- * {c…} is there only if there is a cause, {-c…} only if there is none; {n…} if the number is above 1, {+…} if it is above 0. */
+ * {c…} is there only if there is a cause, {-c…} only if there is none; {n…} if the number is above 1, {-n…} if it is not, {+…} if
+ * it is above 0. */
 static const struct note_form {
 	const char *name, *words;
 } forms[] = {
@@ -73,6 +74,14 @@ static const struct note_form {
 	FORM(REFUSED, "refused", "refused: %s{o; %o}"),
 	FORM(REFUSED_MORE, "refused-more", "%n more calls may have been refused: there was no room to note them"),
 	FORM(HOST_REFUSED, "host-refused", "refused: connect to %s: %c{o; to allow: %o}"),
+	FORM(AGENT_SIGNED_IN, "agent-signed-in", "the agent changed its credentials: %s"),
+	FORM(AGENT_NOT_HOME, "agent-not-home",
+	     "%s was changed outside while the agent ran: the agent's version stays with session %o{c (%c)}"),
+	FORM(AGENT_READ_ONLY, "agent-read-only", "the agent cannot write to %s: no layer can be mounted over it"),
+	FORM(AGENT_UPDATES, "agent-updates",
+	     "%s cannot update itself in here, because its program is read-only: update it outside"),
+	FORM(AGENT_BUSY, "agent-busy",
+	     "another agent of session %s is running: what this one writes to its private files goes with its run"),
 	FORM(NO_GATE, "no-gate", "there is no network: backend %s cannot filter connections by host"),
 	FORM(NOT_COPIED, "not-copied", "%n entries that you may not read are not there for the command: %s{n, …}"),
 	FORM(OUTSIDE_NAMES, "outside-names",
@@ -81,7 +90,7 @@ static const struct note_form {
 	FORM(CHANGES_UNREAD, "changes-unread",
 	     "what the command changed could not be read (%c): nothing is applied, and it is all in %s/upper"),
 	FORM(CHANGES_NOT_KEPT, "changes-not-kept",
-	     "the changes could not be kept (%c); until `airlock gc` what it wrote is in %s/upper"),
+	     "the changes could not be kept (%c); what it wrote is in %s/upper, and found there once this is fixed"),
 
 #define UNREAD "%s{c could not be read (%c)}{-c is a mount point}: "
 	FORM(LEFT_OUT, "left-out", UNREAD "it is left out"),
@@ -124,7 +133,26 @@ static const struct note_form {
 	FORM(HISTORY_BEHIND, "history-behind", "the history cannot be brought up to date: %c"),
 
 	FORM(STEP_NOT_TOLD, "step-not-told", "session %s does not know of this step: %c"),
+	FORM(BACKGROUND, "background", "%n process{nes} {-ngoes}{ngo} on in the background: %s"),
+	FORM(SESSION_OWN_SANDBOX, "session-own-sandbox",
+	     "this command does not share processes and loopback with session %s: {c%c}{-cother commands run with other namespaces}"),
+	FORM(SESSION_OWN_NETWORK, "session-own-network",
+	     "this command does not share loopback with session %s: another command of it has the network now"),
+#define ENDED "the command was killed{c with all processes of the session}: "
+	FORM(SESSION_DISK, "session-disk",
+	     ENDED
+	     "session %s has written more than %z{o; apply or discard its changes, or raise %o: see airlock.toml(5)}"),
+	FORM(SESSION_TMP, "session-tmp",
+	     ENDED
+	     "/tmp of session %s has more than %z{o; airlock session end empties it, %o sets its size: see airlock.toml(5)}"),
+#undef ENDED
+	FORM(SESSION_PIDS, "session-pids",
+	     "--pids counts the processes of this command alone, and not those of session %s: nothing here can count them all"),
 	FORM(SESSION_NOT_TOLD, "session-not-told", "session %s does not know of it yet: %c"),
+
+	FORM(CUT_SHORT, "cut-short",
+	     "run %s was cut short, because airlock was killed: its changes are held{o in session %o}"),
+	FORM(CUT_NOT_READ, "cut-not-read", "run %s was cut short, and its changes cannot be read now: %c"),
 #undef FORM
 };
 
@@ -213,7 +241,7 @@ static bool wants_clause(const struct airlock_note *note, const char *p, const c
 	p += negated;
 	*ret = p + 1;
 	if (*p == 'n' || *p == '+')
-		return note->number > (*p == 'n');
+		return (note->number > (*p == 'n')) != negated;
 	return !string_of(note, *p) == negated;
 }
 
