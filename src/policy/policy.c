@@ -23,6 +23,15 @@ void policy_done(struct policy *p)
 	*p = (struct policy)POLICY_INIT;
 }
 
+bool policy_hides_secrets(const struct policy *p, const char *home)
+{
+	for (size_t i = 0; i < p->n_paths; i++)
+		if (p->paths[i].access == POLICY_HIDE && p->paths[i].origin.kind == AIRLOCK_ORIGIN_BUILTIN &&
+		    path_is_beneath(p->paths[i].path, home) && strcmp(p->paths[i].path, home) != 0)
+			return true;
+	return false;
+}
+
 int policy_add_path(struct policy *p, enum policy_access access, const char *path, struct airlock_origin origin,
 		    struct airlock_error *err)
 {
@@ -42,9 +51,11 @@ int policy_add_path(struct policy *p, enum policy_access access, const char *pat
 const struct policy_path *policy_rule_for(const struct policy *p, const char *path)
 {
 	const struct policy_path *best = NULL;
-	size_t best_len = 0;
+	size_t best_len = 0, path_len = strlen(path);
 	for (size_t i = 0; i < p->n_paths; i++) {
 		size_t len = strlen(p->paths[i].path);
+		if (len > path_len || (len > 1 && path[len] != '/' && path[len] != '\0'))
+			continue; /* there are hundreds, and this tells it of most */
 		if (len >= best_len && path_is_beneath(path, p->paths[i].path)) {
 			best = &p->paths[i];
 			best_len = len;

@@ -111,6 +111,9 @@ enum policy_cache_fault policy_cache_check(const char *path, const char *home);
 int policy_add_path(struct policy *p, enum policy_access access, const char *path, struct airlock_origin origin,
 		    struct airlock_error *err);
 
+/* True if the profile hides what the table of secrets names below this home. */
+bool policy_hides_secrets(const struct policy *p, const char *home);
+
 /* The rule that decides about path (most specific, then latest), or NULL. */
 const struct policy_path *policy_rule_for(const struct policy *p, const char *path);
 
@@ -148,8 +151,8 @@ bool policy_env_init(struct policy_env *ret, const struct policy *p);
 enum policy_env_verdict policy_env_judge(const struct policy_env *e, const char *name, const char *value);
 void policy_env_done(struct policy_env *e);
 
-/* A size: bytes, or a negative percentage of the machine's memory (-50 is half of it), rounded down to a MiB but at
- * least one. Half of the memory is the kernel's own default for tmpfs, and that of the built-in profiles. */
+/* A size: bytes, or a negative percentage of the machine's memory or of free disk space (-50 is half of it), rounded down to
+ * a MiB but at least one. Half of the memory is the kernel's own default for tmpfs, and that of the built-in profiles. */
 #define POLICY_HALF_OF_MEMORY INT64_C(-50)
 int64_t policy_share_bytes(int64_t share, int64_t memory);
 
