@@ -13,6 +13,8 @@
 #define DEFAULT_KEEP_BACKUPS (7 * DAY_MS)
 #define DEFAULT_KEEP_RUNS (30 * DAY_MS)
 #define DEFAULT_PERMISSION_WAIT ((int64_t)120 * 1000)
+#define DEFAULT_SESSION_IDLE ((int64_t)8 * 3600 * 1000)
+#define DEFAULT_SESSION_SHARE INT64_C(-10) /* a tenth of the disk space that was free */
 #define DEFAULT_COPY_SIZE ((int64_t)512 << 20)
 #define DEFAULT_COPY_FILES 100000
 
@@ -27,6 +29,11 @@ void config_free(struct config *c)
 	strs_done(&c->cache_paths);
 	strs_done(&c->cache_exclude);
 	net_rules_done(&c->network_rules);
+	for (size_t i = 0; i < c->n_host_sets; i++) {
+		base_freep(&c->host_sets[i].name);
+		strs_done(&c->host_sets[i].hosts);
+	}
+	base_freep(&c->host_sets);
 	policy_done(&c->policy);
 	for (size_t i = 0; i < c->n_values; i++) {
 		base_freep(&c->values[i].key);
@@ -36,6 +43,22 @@ void config_free(struct config *c)
 	strs_done(&c->origin_names);
 	notes_done(&c->warnings);
 	base_freep(&c);
+}
+
+bool config_is_set(const struct config *c, const char *key)
+{
+	for (size_t i = 0; i < c->n_values; i++)
+		if (!c->values[i].ignored && strcmp(c->values[i].key, key) == 0)
+			return c->values[i].origin.kind != AIRLOCK_ORIGIN_BUILTIN;
+	return false;
+}
+
+const struct strs *config_host_set(const struct config *c, const char *name)
+{
+	for (size_t i = c->n_host_sets; i-- > 0;)
+		if (strcmp(c->host_sets[i].name, name) == 0)
+			return &c->host_sets[i].hosts;
+	return NULL;
 }
 
 static void merge_done(struct merge *m)
@@ -59,6 +82,8 @@ static struct config *config_new(void)
 	c->keep_backups_ms = DEFAULT_KEEP_BACKUPS;
 	c->keep_runs_ms = DEFAULT_KEEP_RUNS;
 	c->permission_wait_ms = DEFAULT_PERMISSION_WAIT;
+	c->session_idle_ms = DEFAULT_SESSION_IDLE;
+	c->session_disk = c->session_tmp_size = DEFAULT_SESSION_SHARE;
 	c->copy_size = DEFAULT_COPY_SIZE;
 	c->copy_files = DEFAULT_COPY_FILES;
 	c->cache_enabled = true;
@@ -150,6 +175,8 @@ static int fold(struct merge *m, struct airlock_error *err)
 	if (rc >= 0)
 		rc = merge_permission(m, err);
 	if (rc >= 0)
+		rc = merge_session(m, err);
+	if (rc >= 0)
 		rc = merge_network(m, err);
 	if (rc >= 0)
 		rc = settings_apply_sandbox(m, err);
@@ -170,6 +197,7 @@ static int finish(struct merge *m, struct airlock_error *err)
 	m->c->network_mode_origin = m->origins[schema_index(schema_find(SCHEMA_NETWORK, "mode", strlen("mode")))];
 	m->c->enabled_origin = origin_of(m, "enabled");
 	m->c->backend_origin = origin_of(m, "backend");
+	m->c->max_output_asked = origin_of(m, "max_output").kind != AIRLOCK_ORIGIN_BUILTIN;
 	m->c->explain_asked = origin_of(m, "explain_denials").kind != AIRLOCK_ORIGIN_BUILTIN;
 	return rc;
 }

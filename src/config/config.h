@@ -61,6 +61,12 @@ struct config_publish {
 	unsigned host_port, port;
 };
 
+/* Hosts that have a name together. */
+struct config_host_set {
+	char *name;
+	struct strs hosts;
+};
+
 enum config_fallback { CONFIG_FALLBACK_REFUSE, CONFIG_FALLBACK_ASK, CONFIG_FALLBACK_WARN };
 
 struct config {
@@ -72,12 +78,15 @@ struct config {
 	char *shell;		 /* sandbox.shell or --shell: "sh", "bash", "zsh" or an absolute path */
 	bool warm_start;	 /* servers start the next run's sandbox before its command comes */
 	int64_t max_output;	 /* bytes per stream in the result */
+	bool max_output_asked;	 /* someone set it */
 	bool explain_denials;	 /* report what was refused, and by which rule */
 	bool explain_asked;	 /* someone set it */
 	int64_t keep_backups_ms; /* how long gc keeps daily backups, and runs; TEXT_NONE: forever */
 	int64_t keep_runs_ms;
 	int64_t permission_wait_ms; /* how long a question of an agent's run waits for a person; TEXT_NONE: until one answers */
-	int64_t copy_size;	    /* limits of roots that are captured by copy: bytes and entries; TEXT_NONE: none */
+	int64_t session_disk, session_tmp_size; /* shares of the disk (policy_share_bytes); TEXT_NONE: no limit */
+	int64_t session_idle_ms; /* processes of a session end so long after its last command; TEXT_NONE: never */
+	int64_t copy_size;	 /* limits of roots that are captured by copy: bytes and entries; TEXT_NONE: none */
 	int64_t copy_files;
 	struct strs gate_hold;			/* patterns of paths whose changes are held for a person */
 	struct strs gate_allow;			/* patterns of paths whose changes are never held */
@@ -86,9 +95,11 @@ struct config {
 	struct strs cache_paths, cache_exclude; /* absolute: caches added to the built-in ones, and caches removed */
 	enum net_mode network_mode;		/* [network] mode: what a run has without options */
 	struct airlock_origin network_mode_origin;
-	bool network_ask;			    /* what no rule decides is asked while the connection waits */
-	enum config_remember network_remember;	    /* how long an answer about a host counts */
-	struct net_rules network_rules;		    /* of files and options; its mode is not set */
+	bool network_ask;		       /* what no rule decides is asked while the connection waits */
+	enum config_remember network_remember; /* how long an answer about a host counts */
+	struct net_rules network_rules;	       /* of files and options; its mode is not set */
+	struct config_host_set *host_sets;     /* [network.sets]; of two with one name the later one counts */
+	size_t n_host_sets;
 	bool network_mode_asked;		    /* --network-mode */
 	enum net_mode network_asked;		    /* what it said */
 	struct airlock_origin network_asked_origin; /* of --network-mode or --network */
@@ -104,6 +115,11 @@ struct config {
 
 int config_load(const struct config_inputs *in, struct config **ret, struct airlock_error *err);
 void config_free(struct config *c);
+
+/* True if a person set this key ("profiles.moderate.timeout"); false if it has its built-in value. */
+bool config_is_set(const struct config *c, const char *key);
+/* The hosts of @name; NULL: there is no such set. */
+const struct strs *config_host_set(const struct config *c, const char *name);
 
 /* Checks one file: syntax, keys, types, values; the error says where. Of the other inputs only home, system_file and
  * user_file are used: this file may name their profiles. */

@@ -33,6 +33,8 @@ static const char *home_of(const struct toml_entry *e)
 		return "[cache]";
 	if (schema_find(SCHEMA_PERMISSION, e->key, e->key_len))
 		return "[permission]";
+	if (schema_find(SCHEMA_SESSION, e->key, e->key_len))
+		return "[session]";
 	if (schema_find(SCHEMA_GATE, e->key, e->key_len))
 		return "[gate]";
 	return schema_find(SCHEMA_NETWORK, e->key, e->key_len) ? "[network]" : NULL;
@@ -410,6 +412,13 @@ static int check_permission(const struct config_file *f, const struct toml_entry
 	return check_table(f, e->value, SCHEMA_PERMISSION, "[permission]", err);
 }
 
+static int check_session(const struct config_file *f, const struct toml_entry *e, struct airlock_error *err)
+{
+	if (e->value->type != TOML_TABLE)
+		return not_a_table(f, e, "\"session\" must be a table [session]", err);
+	return check_table(f, e->value, SCHEMA_SESSION, "[session]", err);
+}
+
 /* Sets of hosts, each with a name: @NAME stands for all of them. */
 static int check_sets(const struct config_file *f, const struct toml_entry *e, struct airlock_error *err)
 {
@@ -452,11 +461,11 @@ static int check_network(const struct config_file *f, const struct toml_entry *e
 
 int config_file_check(const struct config_file *f, struct airlock_error *err)
 {
-	static const char *const names[] = {"sandbox", "profiles", "commands", "gate",	     "retention",
-					    "capture", "cache",	   "network",  "permission", NULL};
+	static const char *const names[] = {"sandbox", "profiles", "commands",	 "gate",    "retention", "capture",
+					    "cache",   "network",  "permission", "session", NULL};
 	static int (*const checks[])(const struct config_file *, const struct toml_entry *, struct airlock_error *) = {
-		check_sandbox, check_profiles, check_commands, check_gate,	check_retention,
-		check_capture, check_cache,    check_network,  check_permission};
+		check_sandbox, check_profiles, check_commands, check_gate,	 check_retention,
+		check_capture, check_cache,    check_network,  check_permission, check_session};
 	const struct toml_value *root = toml_root(f->doc);
 	for (size_t i = 0; i < root->u.table.n; i++) {
 		const struct toml_entry *e = &root->u.table.entries[i];

@@ -48,6 +48,8 @@ static char *name_of(const struct merge *m, const struct schema_key *key)
 		buf_adds(&b, "cache.");
 	else if (key->scopes & SCHEMA_PERMISSION)
 		buf_adds(&b, "permission.");
+	else if (key->scopes & SCHEMA_SESSION)
+		buf_adds(&b, "session.");
 	else if (key->scopes & SCHEMA_NETWORK)
 		buf_adds(&b, "network.");
 	else

@@ -188,6 +188,11 @@ int merge_permission(struct merge *m, struct airlock_error *err)
 	return merge_plain(m, SCHEMA_PERMISSION, "permission", err);
 }
 
+int merge_session(struct merge *m, struct airlock_error *err)
+{
+	return merge_plain(m, SCHEMA_SESSION, "session", err);
+}
+
 /* ── [[commands]] ── */
 
 static int merge_command(struct merge *m, const struct config_file *f, const struct toml_value *rule,

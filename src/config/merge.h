@@ -9,6 +9,7 @@
  *   merge_capture(&m, err);      [capture] of every file
  *   merge_cache(&m, err);        [cache] of every file
  *   merge_permission(&m, err);   [permission] of every file
+ *   merge_session(&m, err);      [session] of every file
  *   merge_network(&m, err);      [network] of every file
  *   merge_profile(&m, err);      the built-in profile, then every [profiles.NAME] down to the active one
  *   merge_commands(&m, err);     rules that match
@@ -58,6 +59,7 @@ int merge_gate(struct merge *m, struct airlock_error *err);
 int merge_retention(struct merge *m, struct airlock_error *err);
 int merge_capture(struct merge *m, struct airlock_error *err);
 int merge_cache(struct merge *m, struct airlock_error *err);
+int merge_session(struct merge *m, struct airlock_error *err);
 int merge_permission(struct merge *m, struct airlock_error *err);
 /* merge_network.c: [network] of every file. */
 int merge_network(struct merge *m, struct airlock_error *err);

@@ -45,9 +45,15 @@ int merge_add_host(struct merge *m, enum host_rule_verdict verdict, const char *
 	if (text[0] != '@')
 		return add_rule(m, verdict, text, origin, err);
 	const struct toml_value *set = find_set(m, text + 1, &f);
-	if (!set)
-		return base_error(err, AIRLOCK_ERR_INVALID, "network", text,
-				  "there is no set of that name in [network.sets]");
+	if (!set) {
+		_cleanup_buf_ struct buf where = BUF_INIT;
+		if (origin.kind == AIRLOCK_ORIGIN_FILE) {
+			rule_origin_add(&where, &origin);
+			buf_adds(&where, ": ");
+		}
+		return base_error(err, AIRLOCK_ERR_INVALID, "network", text, "%sthere is no set %s in [network.sets]",
+				  buf_str(&where), text);
+	}
 	int rc = 0;
 	for (size_t i = 0; rc >= 0 && i < set->u.array.n; i++) {
 		const struct toml_value *item = set->u.array.items[i];
@@ -57,6 +63,19 @@ int merge_add_host(struct merge *m, enum host_rule_verdict verdict, const char *
 		rc = add_rule(m, verdict, item->u.string.s, by, err);
 	}
 	return rc;
+}
+
+static int keep_set(struct config *c, const struct toml_entry *e, struct airlock_error *err)
+{
+	struct config_host_set *sets = reallocarray(c->host_sets, c->n_host_sets + 1, sizeof *sets);
+	if (!sets)
+		return base_oom(err);
+	c->host_sets = sets;
+	struct config_host_set *set = &sets[c->n_host_sets++];
+	*set = (struct config_host_set){.name = strdup(e->key)};
+	for (size_t i = 0; i < e->value->u.array.n; i++)
+		strs_add(&set->hosts, e->value->u.array.items[i]->u.string.s);
+	return !set->name || set->hosts.failed ? base_oom(err) : 0;
 }
 
 static int show_sets(struct merge *m, const struct config_file *f, struct airlock_error *err)
@@ -71,6 +90,8 @@ static int show_sets(struct merge *m, const struct config_file *f, struct airloc
 		rc = key.failed || value.failed ? base_oom(err)
 						: values_add(m, buf_str(&key), buf_str(&value),
 							     RULE_ORIGIN(FILE, f->path, e->line), false, err);
+		if (rc >= 0)
+			rc = keep_set(m->c, e, err);
 	}
 	return rc;
 }

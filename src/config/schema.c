@@ -31,6 +31,8 @@ static const char a_time[] = "a time such as \"7d\" or \"36h\", a number of seco
 static const char a_size[] = "a size such as \"512M\" or \"2G\", a number of bytes, or \"none\"";
 static const char a_share[] =
 	"a size of at least \"1M\" such as \"512M\" or \"2G\", or a part of the machine's memory such as \"50%\"";
+static const char a_session_share[] =
+	"a size of at least \"1M\" such as \"512M\" or \"20G\", a part of the disk space that was free when the session began such as \"10%\", or \"none\"";
 static const char a_wait[] = "a duration such as \"90s\" or \"5m\", a number of seconds, 0 for not at all, or \"none\"";
 static const char paths[] = "a list of paths";
 static const char globs[] = "a list of names or patterns of paths in the project, such as \"*.sh\" or \"deploy/**\"";
@@ -95,6 +97,12 @@ static const struct schema_key keys[] = {
 	{"exclude", SCHEMA_CACHE, SCHEMA_PATHS, SCHEMA_ADDS, AT(cache_exclude), .form = paths},
 
 	{"wait", SCHEMA_PERMISSION, SCHEMA_WAIT, SCHEMA_LOWER, AT(permission_wait_ms), .form = a_wait, ANY_NUMBER},
+	{"idle_timeout", SCHEMA_SESSION, SCHEMA_DURATION, SCHEMA_LOWER, AT(session_idle_ms), .form = a_duration,
+	 .min = 1, ANY_NUMBER},
+	{"disk", SCHEMA_SESSION, SCHEMA_SHARE, SCHEMA_NEVER, AT(session_disk), .form = a_session_share, .min = MIB,
+	 ANY_NUMBER},
+	{"tmp_size", SCHEMA_SESSION, SCHEMA_SHARE, SCHEMA_NEVER, AT(session_tmp_size), .form = a_session_share,
+	 .min = MIB, ANY_NUMBER},
 	{"mode", SCHEMA_NETWORK, SCHEMA_WORD, SCHEMA_BY_RANK, AT(network_mode), network_mode_words},
 	{"allow", SCHEMA_NETWORK, SCHEMA_HOSTS, SCHEMA_NEVER, SCHEMA_NOWHERE, .form = hosts,
 	 .verdict = HOST_RULE_ALLOW},

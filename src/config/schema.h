@@ -24,6 +24,7 @@ enum {				   /* the tables a key may stand in */
        SCHEMA_CACHE = 1 << 7,	   /* [cache] */
        SCHEMA_PERMISSION = 1 << 8, /* [permission] */
        SCHEMA_NETWORK = 1 << 9,	   /* [network] */
+       SCHEMA_SESSION = 1 << 10,   /* [session] */
 };
 
 enum schema_type {
@@ -36,7 +37,7 @@ enum schema_type {
 	SCHEMA_MEGABYTES,    /* written in MiB, stored in bytes */
 	SCHEMA_COUNT,
 	SCHEMA_SIZE,  /* bytes */
-	SCHEMA_SHARE, /* bytes, or a part of the memory (policy_share_bytes) */
+	SCHEMA_SHARE, /* bytes, or a part of the memory or of free disk space (policy_share_bytes) */
 	SCHEMA_PATHS,
 	SCHEMA_PATTERNS,
 	SCHEMA_GLOBS, /* of paths in a project */

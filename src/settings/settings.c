@@ -26,6 +26,7 @@ void airlock_settings_free(struct airlock_settings *s)
 	free(s->command);
 	free(s->session);
 	free(s->asked_by);
+	free(s->recipe);
 	for (size_t i = 0; i < s->n_items; i++) {
 		free((char *)s->items[i].key);
 		free((char *)s->items[i].value);
@@ -124,7 +125,7 @@ int airlock_settings_set_asked_by(struct airlock_settings *s, const char *who, s
 
 void airlock_settings_explain_by_default(struct airlock_settings *s)
 {
-	s->explain = true;
+	s->for_model = true;
 }
 
 const char *settings_getenv(const struct airlock_settings *s, const char *name)

@@ -14,7 +14,9 @@ struct airlock_settings {
 	char *command;
 	char *session;	/* NULL: the caller's terminal session */
 	char *asked_by; /* NULL: a program that links the library */
-	bool explain;	/* denials are explained unless somebody says otherwise */
+	bool for_model; /* denials are explained and output is short, unless somebody says otherwise */
+	char *recipe;	/* the agent whose program is run; argv are its arguments. NULL: none */
+	bool yolo;	/* … with its option that asks nothing */
 };
 
 /* A variable of the caller's environment, or NULL. */

@@ -525,6 +525,9 @@ static void every_key_has_a_row_in_order(void **state)
 		"sandbox.max_output",
 		"sandbox.shell",
 		"sandbox.warm_start",
+		"session.disk",
+		"session.idle_timeout",
+		"session.tmp_size",
 	};
 	load_well(w);
 	assert_int_equal(w->c->n_values, AL_ARRAY_LEN(keys));
