@@ -66,10 +66,11 @@ static bool is_layered_cache(const struct node *n)
 	return n->cache && strcmp(n->path, n->source) == 0;
 }
 
-/* Directories of ours that commands write to: what is in them is no change of the project. */
+/* Directories of ours or of an agent that commands write to: what is in them is no change of the project. */
 static bool is_scratch(const struct airlock_origin *because)
 {
-	return because->kind == AIRLOCK_ORIGIN_PLAYGROUND || because->kind == AIRLOCK_ORIGIN_SESSION_TMP;
+	return because->kind == AIRLOCK_ORIGIN_PLAYGROUND || because->kind == AIRLOCK_ORIGIN_SESSION_TMP ||
+	       because->kind == AIRLOCK_ORIGIN_AGENT_STATE;
 }
 
 /* A root of the project: writes there are changes. */

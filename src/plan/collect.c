@@ -103,14 +103,16 @@ static void put_cache(struct nodes *t, const struct plan_world *w, const struct 
 	if (!resolved_path_find(t, w, c->path, &place) || t->failed)
 		return;
 	bool missing = place.type == PLAN_MISSING && !place.is_link;
-	if (!missing && place.type != PLAN_DIRECTORY)
+	if (c->is_file ? !missing && place.type != PLAN_FILE : !missing && place.type != PLAN_DIRECTORY)
 		return;
-	struct node *n = nodes_put(t, place.real, PLAN_WRITE, missing ? c->whole : place.real, RULE_ORIGIN(CACHE), 0);
+	bool replaced = missing || c->is_file;
+	struct airlock_origin because = c->agent ? RULE_ORIGIN(AGENT_PRIVATE, c->agent) : RULE_ORIGIN(CACHE);
+	struct node *n = nodes_put(t, place.real, PLAN_WRITE, replaced ? c->whole : place.real, because, 0);
 	if (!n)
 		return;
 	n->type = place.type;
 	n->looked = true;
-	n->cache = strdup(missing ? c->whole : c->layer);
+	n->cache = strdup(replaced ? c->whole : c->layer);
 	t->failed |= !n->cache;
 }
 
@@ -119,6 +121,8 @@ static void put_cache(struct nodes *t, const struct plan_world *w, const struct 
 static bool cache_stays(const struct nodes *t, size_t i)
 {
 	const struct node *n = &t->v[i], *cover = nodes_cover(t, i);
+	if (n->because.kind == AIRLOCK_ORIGIN_AGENT_PRIVATE)
+		return true;
 	if (!cover || cover->kind != PLAN_READ || strcmp(cover->path, cover->source) != 0)
 		return false;
 	for (size_t k = i + 1; k < t->n && path_is_beneath(t->v[k].path, n->path); k++)
@@ -217,13 +221,18 @@ static void gather(struct nodes *t)
 void nodes_collect(struct nodes *t, const struct plan_inputs *in, struct notes *notes)
 {
 	for (size_t i = 0; i < in->n_caches; i++) /* first: every rule about the same path replaces it */
-		put_cache(t, in->world, &in->caches[i]);
+		if (!in->caches[i].agent)
+			put_cache(t, in->world, &in->caches[i]);
 	for (size_t i = 0; i < in->policy->n_paths; i++) {
 		const struct policy_path *p = &in->policy->paths[i];
 		put_rule(t, in, p->access, p->path, p->origin, notes);
 	}
 	for (size_t i = 0; i < in->n_roots; i++)
 		put_rule(t, in, POLICY_WRITE, in->roots[i].path, in->roots[i].because, notes);
+	for (size_t i = 0; i < in->n_caches;
+	     i++) /* a person who hides it has been asked before: it is not in the list */
+		if (in->caches[i].agent)
+			put_cache(t, in->world, &in->caches[i]);
 	t->first_own = t->next_order;
 	for (size_t i = 0; i < in->n_hidden; i++)
 		put_rule(t, in, POLICY_HIDE, in->hidden[i].path, in->hidden[i].because, notes);

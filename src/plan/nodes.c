@@ -176,7 +176,7 @@ static bool same_region(const struct node *n, const struct node *cover)
 		       (cover->kind == PLAN_PROC && !is_kernel_file(n)) || cover->kind == PLAN_DEV;
 	if (n->kind == PLAN_SYMLINK)
 		return cover->kind == PLAN_READ || cover->kind == PLAN_WRITE;
-	if ((n->kind != PLAN_READ && n->kind != PLAN_WRITE) || n->kind != cover->kind)
+	if ((n->kind != PLAN_READ && n->kind != PLAN_WRITE) || n->kind != cover->kind || n->cache || cover->cache)
 		return false;
 	/* The same host path with the same access is already visible through the parent, unless one of them is moved.
 	 */

@@ -85,6 +85,9 @@ struct plan_cache {
 	const char *path;
 	const char *whole; /* replaces it if it does not exist */
 	const char *layer; /* where its layer is kept; `whole` if no overlay works there */
+	/* NULL: a cache. Else the agent that it is private to: it is there whatever else the policy shows above or below it. */
+	const char *agent;
+	bool is_file; /* `whole` is a file that replaces it, whether it exists or not */
 };
 
 /* A directory that becomes the root inside. */

@@ -111,6 +111,13 @@ static bool could_be_uncovered(const struct nodes *t, const struct node *n, cons
 	       strcmp(n->path, home) != 0 && path_is_beneath(n->path, home);
 }
 
+/* A file of an agent that another one stands for: in a rebuilt directory the host's own file is not there at all, and a program
+ * that saves its file by renaming cannot uncover it. */
+static bool is_replaced(const struct node *n, const struct node *cover)
+{
+	return n->cache && strcmp(n->path, n->source) != 0 && cover->kind == PLAN_READ;
+}
+
 /* The mount point of one node. Returns true if it can stay, false if it must go; sets *changed if the tree was
  * rebuilt. */
 static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, const char *home, struct notes *notes,
@@ -121,7 +128,8 @@ static bool has_room(struct nodes *t, size_t i, const struct plan_world *w, cons
 	if (!is_host_region(cover))
 		return true;
 	if (nodes_type(t, n, w) != PLAN_MISSING) {
-		_cleanup_free_ char *above = could_be_uncovered(t, n, cover, home) ? path_dirname(n->path) : NULL;
+		bool needs_own = could_be_uncovered(t, n, cover, home) || is_replaced(n, cover);
+		_cleanup_free_ char *above = needs_own ? path_dirname(n->path) : NULL;
 		*changed = above && rebuild(t, w, n, above, notes);
 		return true;
 	}
