@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One connection of the command: decide, ask, resolve, check the addresses, connect outside, relay. A connection that is
- * refused is reset, so that the program is told at once. */
+/* One connection of the command: decide, ask, resolve, check the addresses, connect outside, relay. Most that are
+ * refused hear so before they connect (net_gate_before_connect); whoever gets here nevertheless is reset. */
 #include "net/net_gate_state.h"
 
 #include <errno.h>
@@ -27,9 +27,17 @@ static struct net_target target_of(const struct net_connection *c)
 
 /* ── The end ── */
 
-static void half_done(struct net_half *h)
+static void drop_left(struct net_gate *g, struct net_half *h)
 {
-	free(h->left);
+	if (h->left)
+		g->kept -= h->len;
+	base_freep(&h->left);
+}
+
+static void half_done(struct net_gate *g, struct net_half *h)
+{
+	drop_left(g, h);
+	g->n_pipes -= h->pipe_r >= 0;
 	base_closep(&h->pipe_r);
 	base_closep(&h->pipe_w);
 }
@@ -56,8 +64,11 @@ void net_connection_close(struct net_gate *g, struct net_connection *c, bool res
 	}
 	base_closep(&c->inside_v4);
 	base_closep(&c->inside_v6);
-	half_done(&c->out);
-	half_done(&c->in);
+	half_done(g, &c->out);
+	half_done(g, &c->in);
+	if (c->question)
+		c->question->waiting--;
+	c->question = NULL;
 	*(c->prev ? &c->prev->next : &g->connections) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
@@ -75,7 +86,7 @@ static void refuse(struct net_gate *g, struct net_connection *c)
 /* ── Relaying ── */
 
 /* 0: goes on; -1: the connection is broken. */
-static int write_left(struct net_half *h, int to)
+static int write_left(struct net_gate *g, struct net_half *h, int to)
 {
 	while (h->left && h->at < h->len) {
 		ssize_t n = send(to, h->left + h->at, h->len - h->at, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -83,11 +94,11 @@ static int write_left(struct net_half *h, int to)
 			return errno == EAGAIN ? 0 : -1;
 		h->at += (size_t)n;
 	}
-	base_freep(&h->left);
+	drop_left(g, h);
 	return 0;
 }
 
-static int keep_left(struct net_half *h, const char *bytes, size_t n)
+static int keep_left(struct net_gate *g, struct net_half *h, const char *bytes, size_t n)
 {
 	h->left = malloc(n);
 	if (!h->left)
@@ -95,6 +106,7 @@ static int keep_left(struct net_half *h, const char *bytes, size_t n)
 	memcpy(h->left, bytes, n);
 	h->at = 0;
 	h->len = n;
+	g->kept += n;
 	return 0;
 }
 
@@ -105,10 +117,13 @@ static bool has_left(const struct net_half *h)
 
 static int pump_copies(struct net_gate *g, struct net_half *h, int from, int to)
 {
-	if (write_left(h, to) < 0)
+	size_t most = g->kept < NET_MAX_KEPT ? NET_SCRATCH : NET_LITTLE;
+	if (!g->scratch && !(g->scratch = malloc(NET_SCRATCH)))
+		return -1;
+	if (write_left(g, h, to) < 0)
 		return -1;
 	for (int i = 0; i < ROUNDS && !h->left && !h->at_end; i++) {
-		ssize_t n = recv(from, g->scratch, NET_SCRATCH, MSG_DONTWAIT);
+		ssize_t n = recv(from, g->scratch, most, MSG_DONTWAIT);
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n < 0)
@@ -119,7 +134,7 @@ static int pump_copies(struct net_gate *g, struct net_half *h, int from, int to)
 		if (sent < 0 && errno != EAGAIN)
 			return -1;
 		sent = AL_MAX(sent, 0);
-		if (sent < n && keep_left(h, g->scratch + sent, (size_t)(n - sent)) < 0)
+		if (sent < n && keep_left(g, h, g->scratch + sent, (size_t)(n - sent)) < 0)
 			return -1;
 	}
 	return 0;
@@ -163,14 +178,15 @@ static int pump_quietly(struct net_half *h, int from, int to)
 	return rc;
 }
 
-/* True if the half has a pipe now. Many short connections do without; so does a process that has no descriptors left. */
-static bool is_busy(struct net_half *h)
+/* True if the half has a pipe now. Short connections do without, and so do others when there are many. */
+static bool is_busy(struct net_gate *g, struct net_half *h)
 {
 	int fds[2];
-	if (h->pipe_r < 0 && h->bytes > BUSY_BYTES && !h->left && !h->at_end &&
+	if (h->pipe_r < 0 && h->bytes > BUSY_BYTES && !h->left && !h->at_end && g->n_pipes < NET_MAX_PIPES &&
 	    pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0) {
 		h->pipe_r = fds[0];
 		h->pipe_w = fds[1];
+		g->n_pipes++;
 		(void)fcntl(h->pipe_w, F_SETPIPE_SZ, PIPE_BYTES);
 	}
 	return h->pipe_r >= 0;
@@ -178,7 +194,7 @@ static bool is_busy(struct net_half *h)
 
 static int pump(struct net_gate *g, struct net_half *h, int from, int to)
 {
-	int rc = is_busy(h) ? pump_quietly(h, from, to) : pump_copies(g, h, from, to);
+	int rc = is_busy(g, h) ? pump_quietly(h, from, to) : pump_copies(g, h, from, to);
 	if (rc == 0 && h->at_end && !has_left(h) && !h->finished) {
 		h->finished = true;
 		(void)shutdown(to, SHUT_WR);
@@ -221,7 +237,6 @@ static void relay(struct net_gate *g, struct net_connection *c, const struct net
 static void begin_relaying(struct net_gate *g, struct net_connection *c)
 {
 	int one = 1;
-	(void)setsockopt(c->client.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	(void)setsockopt(c->server.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	c->phase = NET_RELAYING;
 	if (c->seen < g->n_seen)
@@ -265,13 +280,43 @@ static void connect_next(struct net_gate *g, struct net_connection *c)
 		if (fd >= 0)
 			(void)close(fd);
 	}
+	if (c->name)
+		c->name->is_unreachable = true;
 	refuse(g, c);
+}
+
+static void refuse_by_guard(struct net_gate *g, struct net_connection *c, enum guard_verdict v)
+{
+	struct net_target t = target_of(c);
+	struct net_seen *s = net_gate_see(g, &t, false, NET_BY_GUARD, &(struct airlock_origin){0}, &c->seen);
+	if (s)
+		s->guard = v;
+	refuse(g, c);
+}
+
+/* A route of this machine may make addresses local that no interface has: both ends have the same address then. */
+static enum guard_verdict check_connected(const struct net_gate *g, const struct net_connection *c)
+{
+	struct sockaddr_storage sa = {0};
+	socklen_t len = sizeof sa;
+	struct net_address local;
+	unsigned port;
+	struct net_target t = target_of(c);
+	if (c->publish)
+		return GUARD_PUBLIC;
+	if (getsockname(c->server.fd, (struct sockaddr *)&sa, &len) < 0 || !net_address_from(&sa, &local, &port))
+		return GUARD_OWN;
+	return net_guard(g->rules, &t, &c->to[c->next_to - 1], &local, 1);
 }
 
 static void on_connected(struct net_gate *g, struct net_connection *c)
 {
 	if (error_of(c->server.fd) == 0) {
-		begin_relaying(g, c);
+		enum guard_verdict v = check_connected(g, c);
+		if (v == GUARD_PUBLIC)
+			begin_relaying(g, c);
+		else
+			refuse_by_guard(g, c, v);
 		return;
 	}
 	net_watch_set(g, &c->server, 0);
@@ -298,14 +343,15 @@ static void list_own(struct net_gate *g)
 
 /* Every address must pass, not only the one that is tried: a name that leads to a private address as well is not to be
  * trusted with any. Without a list of our own addresses nothing passes. */
-static enum guard_verdict check_addresses(struct net_gate *g, const struct net_connection *c)
+static enum guard_verdict check_addresses(struct net_gate *g, const char *name, const struct net_address *v_to,
+					  size_t n, unsigned port)
 {
-	struct net_target t = target_of(c);
 	list_own(g);
 	if (!g->own)
 		return GUARD_OWN;
-	for (size_t i = 0; i < c->n_to; i++) {
-		enum guard_verdict v = net_guard(g->rules, &t, &c->to[i], g->own, g->n_own);
+	for (size_t i = 0; i < n; i++) {
+		const struct net_target t = {name, v_to[i], port};
+		enum guard_verdict v = net_guard(g->rules, &t, &v_to[i], g->own, g->n_own);
 		if (v != GUARD_PUBLIC)
 			return v;
 	}
@@ -321,37 +367,31 @@ static void connect_out(struct net_gate *g, struct net_connection *c)
 		c->to[0] = c->address;
 		c->n_to = 1;
 	}
-	enum guard_verdict v = check_addresses(g, c);
-	if (v == GUARD_PUBLIC) {
+	enum guard_verdict v = check_addresses(g, c->name ? c->name->name : NULL, c->to, c->n_to, c->port);
+	if (v == GUARD_PUBLIC)
 		connect_next(g, c);
-		return;
-	}
-	struct net_target t = target_of(c);
-	struct net_seen *s = net_gate_see(g, &t, false, NET_BY_GUARD, &(struct airlock_origin){0}, &c->seen);
-	if (s)
-		s->guard = v;
-	refuse(g, c);
+	else
+		refuse_by_guard(g, c, v);
 }
 
+/* Ends this connection at most. With a name, resolve_for goes on. */
 static void go_on(struct net_gate *g, struct net_connection *c, const struct net_decision *d)
 {
 	struct net_target t = target_of(c);
 	(void)net_gate_see(g, &t, d->verdict == NET_ALLOW, d->by, &d->origin, &c->seen);
-	if (d->verdict != NET_ALLOW) {
-		if (c->name && net_denies_name(g->rules, c->name->name))
-			c->name->refused = true;
+	if (d->verdict != NET_ALLOW)
 		refuse(g, c);
-		return;
-	}
-	if (!c->name) {
+	else if (c->name)
+		c->phase = NET_RESOLVING;
+	else
 		connect_out(g, c);
-		return;
-	}
-	c->phase = NET_RESOLVING;
-	if (c->name->state == NET_NAME_NEW)
-		net_name_resolve(g, c->name); /* may call net_connection_resolved */
-	else if (c->name->state != NET_NAME_RESOLVING)
-		net_connection_resolved(g, c->name);
+}
+
+static void resolve_for(struct net_gate *g, struct net_name *n)
+{
+	net_name_resolve(g, n); /* may call net_connection_resolved */
+	if (n->state != NET_NAME_RESOLVING)
+		net_connection_resolved(g, n);
 }
 
 void net_connection_resolved(struct net_gate *g, struct net_name *n)
@@ -415,33 +455,68 @@ void net_connection_accept(struct net_gate *g, int fd)
 	c->port = port;
 	struct net_target t = target_of(c);
 	struct net_decision d = net_decide(g->rules, &t);
-	if (d.verdict != NET_ASK) {
-		go_on(g, c, &d);
+	_cleanup_buf_ struct buf host = BUF_INIT;
+	if (d.verdict == NET_ASK)
+		net_target_host(&t, &host);
+	if (d.verdict == NET_ASK && net_gate_ask(g, c, buf_str(&host))) {
+		c->phase = NET_ASKING;
 		return;
 	}
-	_cleanup_buf_ struct buf host = BUF_INIT;
-	net_target_host(&t, &host);
-	c->phase = NET_ASKING;
-	net_gate_ask(g, buf_str(&host), port);
+	struct net_name *name = c->name;
+	go_on(g, c, &d); /* what nobody can be asked about is denied */
+	if (name && d.verdict == NET_ALLOW)
+		resolve_for(g, name);
 }
 
-void net_connection_decided(struct net_gate *g, const char *host, unsigned port, bool allowed, enum net_by by)
+/* All connections of a question go to the same name, or to the same address. */
+void net_connection_decided(struct net_gate *g, const struct net_open_question *q, bool allowed, enum net_by by)
 {
+	const struct net_decision d = {allowed ? NET_ALLOW : NET_DENY, by, {0}};
+	struct net_name *name = NULL;
+	bool is_kept = false;
 	for (struct net_connection *c = g->connections, *next; c; c = next) {
-		_cleanup_buf_ struct buf own = BUF_INIT;
-		struct net_target t = target_of(c);
 		next = c->next;
-		net_target_host(&t, &own);
-		if (c->phase != NET_ASKING || c->port != port || strcmp(buf_str(&own), host) != 0)
+		if (c->question != q)
 			continue;
-		/* Asked once for each host and port of a run, also where nobody answered. */
-		(void)net_rules_answer(g->rules, &t, allowed, by);
-		struct net_decision d = {allowed ? NET_ALLOW : NET_DENY, by, {0}};
+		struct net_target t = target_of(c);
+		if (!is_kept) /* asked once for each host and port of a run, also where nobody answered */
+			(void)net_rules_answer(g->rules, &t, allowed, by);
+		is_kept = true;
+		c->question->waiting--;
+		c->question = NULL;
+		name = c->name;
 		go_on(g, c, &d);
-		if (!g->connections)
-			return;
-		next = g->connections == next ? next : g->connections; /* others may have ended with it */
 	}
+	if (name && allowed)
+		resolve_for(g, name);
+}
+
+/* ── Before it connects ── */
+
+static enum net_opening see_refused(struct net_gate *g, const struct net_target *t, enum net_by by,
+				    const struct airlock_origin *origin, enum guard_verdict v)
+{
+	size_t index;
+	struct net_seen *s = net_gate_see(g, t, false, by, origin, &index);
+	if (s)
+		s->guard = v;
+	return NET_REFUSES;
+}
+
+enum net_opening net_gate_before_connect(struct net_gate *g, const struct net_address *to, unsigned port)
+{
+	const struct net_name *name = net_names_by_address(g, to);
+	const struct net_target t = {name ? name->name : NULL, *to, port};
+	struct net_decision d = net_decide(g->rules, &t);
+	if (d.verdict == NET_ASK)
+		return g->asker ? NET_OPENS_ONCE : see_refused(g, &t, NET_BY_NOBODY, &d.origin, GUARD_PUBLIC);
+	if (d.verdict == NET_DENY)
+		return see_refused(g, &t, d.by, &d.origin, GUARD_PUBLIC);
+	if (name && name->state != NET_NAME_RESOLVED)
+		return NET_OPENS_ONCE;
+	enum guard_verdict v = name ? check_addresses(g, name->name, name->addresses, name->n_addresses, port)
+				    : check_addresses(g, NULL, to, 1, port);
+	return v == GUARD_PUBLIC ? NET_OPENS : see_refused(g, &t, NET_BY_GUARD, &(struct airlock_origin){0}, v);
 }
 
 /* ── Published ports ── */

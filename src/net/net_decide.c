@@ -126,7 +126,8 @@ int net_rules_answer(struct net_rules *rules, const struct net_target *target, b
 	struct buf host = BUF_INIT;
 	net_target_host(&t, &host);
 	char *text = buf_take(&host);
-	if (!text || !ARRAY_ROOM(rules->answers, rules->n_answers, rules->cap_answers, 8)) {
+	if (!text || rules->n_answers >= NET_MAX_ANSWERS ||
+	    !ARRAY_ROOM(rules->answers, rules->n_answers, rules->cap_answers, 8)) {
 		free(text);
 		return -ENOMEM;
 	}

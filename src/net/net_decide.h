@@ -68,7 +68,8 @@ struct net_decision net_decide(const struct net_rules *rules, const struct net_t
 bool net_denies_name(const struct net_rules *rules, const char *name);
 /* True if some connection to this name is allowed without a question. */
 bool net_allows_name(const struct net_rules *rules, const char *name);
-/* Keeps an answer; a later one replaces it. -ENOMEM. */
+#define NET_MAX_ANSWERS 4096
+/* Keeps an answer; a later one replaces it. -ENOMEM, also when there are too many: then it counts for now only. */
 int net_rules_answer(struct net_rules *rules, const struct net_target *t, bool allowed, enum net_by by);
 /* Whether the target may be reached at this address. */
 enum guard_verdict net_guard(const struct net_rules *rules, const struct net_target *t,

@@ -27,7 +27,7 @@ struct reply {
 
 static struct reply reply_of_name(const struct net_name *n, bool is_a)
 {
-	if (n->state == NET_NAME_MISSING || n->refused)
+	if (n->state == NET_NAME_MISSING)
 		return (struct reply){.code = DNS_NO_NAME};
 	if (n->state == NET_NAME_FAILED)
 		return (struct reply){.code = DNS_FAILURE};
@@ -54,10 +54,11 @@ static struct reply decide(struct net_gate *g, const struct dns_query *q)
 		return (struct reply){.has_address = is_a && numeric.family == 4, .address = numeric};
 	if (q->type != DNS_A && q->type != DNS_AAAA)
 		return (struct reply){0};
-	struct net_name *n = net_names_get(g, buf_str(&name));
+	bool is_allowed = net_allows_name(g->rules, buf_str(&name));
+	struct net_name *n = net_names_get(g, buf_str(&name), is_allowed ? NET_MAX_NAMES : NET_MAX_OTHER_NAMES);
 	if (!n)
 		return (struct reply){.code = DNS_FAILURE};
-	if (n->state == NET_NAME_NEW && net_allows_name(g->rules, n->name))
+	if (is_allowed)
 		net_name_resolve(g, n);
 	struct reply r = reply_of_name(n, is_a);
 	r.wait = n->state == NET_NAME_RESOLVING ? n : NULL;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,9 +17,11 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-#define KEEP_FDS 160 /* descriptors that connections leave to everything else */
+#define DNS_PORT 53
+#define KEEP_FDS 128 /* descriptors that the gate leaves to everything else */
 #define MAX_EVENTS 64
 #define ACCEPT_BATCH 64
+#define DISPATCH_ROUNDS 4
 
 int64_t net_now_ms(void)
 {
@@ -93,54 +96,47 @@ static void drop_question(struct net_gate *g, size_t i)
 	g->questions[i] = g->questions[--g->n_questions];
 }
 
-static unsigned count_waiting(const struct net_gate *g, const struct net_open_question *q)
+static struct net_open_question *add_question(struct net_gate *g, const char *host, unsigned port)
 {
-	unsigned n = 0;
-	for (const struct net_connection *c = g->connections; c; c = c->next) {
-		_cleanup_buf_ struct buf host = BUF_INIT;
-		struct net_target t = {c->name ? c->name->name : NULL, c->address, c->port};
-		if (c->phase != NET_ASKING || c->port != q->port)
-			continue;
-		net_target_host(&t, &host);
-		n += strcmp(buf_str(&host), q->host) == 0;
+	struct net_open_question *q = g->asker && g->n_questions < NET_MAX_QUESTIONS ? calloc(1, sizeof *q) : NULL;
+	if (!q)
+		return NULL;
+	*q = (struct net_open_question){.watch = {NET_ON_QUESTION, -1, 0, q}, .host = strdup(host), .port = port};
+	if (!q->host) {
+		free(q);
+		return NULL;
 	}
-	return n;
+	g->questions[g->n_questions++] = q;
+	return q;
 }
 
 /* The question is put at the end of the dispatch, when every connection that came with this one is counted. */
-void net_gate_ask(struct net_gate *g, const char *host, unsigned port)
+bool net_gate_ask(struct net_gate *g, struct net_connection *c, const char *host)
 {
-	for (size_t i = 0; i < g->n_questions; i++)
-		if (g->questions[i]->port == port && strcmp(g->questions[i]->host, host) == 0)
-			return;
-	struct net_open_question *q = g->n_questions < NET_MAX_QUESTIONS ? calloc(1, sizeof *q) : NULL;
-	if (q) {
-		*q = (struct net_open_question){
-			.watch = {NET_ON_QUESTION, -1, 0, q}, .host = strdup(host), .port = port};
-		if (q->host) {
-			g->questions[g->n_questions++] = q;
-			return;
-		}
-		free(q);
-	}
-	net_connection_decided(g, host, port, false, NET_BY_NOBODY);
+	struct net_open_question *q = NULL;
+	for (size_t i = 0; i < g->n_questions && !q; i++)
+		if (g->questions[i]->port == c->port && strcmp(g->questions[i]->host, host) == 0)
+			q = g->questions[i];
+	if (!q)
+		q = add_question(g, host, c->port);
+	c->question = q;
+	if (q)
+		q->waiting++;
+	return q != NULL;
 }
 
 static void take_reply(struct net_gate *g, size_t i, enum net_reply reply)
 {
-	struct net_open_question *q = g->questions[i];
-	_cleanup_free_ char *host = TAKE_PTR(q->host);
-	unsigned port = q->port;
-	drop_question(g, i);
-	net_connection_decided(g, host, port, reply == NET_REPLY_ALLOW,
+	net_connection_decided(g, g->questions[i], reply == NET_REPLY_ALLOW,
 			       reply == NET_REPLY_NOBODY ? NET_BY_NOBODY : NET_BY_PERSON);
+	drop_question(g, i);
 }
 
 static void put_questions(struct net_gate *g)
 {
 	for (size_t i = 0; i < g->n_questions;) {
 		struct net_open_question *q = g->questions[i];
-		unsigned waiting = count_waiting(g, q);
+		unsigned waiting = q->waiting;
 		enum net_reply reply = NET_REPLY_LATER;
 		if (waiting == 0) {
 			drop_question(g, i);
@@ -149,8 +145,7 @@ static void put_questions(struct net_gate *g)
 		if (!q->is_asked) {
 			struct net_question asked = {q->host, q->port, waiting};
 			q->is_asked = true;
-			reply = g->asker ? g->asker->ask(g->asker->data, &asked, &q->handle, &q->watch.fd)
-					 : NET_REPLY_NOBODY;
+			reply = g->asker->ask(g->asker->data, &asked, &q->handle, &q->watch.fd);
 			if (reply == NET_REPLY_LATER)
 				net_watch_set(g, &q->watch, EPOLLIN);
 		} else if (waiting != q->told) {
@@ -211,11 +206,36 @@ static unsigned port_of(int fd)
 	return port;
 }
 
+/* What is accepted there has the same option. */
+static void set_up_listener(struct net_listener *l)
+{
+	static const uint8_t every[16];
+	struct sockaddr_storage sa = {0};
+	socklen_t len = sizeof sa;
+	struct net_address a;
+	unsigned port;
+	int one = 1;
+	if (getsockname(l->watch.fd, (struct sockaddr *)&sa, &len) < 0 || !net_address_from(&sa, &a, &port))
+		return;
+	l->is_dns = l->watch.kind == NET_ON_LISTENER && port == DNS_PORT;
+	l->is_for_one = l->watch.kind == NET_ON_LISTENER && memcmp(a.bytes, every, sizeof every) != 0;
+	if (l->watch.kind != NET_ON_DATAGRAM)
+		(void)setsockopt(l->watch.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+}
+
+/* The descriptors of the process bound the connections: two for each, beside those of listeners and pipes. */
+static bool has_room(const struct net_gate *g)
+{
+	size_t others = KEEP_FDS + g->n_listeners + 2 * NET_MAX_PIPES;
+	size_t most = g->max_fds > others + 32 ? (g->max_fds - others) / 2 : 16;
+	return g->n_connections < most;
+}
+
 /* Level-triggered: what a batch leaves is reported again. */
 static void accept_some(struct net_gate *g, struct net_listener *l)
 {
 	for (int i = 0; i < ACCEPT_BATCH; i++) {
-		if (g->n_connections >= g->max_connections) {
+		if (!has_room(g)) {
 			pause_listeners(g);
 			return;
 		}
@@ -229,21 +249,42 @@ static void accept_some(struct net_gate *g, struct net_listener *l)
 			return;
 		if (l->watch.kind == NET_ON_PUBLISHED)
 			net_connection_accept_published(g, fd, l->publish);
-		else if (port_of(fd) == 53)
+		else if (l->is_dns)
 			net_dns_accept(g, fd);
 		else
 			net_connection_accept(g, fd);
 	}
 }
 
+/* The oldest that is open for one address. Who connects there again has it opened again. */
+static void close_oldest(struct net_gate *g)
+{
+	for (size_t i = 0; i < g->n_listeners; i++) {
+		struct net_listener *l = g->listeners[i];
+		if (!l->is_for_one)
+			continue;
+		accept_some(g, l); /* who is connected already stays so */
+		net_watch_set(g, &l->watch, 0);
+		base_closep(&l->watch.fd);
+		l->next_dead = g->dead_listeners;
+		g->dead_listeners = l;
+		g->n_listeners--;
+		memmove(&g->listeners[i], &g->listeners[i + 1], (g->n_listeners - i) * sizeof *g->listeners);
+		return;
+	}
+}
+
 static bool add_listener(struct net_gate *g, int fd, enum net_watch_kind kind, size_t publish)
 {
+	if (g->n_listeners == NET_MAX_LISTENERS)
+		close_oldest(g);
 	struct net_listener *l = g->n_listeners < NET_MAX_LISTENERS && !g->is_over ? calloc(1, sizeof *l) : NULL;
 	if (!l) {
 		(void)close(fd); /* what connects there is refused */
 		return false;
 	}
 	*l = (struct net_listener){.watch = {kind, fd, 0, l}, .publish = publish};
+	set_up_listener(l);
 	g->listeners[g->n_listeners++] = l;
 	net_watch_set(g, &l->watch, g->paused && kind != NET_ON_DATAGRAM ? 0 : EPOLLIN);
 	return true;
@@ -333,7 +374,11 @@ static void on_resolved(void *data, void *name, enum net_resolved how, const str
 		       : how == NET_RESOLVED_MISSING ? NET_NAME_MISSING
 						     : NET_NAME_FAILED;
 	entry->n_addresses = AL_MIN(n, (size_t)NET_MAX_ADDRESSES);
-	memcpy(entry->addresses, v, entry->n_addresses * sizeof *v);
+	if (entry->n_addresses > 0)
+		memcpy(entry->addresses, v, entry->n_addresses * sizeof *v);
+	entry->resolved_ms = net_now_ms();
+	entry->is_unreachable = false;
+	g->n_resolving--;
 	if (g->is_over)
 		return;
 	net_dns_resolved(g, entry);
@@ -351,7 +396,7 @@ static void on_timer(struct net_gate *g)
 	net_resolver_tick(g->resolver);
 	net_connection_expire(g, now);
 	net_dns_expire(g, now);
-	if (g->n_connections < g->max_connections)
+	if (has_room(g))
 		net_gate_resume(g);
 }
 
@@ -397,6 +442,11 @@ static void bury(struct net_gate *g)
 		free(s);
 	}
 	g->dead_streams = NULL;
+	for (struct net_listener *l = g->dead_listeners, *next; l; l = next) {
+		next = l->next_dead;
+		free(l);
+	}
+	g->dead_listeners = NULL;
 }
 
 static int dispatch(struct net_gate *g, int timeout_ms)
@@ -408,6 +458,7 @@ static int dispatch(struct net_gate *g, int timeout_ms)
 		if (w->events) /* else it was closed by an event before this one */
 			hand_out(g, w, events[i].events);
 	}
+	net_names_resolve_later(g);
 	put_questions(g);
 	int wait = net_resolver_timeout(g->resolver);
 	if (wait >= 0)
@@ -421,9 +472,11 @@ int net_gate_fd(const struct net_gate *g)
 	return g->epoll_fd;
 }
 
+/* What is done for one event often makes the next one ready; to wait for it would cost more than to look. */
 void net_gate_dispatch(struct net_gate *g)
 {
-	(void)dispatch(g, 0);
+	for (int i = 0; i < DISPATCH_ROUNDS && dispatch(g, 0) > 0; i++)
+		;
 }
 
 static bool still_sends(const struct net_gate *g)
@@ -460,12 +513,11 @@ void net_gate_finish(struct net_gate *g, int timeout_ms)
 
 /* ── From the beginning to the end ── */
 
-static size_t connections_max(void)
+static size_t fds_max(void)
 {
 	struct rlimit limit = {1024, 1024};
 	(void)getrlimit(RLIMIT_NOFILE, &limit);
-	size_t fds = limit.rlim_cur > 65536 ? 65536 : (size_t)limit.rlim_cur;
-	return fds > KEEP_FDS + 32 ? (fds - KEEP_FDS) / 2 : 16;
+	return limit.rlim_cur > 65536 ? 65536 : (size_t)limit.rlim_cur;
 }
 
 int net_gate_new(const struct net_gate_spec *spec, struct net_gate **ret, struct airlock_error *err)
@@ -477,13 +529,10 @@ int net_gate_new(const struct net_gate_spec *spec, struct net_gate **ret, struct
 	g->asker = spec->asker;
 	g->want_sockets = spec->want_sockets;
 	g->data = spec->data;
-	g->max_connections = connections_max();
+	g->max_fds = fds_max();
 	g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	g->timer = (struct net_watch){NET_ON_TIMER, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), 0, g};
-	g->scratch = malloc(NET_SCRATCH);
-	int rc = !g->scratch			      ? base_oom(err)
-		 : g->epoll_fd < 0 || g->timer.fd < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "epoll_create", "")
-						      : 0;
+	int rc = g->epoll_fd < 0 || g->timer.fd < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "epoll_create", "") : 0;
 	const struct net_resolver_calls calls = {on_resolver_socket, on_resolved, g};
 	if (rc == 0)
 		rc = net_resolver_new(&calls, &g->resolver, err);

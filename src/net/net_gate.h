@@ -60,7 +60,7 @@ struct net_gate_spec {
 
 struct net_gate;
 
-/* AIRLOCK_ERR_UNAVAILABLE: names cannot be resolved, or a host port is taken. */
+/* AIRLOCK_ERR_BUSY: a host port is taken; AIRLOCK_ERR_UNAVAILABLE: it cannot be opened. */
 int net_gate_new(const struct net_gate_spec *spec, struct net_gate **ret, struct airlock_error *err);
 /* The host port of a published one. */
 unsigned net_gate_host_port(const struct net_gate *g, size_t i);
@@ -68,6 +68,10 @@ int net_gate_fd(const struct net_gate *g);
 void net_gate_dispatch(struct net_gate *g);
 /* Takes the descriptor: a listening socket, or one that receives DNS queries, made inside. */
 void net_gate_take(struct net_gate *g, int fd);
+/* A program inside waits in connect(2). What is said here is advice, so that a program that is refused hears of it at once:
+ * the connection itself is judged when it is accepted. */
+enum net_opening { NET_OPENS, NET_OPENS_ONCE /* ask again next time */, NET_REFUSES };
+enum net_opening net_gate_before_connect(struct net_gate *g, const struct net_address *to, unsigned port);
 /* Takes the descriptors: sockets made inside and not connected, the first for IPv4, the second for IPv6 (-1: none). */
 void net_gate_take_sockets(struct net_gate *g, int v4, int v6);
 /* The command has ended: relays what it has sent, for at most so long, and closes everything. */

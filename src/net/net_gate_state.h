@@ -7,14 +7,19 @@
 #include "net/net_resolve.h"
 
 #define NET_MAX_ADDRESSES 16
-#define NET_MAX_LISTENERS 288 /* the first process asks for at most 256 beside the usual ones */
+#define NET_MAX_LISTENERS 288 /* beside the usual ones more than the 256 that the first process knows to be open */
 #define NET_MAX_NAMES 65536
+#define NET_MAX_OTHER_NAMES 57344 /* the rest is for names that rules allow */
 #define NET_MAX_SEEN 4096
 #define NET_NAME_BUCKETS 1024
 #define NET_SCRATCH (256 << 10)
+#define NET_MAX_KEPT (16 << 20) /* bytes for slow readers; beyond it little is read at a time */
+#define NET_LITTLE 4096
 #define NET_MAX_DNS_STREAMS 64
 #define NET_MAX_PENDING_DNS 512
 #define NET_MAX_QUESTIONS 64
+#define NET_MAX_RESOLVING 128 /* names at once; others wait */
+#define NET_MAX_PIPES 32
 
 enum net_watch_kind {
 	NET_ON_LISTENER,
@@ -38,18 +43,24 @@ struct net_watch {
 
 struct net_listener {
 	struct net_watch watch;
-	size_t publish; /* NET_ON_PUBLISHED: which one */
+	size_t publish;	 /* NET_ON_PUBLISHED: which one */
+	bool is_for_one; /* a port of one address, opened because somebody connects to it */
+	bool is_dns;
+	struct net_listener *next_dead;
 };
 
 enum net_name_state { NET_NAME_NEW, NET_NAME_RESOLVING, NET_NAME_RESOLVED, NET_NAME_MISSING, NET_NAME_FAILED };
 
-/* A name has one address inside for the whole run, and is resolved outside at most once. */
+/* A name has one address inside for the whole run. Once it is resolved it keeps what it was resolved to, as long as that can
+ * be reached. */
 struct net_name {
 	char *name;
 	uint32_t number; /* its address is 198.18.0.0 plus this */
 	uint32_t next;	 /* in its bucket; 0: the last */
 	enum net_name_state state;
-	bool refused; /* a connection was refused, and no other could be allowed */
+	bool is_unreachable; /* none of its addresses could be connected to */
+	int64_t resolved_ms;
+	struct net_name *later; /* the next that waits until fewer are being resolved */
 	struct net_address addresses[NET_MAX_ADDRESSES];
 	size_t n_addresses;
 };
@@ -73,9 +84,10 @@ struct net_connection {
 	struct net_name *name;	    /* NULL: by address */
 	struct net_address address; /* without a name */
 	unsigned port;
-	size_t seen;		  /* NET_MAX_SEEN: none */
-	size_t publish;		  /* of a published port: which one, plus 1; 0: it goes out */
-	int inside_v4, inside_v6; /* of a published port: sockets made inside and not used yet */
+	struct net_open_question *question; /* NET_ASKING: the one that this waits for */
+	size_t seen;			    /* NET_MAX_SEEN: none */
+	size_t publish;			    /* of a published port: which one, plus 1; 0: it goes out */
+	int inside_v4, inside_v6;	    /* of a published port: sockets made inside and not used yet */
 	struct net_address to[NET_MAX_ADDRESSES];
 	size_t n_to, next_to;
 	int64_t deadline_ms; /* of connecting, or of being idle */
@@ -89,7 +101,7 @@ struct net_open_question {
 	unsigned port;
 	void *handle;
 	bool is_asked;
-	unsigned told; /* connections the asker knows of */
+	unsigned waiting, told; /* connections, and how many of them the asker knows of */
 };
 
 struct net_dns_stream {
@@ -118,13 +130,16 @@ struct net_gate {
 	struct net_watch timer, resolver_watch[64];
 	int64_t armed_ms; /* 0: the timer is not set */
 	struct net_resolver *resolver;
-	struct net_listener *listeners[NET_MAX_LISTENERS];
+	struct net_listener *listeners[NET_MAX_LISTENERS], *dead_listeners; /* in the order in which they came */
 	size_t n_listeners;
 	bool paused; /* no more connections are accepted until one ends */
-	size_t n_connections, max_connections;
+	size_t n_connections, max_fds, n_pipes;
+	size_t kept; /* bytes that wait in memory until somebody takes them */
 	struct net_connection *connections, *dead;
 	struct net_name *names[NET_MAX_NAMES / 256]; /* blocks of 256, so that pointers to names stay valid */
 	uint32_t n_names, buckets[NET_NAME_BUCKETS];
+	size_t n_resolving;
+	struct net_name *first_later, *last_later;
 	struct net_open_question *questions[NET_MAX_QUESTIONS];
 	size_t n_questions;
 	struct net_dns_stream *streams, *dead_streams;
@@ -152,12 +167,16 @@ void net_watch_set(struct net_gate *g, struct net_watch *w, unsigned events);
 void net_gate_arm(struct net_gate *g, int64_t at_ms);
 
 /* net_names.c */
-struct net_name *net_names_get(struct net_gate *g, const char *name); /* NULL: too many, or no memory */
+/* most: how many there may be with a new one. NULL: there are, or no memory. */
+struct net_name *net_names_get(struct net_gate *g, const char *name, uint32_t most);
 struct net_name *net_names_by_address(const struct net_gate *g, const struct net_address *a);
 struct net_address net_name_address(const struct net_name *n);
 void net_names_done(struct net_gate *g);
-/* Starts to resolve a name that is new; net_gate_resolved is called when it is done, perhaps at once. */
+/* Starts to resolve a name that is new, or that it is time to look up again; net_dns_resolved and net_connection_resolved are
+ * called when it is done, perhaps at once. */
 void net_name_resolve(struct net_gate *g, struct net_name *n);
+/* Goes on with those that wait, as far as there is room. */
+void net_names_resolve_later(struct net_gate *g);
 
 /* net_dns.c */
 void net_dns_datagram(struct net_gate *g, int fd);
@@ -172,13 +191,14 @@ void net_connection_accept(struct net_gate *g, int fd); /* takes it */
 void net_connection_accept_published(struct net_gate *g, int fd, size_t publish);
 void net_connection_ready(struct net_gate *g, struct net_connection *c, struct net_watch *w, unsigned events);
 void net_connection_resolved(struct net_gate *g, struct net_name *n);
-void net_connection_decided(struct net_gate *g, const char *host, unsigned port, bool allowed, enum net_by by);
+void net_connection_decided(struct net_gate *g, const struct net_open_question *q, bool allowed, enum net_by by);
 void net_connection_sockets_came(struct net_gate *g);
 void net_connection_expire(struct net_gate *g, int64_t now_ms);
 void net_connection_close(struct net_gate *g, struct net_connection *c, bool reset);
 
 /* net_gate.c */
-void net_gate_ask(struct net_gate *g, const char *host, unsigned port);
+/* Has the connection wait for an answer. False: nobody can be asked. */
+bool net_gate_ask(struct net_gate *g, struct net_connection *c, const char *host);
 struct net_seen *net_gate_see(struct net_gate *g, const struct net_target *t, bool allowed, enum net_by by,
 			      const struct airlock_origin *origin, size_t *ret_index);
 void net_gate_resume(struct net_gate *g);

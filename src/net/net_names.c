@@ -7,6 +7,8 @@
 
 #define FIRST_NUMBER 256 /* 198.18.1.0 */
 #define BLOCK 256
+#define AGAIN_MISSING_MS 30000
+#define AGAIN_FAILED_MS 5000
 
 static uint32_t hash(const char *s)
 {
@@ -21,14 +23,14 @@ static struct net_name *at(const struct net_gate *g, uint32_t i)
 	return &g->names[i / BLOCK][i % BLOCK];
 }
 
-struct net_name *net_names_get(struct net_gate *g, const char *name)
+struct net_name *net_names_get(struct net_gate *g, const char *name, uint32_t most)
 {
 	uint32_t *bucket = &g->buckets[hash(name)]; /* the index plus 1 */
 	for (uint32_t i = *bucket; i; i = at(g, i - 1)->next)
 		if (strcmp(at(g, i - 1)->name, name) == 0)
 			return at(g, i - 1);
 	uint32_t i = g->n_names;
-	if (i >= NET_MAX_NAMES)
+	if (i >= most)
 		return NULL;
 	if (!g->names[i / BLOCK] && !(g->names[i / BLOCK] = calloc(BLOCK, sizeof(struct net_name))))
 		return NULL;
@@ -65,10 +67,51 @@ void net_names_done(struct net_gate *g)
 		free(g->names[i]);
 }
 
+/* A run may last for hours: what failed is tried again, and what cannot be reached is looked up again. Whatever comes of it
+ * is judged as the first answer was. */
+static bool is_due(const struct net_name *n)
+{
+	int64_t age = net_now_ms() - n->resolved_ms;
+	switch (n->state) {
+	case NET_NAME_NEW:
+		return true;
+	case NET_NAME_RESOLVING:
+		return false;
+	case NET_NAME_RESOLVED:
+		return n->is_unreachable && age > AGAIN_MISSING_MS;
+	case NET_NAME_MISSING:
+		return age > AGAIN_MISSING_MS;
+	case NET_NAME_FAILED:
+		return age > AGAIN_FAILED_MS;
+	}
+	return false;
+}
+
+static void start(struct net_gate *g, struct net_name *n)
+{
+	g->n_resolving++;
+	net_resolver_start(g->resolver, n->name, n);
+}
+
 void net_name_resolve(struct net_gate *g, struct net_name *n)
 {
-	if (n->state != NET_NAME_NEW)
+	if (!is_due(n))
 		return;
 	n->state = NET_NAME_RESOLVING;
-	net_resolver_start(g->resolver, n->name, n);
+	if (g->n_resolving < NET_MAX_RESOLVING) {
+		start(g, n);
+		return;
+	}
+	n->later = NULL;
+	*(g->first_later ? &g->last_later->later : &g->first_later) = n;
+	g->last_later = n;
+}
+
+void net_names_resolve_later(struct net_gate *g)
+{
+	while (g->first_later && g->n_resolving < NET_MAX_RESOLVING) {
+		struct net_name *n = g->first_later;
+		g->first_later = n->later;
+		start(g, n);
+	}
 }

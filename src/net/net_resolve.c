@@ -36,7 +36,7 @@ static int open_channel(struct net_resolver *r)
 				       .tries = TRIES,
 				       .sock_state_cb = on_socket,
 				       .sock_state_cb_data = r};
-	int rc = ares_library_init(ARES_LIB_INIT_ALL);
+	int rc = r->is_ready ? ARES_SUCCESS : ares_library_init(ARES_LIB_INIT_ALL);
 	r->is_ready = rc == ARES_SUCCESS;
 	return rc == ARES_SUCCESS ? ares_init_options(&r->channel, &options,
 						      ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
@@ -50,15 +50,8 @@ int net_resolver_new(const struct net_resolver_calls *calls, struct net_resolver
 	if (!r)
 		return base_oom(err);
 	r->calls = *calls;
-	int code = open_channel(r), rc = 0;
-	if (code != ARES_SUCCESS)
-		rc = base_error(err, AIRLOCK_ERR_UNAVAILABLE, "ares_init", "", "names of hosts cannot be resolved: %s",
-				ares_strerror(code));
-	if (rc < 0)
-		net_resolver_free(r);
-	else
-		*ret = r;
-	return rc;
+	*ret = r;
+	return 0;
 }
 
 static void on_done(void *data, int status, int timeouts, struct ares_addrinfo *list)
@@ -94,7 +87,7 @@ void net_resolver_start(struct net_resolver *r, const char *host, void *name)
 {
 	struct ares_addrinfo_hints hints = {
 		.ai_flags = ARES_AI_NOSORT, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-	struct request *q = malloc(sizeof *q);
+	struct request *q = r->channel || open_channel(r) == ARES_SUCCESS ? malloc(sizeof *q) : NULL;
 	if (!q) {
 		r->calls.done(r->calls.data, name, NET_RESOLVED_FAILED, NULL, 0);
 		return;
@@ -118,7 +111,8 @@ int net_resolver_timeout(struct net_resolver *r)
 
 void net_resolver_tick(struct net_resolver *r)
 {
-	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+	if (r->channel)
+		ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 }
 
 void net_resolver_free(struct net_resolver *r)

@@ -15,6 +15,7 @@ struct net_resolver_calls {
 };
 
 struct net_resolver;
+/* Reads the machine's settings when the first name is looked up: most commands look up none. */
 int net_resolver_new(const struct net_resolver_calls *calls, struct net_resolver **ret, struct airlock_error *err);
 /* calls->done(…, name, …) is called once for it, perhaps before this returns; also when the resolver is freed. */
 void net_resolver_start(struct net_resolver *r, const char *host, void *name);

@@ -3,6 +3,7 @@
 #include "tests.h"
 
 #include "net/net_decide.h"
+#include "net/net_gate.h"
 #include "net/dns_message.h"
 
 #include <stdlib.h>
@@ -262,6 +263,57 @@ static void an_answer_is_for_its_host_and_port(void **state)
 	net_rules_done(&rules);
 }
 
+static void answers_are_kept_up_to_a_number(void **state)
+{
+	struct net_rules rules = {.mode = NET_HOSTS, .ask = true};
+	struct net_target t = {.name = "a.test"};
+	for (t.port = 1; t.port <= NET_MAX_ANSWERS; t.port++)
+		assert_int_equal(net_rules_answer(&rules, &t, true, NET_BY_PERSON), 0);
+	assert_int_equal(net_rules_answer(&rules, &t, true, NET_BY_PERSON), -ENOMEM);
+	expect(&rules, "a.test", NET_MAX_ANSWERS, NET_ALLOW, "person");
+	expect(&rules, "a.test", NET_MAX_ANSWERS + 1, NET_ASK, "nobody");
+	t.port = 1;
+	assert_int_equal(net_rules_answer(&rules, &t, false, NET_BY_PERSON), 0); /* one that is known may change */
+	expect(&rules, "a.test", 1, NET_DENY, "person");
+	net_rules_done(&rules);
+}
+
+static enum net_opening before_connect(struct net_gate *g, const char *address)
+{
+	struct net_address a;
+	assert_true(net_address_parse(address, &a));
+	return net_gate_before_connect(g, &a, 443);
+}
+
+static void a_program_hears_before_it_connects(void **state)
+{
+	struct net_rules rules = {.mode = NET_HOSTS, .ask = true};
+	const struct net_asker somebody = {0}; /* nobody is asked before something has connected */
+	add(&rules, "9.9.9.9", HOST_RULE_ALLOW, RULE_ORIGIN(FILE, "/c.toml", 1));
+	add(&rules, "10.1.1.1", HOST_RULE_ALLOW, RULE_ORIGIN(FILE, "/c.toml", 2));
+	add(&rules, "9.9.9.8", HOST_RULE_DENY, RULE_ORIGIN(FILE, "/c.toml", 3));
+	for (int is_there = 0; is_there < 2; is_there++) {
+		struct net_gate_spec spec = {.rules = &rules, .asker = is_there ? &somebody : NULL};
+		struct net_gate *g = NULL;
+		size_t n;
+		assert_int_equal(net_gate_new(&spec, &g, NULL), 0);
+		assert_int_equal(before_connect(g, "9.9.9.9"), NET_OPENS);
+		assert_int_equal(before_connect(g, "9.9.9.8"), NET_REFUSES);
+		assert_int_equal(before_connect(g, "10.1.1.1"), NET_REFUSES);
+		assert_int_equal(before_connect(g, "9.9.9.7"), is_there ? NET_OPENS_ONCE : NET_REFUSES);
+		const struct net_seen *seen = net_gate_seen(g, &n);
+		assert_int_equal(n, is_there ? 2 : 3); /* what is opened is seen when it connects */
+		assert_int_equal(seen[0].by, NET_BY_RULE);
+		assert_int_equal(seen[0].port, 443);
+		assert_int_equal(seen[1].by, NET_BY_GUARD);
+		assert_int_equal(seen[1].guard, GUARD_PRIVATE);
+		if (!is_there)
+			assert_int_equal(seen[2].by, NET_BY_NOBODY);
+		net_gate_free(g);
+	}
+	net_rules_done(&rules);
+}
+
 static void a_name_written_as_an_address_is_that_address(void **state)
 {
 	struct net_rules rules = {.mode = NET_HOSTS, .ask = true};
@@ -481,6 +533,8 @@ int main(void)
 		cmocka_unit_test(a_wider_rule_covers_a_narrower_one),
 		cmocka_unit_test(the_rule_that_decides_is_named),
 		cmocka_unit_test(an_answer_is_for_its_host_and_port),
+		cmocka_unit_test(answers_are_kept_up_to_a_number),
+		cmocka_unit_test(a_program_hears_before_it_connects),
 		cmocka_unit_test(a_name_written_as_an_address_is_that_address),
 		cmocka_unit_test(only_public_addresses_pass),
 		cmocka_unit_test(allow_private_names_what_passes),
