@@ -27,9 +27,10 @@ enum change_type { CHANGE_NOTHING, CHANGE_FILE, CHANGE_DIRECTORY, CHANGE_SYMLINK
 
 /* What the entry of one path is at one time. */
 struct change_stat {
-	enum change_type type; /* CHANGE_NOTHING: not there, the rest is zero */
-	uint32_t mode;	       /* permission bits with setuid, setgid, sticky */
-	uint64_t size, inode, links;
+	enum change_type type : 16; /* CHANGE_NOTHING: not there, the rest is zero */
+	uint16_t mode;		    /* permission bits with setuid, setgid, sticky */
+	uint32_t links;
+	uint64_t size, inode;
 	int64_t mtime_ns, ctime_ns;
 };
 
@@ -43,22 +44,25 @@ enum change_state {
 
 enum change_verdict { CHANGE_APPLY, CHANGE_HOLD, CHANGE_SKIP };
 
+/* A run may make hundreds of thousands: the small fields are together. */
 struct change {
-	size_t root; /* index into the set's roots */
-	char *path;  /* relative to the root, bytes; "" never */
-	enum change_kind kind;
-	enum change_type type; /* of what is there now; of what was there for CHANGE_DELETED */
-	char *from;	       /* CHANGE_RENAMED: the old path, same root; NULL otherwise */
+	char *path;    /* relative to the root, bytes; "" never */
+	uint32_t root; /* index into the set's roots */
+	enum change_kind kind : 8;
+	enum change_type type : 8; /* of what is there now; of what was there for CHANGE_DELETED */
+	enum change_verdict verdict : 8;
+	enum change_state state : 8;
+	char *from; /* CHANGE_RENAMED: the old path, same root; NULL otherwise */
 	/* CHANGE_ADDED: the command made it as another name of this file, same root, which was there before and is as it
 	 * was; NULL otherwise. The layer has a file of its own for it, whatever becomes of it. */
 	char *link;
 	struct change_stat before, after;
-	bool opaque;	    /* a directory that replaces everything the old one had */
-	bool setid_dropped; /* setuid and setgid of a file are not applied */
+	struct airlock_owner owner_before, owner; /* if has_owner; before: the same when it was not there */
+	bool opaque;				  /* a directory that replaces everything the old one had */
+	bool setid_dropped;			  /* setuid and setgid of a file are not applied */
 	/* Set only if the command changed the owner: to another than before, or, for a new entry, to another than the
 	 * user who ran it. */
 	bool has_owner;
-	struct airlock_owner owner_before, owner; /* before: the same when it was not there */
 	/* The layer's entry was copied from the live tree while the command ran: a directory from this very path, a file
 	 * from here or, moved or linked by the command, from elsewhere. With before.type CHANGE_NOTHING, and for a file
 	 * a live parent directory that was changed since the run began, somebody else has removed the original (I3). */
@@ -67,11 +71,9 @@ struct change {
 	 * run's start. Without this a later ctime is taken for somebody else's change. */
 	bool settled;
 	bool undone; /* was applied and undone: undoing once more applies it again */
-	enum change_verdict verdict;
-	enum change_state state;
 	/* Why it is held, skipped or a conflict, or what was adjusted: reason.h. */
+	uint32_t n_reasons;
 	struct airlock_reason *reasons;
-	size_t n_reasons;
 	/* Applied: what was there before is before/<slot>, for the old name of a rename before/<slot + 1>, or in the layer
 	 * (change_find_image). 0: none. */
 	uint64_t slot;
@@ -242,6 +244,10 @@ struct diff_options {
  * AIRLOCK_ERR_UNAVAILABLE without it. AIRLOCK_ERR_NOT_FOUND: a path without a change. */
 int diff_write(const struct change_set *set, const char *const *paths, const struct diff_options *options,
 	       struct buf *out, struct airlock_error *err);
+
+/* One side of a change as a descriptor at its beginning, the caller's, as the diff reads it; a symlink gives its target. -errno;
+ * -ENOENT: there is nothing on that side. */
+int diff_open_side(const struct change_set *set, const char *run_dir, const struct change *c, enum airlock_side side);
 
 /* Three versions of a text as one, with diff3(1). 1: ret is the merged text; 0: both changed the same place, ret means nothing. */
 int diff_merge(const struct buf *ours, const struct buf *base, const struct buf *theirs, struct buf *ret,

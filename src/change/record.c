@@ -112,17 +112,6 @@ static void add_head(struct buf *b, const struct change_set *set)
 	}
 }
 
-static void add_owner(struct buf *b, size_t i, const struct change *c)
-{
-	buf_adds(b, "owner");
-	fields_add_number(b, i);
-	fields_add_number(b, c->owner_before.uid);
-	fields_add_number(b, c->owner_before.gid);
-	fields_add_number(b, c->owner.uid);
-	fields_add_number(b, c->owner.gid);
-	buf_addc(b, '\n');
-}
-
 static void add_reason(struct buf *b, size_t i, const struct airlock_reason *r)
 {
 	buf_adds(b, "reason");
@@ -136,44 +125,79 @@ static void add_reason(struct buf *b, size_t i, const struct airlock_reason *r)
 	buf_addc(b, '\n');
 }
 
-/* Few changes have these. */
-static void add_applied(struct buf *b, const struct change_set *set)
+/* ── Writing ── */
+
+/* One line or several about one of the set's changes. Few changes have those after the first. */
+typedef void (*add_lines)(struct buf *b, const struct change_set *set, size_t i);
+
+static void add_change_at(struct buf *b, const struct change_set *set, size_t i)
 {
-	for (size_t i = 0; i < set->n; i++)
-		for (size_t k = 0; k < set->v[i].n_reasons; k++)
-			add_reason(b, i, &set->v[i].reasons[k]);
-	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].slot) {
-			buf_adds(b, "slot");
-			fields_add_number(b, i);
-			fields_add_number(b, set->v[i].slot);
-			buf_addc(b, '\n');
-		}
-	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].image_ns) {
-			buf_adds(b, "image");
-			fields_add_number(b, i);
-			fields_add_signed(b, set->v[i].image_ns);
-			buf_addc(b, '\n');
-		}
-	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].index_mark || set->v[i].index_mark_after) {
-			buf_adds(b, "index");
-			fields_add_number(b, i);
-			fields_add_number(b, set->v[i].index_mark);
-			fields_add_number(b, set->v[i].index_mark_after);
-			buf_addc(b, '\n');
-		}
-	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].has_owner)
-			add_owner(b, i, &set->v[i]);
-	for (size_t i = 0; i < set->n; i++)
-		if (set->v[i].link) {
-			buf_adds(b, "link");
-			fields_add_number(b, i);
-			fields_add_string(b, set->v[i].link);
-			buf_addc(b, '\n');
-		}
+	add_change(b, &set->v[i]);
+}
+
+static void add_reasons(struct buf *b, const struct change_set *set, size_t i)
+{
+	for (size_t k = 0; k < set->v[i].n_reasons; k++)
+		add_reason(b, i, &set->v[i].reasons[k]);
+}
+
+static void add_slot(struct buf *b, const struct change_set *set, size_t i)
+{
+	if (!set->v[i].slot)
+		return;
+	buf_adds(b, "slot");
+	fields_add_number(b, i);
+	fields_add_number(b, set->v[i].slot);
+	buf_addc(b, '\n');
+}
+
+static void add_image(struct buf *b, const struct change_set *set, size_t i)
+{
+	if (!set->v[i].image_ns)
+		return;
+	buf_adds(b, "image");
+	fields_add_number(b, i);
+	fields_add_signed(b, set->v[i].image_ns);
+	buf_addc(b, '\n');
+}
+
+static void add_index(struct buf *b, const struct change_set *set, size_t i)
+{
+	if (!set->v[i].index_mark && !set->v[i].index_mark_after)
+		return;
+	buf_adds(b, "index");
+	fields_add_number(b, i);
+	fields_add_number(b, set->v[i].index_mark);
+	fields_add_number(b, set->v[i].index_mark_after);
+	buf_addc(b, '\n');
+}
+
+static void add_owner(struct buf *b, const struct change_set *set, size_t i)
+{
+	const struct change *c = &set->v[i];
+	if (!c->has_owner)
+		return;
+	buf_adds(b, "owner");
+	fields_add_number(b, i);
+	fields_add_number(b, c->owner_before.uid);
+	fields_add_number(b, c->owner_before.gid);
+	fields_add_number(b, c->owner.uid);
+	fields_add_number(b, c->owner.gid);
+	buf_addc(b, '\n');
+}
+
+static void add_link(struct buf *b, const struct change_set *set, size_t i)
+{
+	if (!set->v[i].link)
+		return;
+	buf_adds(b, "link");
+	fields_add_number(b, i);
+	fields_add_string(b, set->v[i].link);
+	buf_addc(b, '\n');
+}
+
+static void add_dirs(struct buf *b, const struct change_set *set)
+{
 	for (size_t i = 0; i < set->n_dirs; i++) {
 		const struct change_dir *d = &set->dirs[i];
 		buf_adds(b, "dir");
@@ -185,21 +209,59 @@ static void add_applied(struct buf *b, const struct change_set *set)
 	}
 }
 
+static const add_lines kinds_of_lines[] = {add_change_at, add_reasons, add_slot, add_image,
+					   add_index,	  add_owner,   add_link};
+
+#define PART_BYTES 65536
+
+/* Written in parts: the text of a record takes more memory than a third of the set itself. */
+struct record_writer {
+	const struct change_set *set;
+	struct hash_sha256 sum;
+	size_t kind, i; /* the next line */
+	bool begun;
+};
+
+static int next_part(void *data, struct buf *part)
+{
+	struct record_writer *w = data;
+	size_t before = part->len;
+	char sum[65];
+	if (!w->begun)
+		add_head(part, w->set);
+	w->begun = true;
+	while (w->kind < AL_ARRAY_LEN(kinds_of_lines) && part->len < PART_BYTES)
+		if (w->i == w->set->n) {
+			w->kind++;
+			w->i = 0;
+		} else {
+			kinds_of_lines[w->kind](part, w->set, w->i++);
+		}
+	bool more = w->kind < AL_ARRAY_LEN(kinds_of_lines);
+	if (!more)
+		add_dirs(part, w->set);
+	hash_sha256_add(&w->sum, buf_str(part) + before, part->len - before);
+	if (more)
+		return 1;
+	hash_sha256_end(&w->sum, sum);
+	buf_printf(part, "end %zu %s\n", w->set->n, sum);
+	return 0;
+}
+
 int change_set_save_first(const struct change_set *set, const char *file, int prepared, struct airlock_error *err)
 {
 	_cleanup_close_ int unused = prepared;
+	struct record_writer w = {.set = set};
+	hash_sha256_begin(&w.sum);
+	if (set->n > 0)
+		return fs_write_private_parts(file, next_part, &w, err);
+	/* An empty record needs no fsync. */
 	_cleanup_buf_ struct buf b = BUF_INIT;
-	char sum[65];
-	add_head(&b, set);
-	for (size_t i = 0; i < set->n; i++)
-		add_change(&b, &set->v[i]);
-	add_applied(&b, set);
-	hash_sha256_hex(buf_str(&b), b.len, sum);
-	buf_printf(&b, "end %zu %s\n", set->n, sum);
+	while (next_part(&w, &b) > 0)
+		;
 	if (b.failed)
 		return base_oom(err);
-	/* An empty record needs no fsync. */
-	if (set->n == 0 && fs_create_prepared_file(TAKE_FD(unused), file, b.data, b.len, NULL) == 0)
+	if (fs_create_prepared_file(TAKE_FD(unused), file, b.data, b.len, NULL) == 0)
 		return 0;
 	return fs_write_private_file(file, b.data, b.len, err);
 }

@@ -108,6 +108,42 @@ struct diff_source diff_trees_source(struct diff_trees *trees)
 	return (struct diff_source){open_before, open_after, trees};
 }
 
+static bool has_content(enum change_type type)
+{
+	return type == CHANGE_FILE || type == CHANGE_SYMLINK;
+}
+
+static int open_live(const struct diff_trees *t, const struct change *c)
+{
+	struct stat st;
+	const char *name;
+	if (t->roots[c->root].live < 0)
+		return -ENOENT;
+	_cleanup_close_ int dir = fs_open_parent(t->roots[c->root].live, c->path, &name);
+	if (dir < 0)
+		return dir;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!has_content(change_type_of(st.st_mode)))
+		return -EISDIR;
+	return S_ISLNK(st.st_mode) ? open_target(dir, name) : open_regular_at(dir, name);
+}
+
+int diff_open_side(const struct change_set *set, const char *run_dir, const struct change *c, enum airlock_side side)
+{
+	enum change_type type = side == AIRLOCK_SIDE_AFTER ? c->after.type : c->before.type;
+	if (side != AIRLOCK_SIDE_PROJECT && !has_content(type))
+		return type == CHANGE_NOTHING ? -ENOENT : -EISDIR;
+	struct diff_trees *trees = diff_trees_open(set, run_dir);
+	if (!trees)
+		return -ENOMEM;
+	int fd = side == AIRLOCK_SIDE_PROJECT ? open_live(trees, c)
+		 : side == AIRLOCK_SIDE_AFTER ? open_after(trees, c)
+					      : open_before(trees, c);
+	diff_trees_close(trees);
+	return fd;
+}
+
 int diff_read(int fd, struct buf *ret)
 {
 	_cleanup_close_ int owned = fd;

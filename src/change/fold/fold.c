@@ -123,6 +123,7 @@ int fold_rebase(struct change_set *set, const struct fold_bases *bases, struct a
 struct rest {
 	int from, to; /* the roots of the layers */
 	const struct change_set *set;
+	struct strs below; /* the root */
 	struct airlock_error *err;
 };
 
@@ -142,9 +143,10 @@ static int make_dir(int to_dir, const char *name, int from_dir)
 	return rc < 0 ? rc : fchmod(to, (st.st_mode & 07777) | 0700) < 0 ? -errno : 0;
 }
 
-/* The directory of path in the new layer, made where it is missing. */
-static int open_parent(struct rest *r, const char *path, const char **ret_name)
+/* The directory of path in the new layer, made where it is missing. *ret_covered: it hides all that is below it. */
+static int open_parent(struct rest *r, const char *path, const char **ret_name, bool *ret_covered)
 {
+	*ret_covered = false;
 	_cleanup_close_ int to = fcntl(r->to, F_DUPFD_CLOEXEC, 3), from = fcntl(r->from, F_DUPFD_CLOEXEC, 3);
 	if (to < 0)
 		return -errno;
@@ -159,6 +161,11 @@ static int open_parent(struct rest *r, const char *path, const char **ret_name)
 		base_closep(&from);
 		to = next;
 		from = below < 0 ? -EBADF : below;
+		struct upper_dir marks = {0};
+		rc = upper_dir_read(to, NULL, &marks);
+		if (rc < 0)
+			return rc;
+		*ret_covered |= marks.opaque;
 	}
 	*ret_name = path;
 	return TAKE_FD(to);
@@ -167,7 +174,13 @@ static int open_parent(struct rest *r, const char *path, const char **ret_name)
 static int put_whiteout(struct rest *r, const char *path)
 {
 	const char *name = NULL;
-	_cleanup_close_ int dir = open_parent(r, path, &name);
+	bool covered = false;
+	_cleanup_free_ char *parent = strchr(path, '/') ? path_dirname(path) : NULL;
+	if (parent && !fold_has_dir(&r->below, parent))
+		return 0;
+	_cleanup_close_ int dir = open_parent(r, path, &name, &covered);
+	if (covered) /* fold_layer.c tells why there must be none */
+		return 0;
 	if (dir == -ENOTDIR || dir == -ELOOP) /* something else, or nothing, has taken the place of its directory */
 		return 0;
 	if (dir < 0)
@@ -179,7 +192,8 @@ static int put_whiteout(struct rest *r, const char *path)
 static int put_entry(struct rest *r, const struct change *c)
 {
 	const char *name = NULL, *old = NULL;
-	_cleanup_close_ int dir = open_parent(r, c->path, &name);
+	bool covered = false;
+	_cleanup_close_ int dir = open_parent(r, c->path, &name, &covered);
 	_cleanup_close_ int from = dir < 0 ? dir : upper_open_parent(r->from, c->path, &old);
 	if (dir < 0 || from < 0)
 		return dir < 0 ? dir : from;
@@ -246,7 +260,9 @@ int fold_rest(const struct change_set *set, const char *dir, struct airlock_erro
 		struct rest r = {.from = open(set->roots[root].upper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
 				 .to = open(upper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
 				 .set = set,
+				 .below = STRS_INIT,
 				 .err = err};
+		strs_add(&r.below, set->roots[root].path);
 		if (r.from < 0 || r.to < 0)
 			rc = base_errno(err, AIRLOCK_ERR_IO, errno, "open",
 					r.from < 0 ? set->roots[root].upper : upper);
@@ -260,6 +276,9 @@ int fold_rest(const struct change_set *set, const char *dir, struct airlock_erro
 		}
 		base_closep(&r.from);
 		base_closep(&r.to);
+		if (rc == 0 && r.below.failed)
+			rc = base_oom(err);
+		strs_done(&r.below);
 		if (rc < 0)
 			return rc;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The layers of several commands as one change set.
  *
- *   fold_layer(upper, oldest, FOLD_LINK, err);               for every layer, from the oldest on
- *   fold_layer(upper, newest, FOLD_LINK, err);
+ *   fold_layer(upper, oldest, FOLD_LINK, &below, err);       for every layer, from the oldest on
+ *   fold_layer(upper, newest, FOLD_LINK, &below, err);
  *   change_scan(set, &notes, err);                           what differs from the project now
  *   fold_rebase(set, &bases, err);                           … and from what each path was when it was first touched
  *
@@ -17,8 +17,12 @@
  * becomes a file of the project, and must be a copy. */
 enum fold_files { FOLD_LINK, FOLD_COPY };
 
-/* Puts a layer onto another: what is in `onto` afterwards, over any directory, shows what the two would show one over the other. */
-int fold_layer(const char *onto, const char *layer, enum fold_files how, struct airlock_error *err);
+/* Puts a layer onto another: what is in `onto` afterwards, over the directories `below`, shows what the two would show one over the
+ * other. */
+int fold_layer(const char *onto, const char *layer, enum fold_files how, const struct strs *below,
+	       struct airlock_error *err);
+/* True if one of these directories has a directory at path. */
+bool fold_has_dir(const struct strs *below, const char *path);
 
 /* Writes those changes of a set that still wait as layers below dir/upper, one for each root, in the order of the roots. Files are
  * linked. Roots without such a change get an empty layer. Returns how many changes there were, or a code. */

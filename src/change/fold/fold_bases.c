@@ -198,7 +198,7 @@ static uint64_t keep_content(struct bases_writer *w, int dir, const char *name, 
 
 /* What the project has at the path now. seen: what the command saw there, CHANGE_NOTHING for nothing. */
 static int write_path(struct bases_writer *w, const struct change_set *set, int live, size_t root, const char *path,
-		      const struct change_stat *seen)
+		      const struct change_stat *seen, bool settled)
 {
 	struct change_stat st = {0};
 	const char *name = NULL;
@@ -209,7 +209,7 @@ static int write_path(struct bases_writer *w, const struct change_set *set, int 
 	/* Where it is the very file that the command saw, no earlier command of the work has touched it. */
 	bool is_first = seen->type == st.type && seen->inode == st.inode;
 	uint64_t slot = is_first ? keep_content(w, dir, name, &st) : 0;
-	if (st.type != CHANGE_NOTHING && st.type != CHANGE_DIRECTORY && st.ctime_ns > set->started_ns)
+	if (st.type != CHANGE_NOTHING && st.type != CHANGE_DIRECTORY && st.ctime_ns > set->started_ns && !settled)
 		st.ctime_ns = INT64_MAX;
 	add_line(w, root, path, &st, slot);
 	return 0;
@@ -233,9 +233,9 @@ int fold_bases_write(const struct change_set *set, const char *dir, struct airlo
 			if (live < 0)
 				return base_errno(err, AIRLOCK_ERR_IO, errno, "open", set->roots[root].path);
 		}
-		rc = write_path(&w, set, live, root, c->path, c->from ? &nothing : &c->before);
+		rc = write_path(&w, set, live, root, c->path, c->from ? &nothing : &c->before, c->settled);
 		if (rc == 0 && c->from)
-			rc = write_path(&w, set, live, root, c->from, &c->before);
+			rc = write_path(&w, set, live, root, c->from, &c->before, false);
 	}
 	return rc < 0 ? rc : finish(&w);
 }

@@ -4,7 +4,9 @@
  *
  * What the upper entry is decides: a whiteout or a file takes the place of whatever was there; a directory is joined with a
  * directory, unless it is opaque, and takes the place of everything else. Where it takes the place of a whiteout or a file, it must
- * be opaque from now on: those hid what the project has.
+ * be opaque from now on: those hid what the project has. Where there is no such directory below there must be no whiteouts either: the
+ * kernel reads a directory that is joined with no other without looking for them, and they would be entries that can be neither looked
+ * at nor removed.
  */
 #include "change/fold/fold.h"
 
@@ -38,6 +40,8 @@ struct layering {
 	struct stat *stats;
 	bool *unlocked;
 	size_t depth, cap;
+	const struct strs *below;
+	size_t covered; /* the depth from which on a directory of the merged layer is joined with none below; 0: all are */
 	void *copies; /* tree of struct copied, FOLD_COPY */
 	const char *layer, *onto;
 	struct airlock_error *err;
@@ -141,7 +145,9 @@ static int on_entry(struct layering *m)
 	rc = remove_entry(m->dir, m->walk.name);
 	if (rc < 0)
 		return fail(m, rc, "unlink");
-	if (entry.whiteout)
+	if (entry.whiteout && m->covered) /* there is nothing to hide, and listings would show it */
+		rc = 0;
+	else if (entry.whiteout)
 		rc = mknodat(m->dir, m->walk.name, S_IFCHR, 0) < 0 ? -errno : 0;
 	else
 		rc = put_file(m, &st);
@@ -208,6 +214,9 @@ static int on_dir(struct layering *m)
 	rc = path ? push(m, &st, &marks, unlocked > 0) : -ENOMEM;
 	rc = rc < 0 ? rc : fs_walk_enter(&m->walk);
 	rc = rc < 0 ? rc : go_to(m, path);
+	rc = rc < 0 ? rc : upper_dir_read(m->dir, NULL, &marks);
+	if (rc >= 0 && !m->covered && (marks.opaque || !fold_has_dir(m->below, path)))
+		m->covered = m->depth;
 	return rc < 0 ? fail(m, rc, "open") : 0;
 }
 
@@ -231,6 +240,7 @@ static int on_leave(struct layering *m)
 {
 	struct stat st = m->stats[--m->depth];
 	bool unlocked = m->unlocked[m->depth];
+	m->covered = m->covered > m->depth ? 0 : m->covered;
 	int dir = fs_walk_dirfd(&m->walk);
 	_cleanup_close_ int from = fs_open_dir_at(dir, m->walk.name, O_RDONLY);
 	int rc = from < 0 ? from : give_attributes(from, m->dir, &st);
@@ -279,13 +289,26 @@ static int put_on(struct layering *m)
 	return rc < 0 ? base_errno(m->err, AIRLOCK_ERR_IO, rc, "set attributes", m->onto) : 0;
 }
 
-int fold_layer(const char *onto, const char *layer, enum fold_files how, struct airlock_error *err)
+bool fold_has_dir(const struct strs *below, const char *path)
+{
+	for (size_t i = 0; i < below->n; i++) {
+		_cleanup_close_ int root = open(below->v[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		_cleanup_close_ int dir = root < 0 ? root : fs_open_beneath(root, path, O_PATH | O_DIRECTORY);
+		if (dir >= 0)
+			return true;
+	}
+	return false;
+}
+
+int fold_layer(const char *onto, const char *layer, enum fold_files how, const struct strs *below,
+	       struct airlock_error *err)
 {
 	struct layering m = {.how = how,
 			     .walk = FS_WALK_INIT,
 			     .root = -EBADF,
 			     .dir = -EBADF,
 			     .layer = layer,
+			     .below = below,
 			     .onto = onto,
 			     .err = err};
 	int rc = put_on(&m);

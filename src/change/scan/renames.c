@@ -327,9 +327,17 @@ static int match_in(struct scan *s, struct candidates *all)
 	return m.upper_root < 0 ? scan_fail(s, -errno, "open", NULL) : match_all(&m, all);
 }
 
+static bool has_deleted(const struct scan *s)
+{
+	for (size_t i = s->first; i < s->set->n; i++)
+		if (s->set->v[i].kind == CHANGE_DELETED)
+			return true;
+	return false;
+}
+
 int scan_find_renames(struct scan *s)
 {
-	size_t n = s->set->n - s->first;
+	size_t n = has_deleted(s) ? s->set->n - s->first : 0;
 	_cleanup_free_ struct candidate *v = n ? calloc(n, sizeof *v) : NULL;
 	struct candidates all = {.v = v};
 	if (n == 0)
