@@ -9,9 +9,14 @@
 
 /* A string in its memory, at most PATH_MAX bytes with its end. 0 or -errno. */
 long caller_read_string(int pid, uint64_t address, char *out);
+/* Two of them; out has room for PATH_MAX bytes each. 0 or -errno. */
+long caller_read_strings(int pid, const uint64_t address[2], char *out[2]);
 /* Bytes in its memory; all of them, or -errno. */
 long caller_read(int pid, uint64_t address, void *out, size_t len);
-/* The directory to which its paths are relative: its own, or one of its descriptors. O_PATH, or -errno. */
+/* The directory to which its paths are relative, its own or one of its descriptors, as a path in /proc. Returns the length. */
+#define CALLER_BASE_BYTES 64
+size_t caller_base_path(int pid, int dir_fd, char *out);
+/* The same, opened: O_PATH, or -errno. */
 long caller_open_base(int pid, int dir_fd);
 /* Its name (comm), not terminated. Returns the length, 0 if unknown. */
 size_t caller_read_name(int pid, char *out, size_t size);

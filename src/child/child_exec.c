@@ -78,14 +78,14 @@ static int keep_capabilities(struct launch *l)
 	return rc;
 }
 
-static int own_namespace(struct launch *l)
+int child_map_ids(struct launch *l)
 {
 	int rc = write_text(l, "/proc/self/setgroups", "deny", 4);
 	if (rc >= 0)
 		rc = write_map(l, "/proc/self/uid_map", l->uid);
 	if (rc >= 0)
 		rc = write_map(l, "/proc/self/gid_map", l->gid);
-	return rc < 0 ? rc : keep_capabilities(l);
+	return rc;
 }
 
 /* Handlers go with exec; what the caller ignores would stay ignored. */
@@ -109,8 +109,8 @@ int child_exec(struct launch *l)
 	if (l->new_session)
 		(void)raw_call0(__NR_setsid);
 	if (l->namespaces & CLONE_NEWUSER)
-		rc = own_namespace(l);
-	else if (l->user_ns_fd)
+		rc = child_map_ids(l);
+	if (rc >= 0 && (l->namespaces & CLONE_NEWUSER || l->user_ns_fd || l->join & CLONE_NEWUSER))
 		rc = keep_capabilities(l);
 	for (int i = 0; rc >= 0 && i < LAUNCH_FDS; i++)
 		if (l->fds[i] >= 0)

@@ -10,7 +10,7 @@
  *   first process                      supervisor
  *   HELLO ───────────────────────────► learns its pid from the socket's credentials, opens a pidfd,
  *                                      puts it in its cgroup
- *         ◄─────────────────────────── GO
+ *         ◄─────────────────────────── GO (with the record of the run, which it keeps open)
  *   TTY (with the pty's master) ─────►   only with CHILD_PTY
  *   OBSERVER (with what it sees) ────►   only with CHILD_OBSERVE; with CHILD_REFUSED when there is something
  *   FAILED ──────────────────────────►   only when it cannot be started: who waits is not woken for good news
@@ -23,8 +23,12 @@
  *         ◄─────────────────────────── SOCKETS
  *   SOCKETS (with sockets) ──────────►   only with CHILD_PUBLISH: also once without being asked
  *   LISTENERS (with sockets) ────────►   only with a network gate: before HELLO, and when a port is needed
+ *   CONNECT ─────────────────────────►   only with a network gate: a process waits in connect(2)
+ *         ◄─────────────────────────── CONNECT, with the same id and address
+ *         ◄─────────────────────────── KEEP (with the pipes and files of the output), with CHILD_SHARED and after EXITED
  *
- * The end of the socket means that the supervisor is gone: the first process dies, and everything with it.
+ * The end of the socket means that the supervisor is gone: the first process dies, and everything with it. At KEEP it leaves the
+ * output and the calls of what goes on to a child of its own, the keeper, and ends (keep.h).
  *
  * A prestarted sandbox (backend/backend_prestart.h, native only) has no command yet, and hears of it before HELLO. With
  * CHILD_PLAN_WAITS_FOR_COMMAND it has the plan, and its own mounts are watched:
@@ -49,11 +53,16 @@ struct sock_filter;
 #define CHILD_FD_CONTROL 3
 #define CHILD_FD_JOB 4
 #define CHILD_FD_SELF 5
-#define CHILD_FD_ARGS 6	   /* the backend's arguments, or a Landlock ruleset (CHILD_RULESET) */
-#define CHILD_FD_STAGE 7   /* struct child_stage_job, only for the stage */
-#define CHILD_FD_PLAN 7	   /* struct child_plan, only for the native backend */
-#define CHILD_FD_USER_NS 8 /* a user namespace, only for a stage with CHILD_STAGE_ENTER_USER */
-#define CHILD_FD_MOUNTS 6  /* CHILD_PLAN_WAITS_FOR_COMMAND: the mount table of the caller */
+#define CHILD_FD_ARGS 6	 /* the backend's arguments, or a Landlock ruleset (CHILD_RULESET) */
+#define CHILD_FD_STAGE 7 /* struct child_stage_job, only for the stage */
+#define CHILD_FD_PLAN 7	 /* struct child_plan, only for the native backend */
+#define CHILD_FD_USER_NS                                                                                               \
+	8 /* a user namespace, for a stage with CHILD_STAGE_ENTER_USER, or a view with CHILD_PLAN_JOINS_USER */
+#define CHILD_FD_HOLDER 8 /* pidfd of a session's holder, for a stage with CHILD_STAGE_JOIN */
+#define CHILD_FD_HOLDER_USER                                                                                           \
+	9 /* its user namespace and its pid namespace, which that stage leaves to the backend to enter */
+#define CHILD_FD_HOLDER_PIDS 10
+#define CHILD_FD_MOUNTS 6 /* CHILD_PLAN_WAITS_FOR_COMMAND: the mount table of the caller */
 
 /* Texts and arrays of a job. The supervisor points to them; program.c writes them behind the job and leaves their offsets from
  * its start, 0 for none, and that is what the child finds. So each thing has one struct on both sides. */
@@ -85,7 +94,9 @@ enum {
 	CHILD_GATE =
 		1 << 11, /* there is a network gate: open the ports that the command connects to (gate_sockets.h) */
 	CHILD_PUBLISH = 1 << 12, /* the supervisor wants sockets that are made inside (CHILD_SOCKETS) */
-	CHILD_SCOPED = 1 << 8,	 /* the network is the host's: no abstract sockets but those of its own (Landlock) */
+	CHILD_SHARED =
+		1 << 13, /* a command of a session: others share its pid namespace, and what it leaves may go on */
+	CHILD_SCOPED = 1 << 8, /* the network is the host's: no abstract sockets but those of its own (Landlock) */
 };
 
 #define CHILD_MAX_TMPFS 32
@@ -134,12 +145,14 @@ enum child_message_type {
 	CHILD_SIGNAL,	/* a = signal, b = enum child_scope */
 	CHILD_LIMIT,	/* a = enum child_limit */
 	CHILD_STOPPED,	/* a = signal */
-	CHILD_EXITED,	/* a = wait status; b = 1: no other process is left; cpu_us, max_rss_kb */
-	CHILD_READY,
+	CHILD_EXITED,	/* a = wait status; b = enum child_left; cpu_us, max_rss_kb */
+	CHILD_READY,	/* with the table of its mounts; with CHILD_PLAN_FOR_OTHERS their namespace, too */
 	CHILD_TELL,
 	CHILD_TAKE,
 	CHILD_LISTENERS, /* sockets of the network gate */
+	CHILD_CONNECT,	 /* id, address, op = 4 or 6, b = port; back: a = enum child_opening */
 	CHILD_SOCKETS,	 /* from the supervisor: make some; to it: pairs of IPv4 and IPv6, not connected */
+	CHILD_KEEP, /* a = bit n for each enum child_kept that comes with it; id = child_name_hash of the runtime directory */
 	CHILD_EXPOSED, /* a, subject as CHILD_FAILED, b = errno: no screen could be made, sockets of the host can be reached */
 };
 
@@ -153,6 +166,36 @@ enum child_taken {
 	CHILD_TAKEN_FDS
 };
 
+/* Who is left when the command has ended. */
+enum child_left {
+	CHILD_LEFT_UNKNOWN, /* whatever there is ends with the first process */
+	CHILD_LEFT_NOBODY,  /* no other process in the pid namespace */
+	CHILD_LEFT_OTHERS,  /* CHILD_SHARED: none that the command has left, but other commands' */
+	CHILD_LEFT_OWN,	    /* CHILD_SHARED: some that the command has left; the first process waits for CHILD_KEEP */
+};
+
+/* What comes with CHILD_KEEP: ends of pipes to read, files to write to, and locks to hold until the end. */
+enum child_kept {
+	CHILD_KEPT_STDOUT,
+	CHILD_KEPT_STDERR,
+	CHILD_KEPT_STDOUT_FILE,
+	CHILD_KEPT_STDERR_FILE,
+	CHILD_KEPT_LOCK,
+	CHILD_KEPT_LOCK_2,
+	CHILD_KEPT_LOGIN, /* tells what is removed beside the user's runtime directory, which goes with the last login (CHILD_KEEP's id) */
+	CHILD_KEPT_KEEPERS, /* a file in which each keeper locks one byte: so the host knows which processes are keepers */
+	CHILD_KEPT_FDS
+};
+
+/* A number for a file name, so that the name can be recognized later. */
+static inline uint64_t child_name_hash(const char *name)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+	return h;
+}
+
 enum child_stage {
 	CHILD_STAGE_SETUP = 1,
 	CHILD_STAGE_TTY,
@@ -165,6 +208,7 @@ enum child_stage {
 };
 enum child_scope { CHILD_SCOPE_COMMAND, CHILD_SCOPE_ALL };
 enum child_limit { CHILD_LIMIT_MEMORY = 1, CHILD_LIMIT_PROCESSES };
+enum child_opening { CHILD_OPEN, CHILD_OPEN_ONCE /* ask again next time */, CHILD_REFUSE };
 
 struct child_message {
 	uint32_t type;
@@ -173,6 +217,8 @@ struct child_message {
 	uint32_t subject; /* number of the layer or of the plan's mount it happened to */
 	uint32_t full;	  /* CHILD_EXITED of a command that failed: bit n for file system n of the job that was full */
 	int64_t cpu_us, max_rss_kb;
+	uint64_t id;	     /* CHILD_CONNECT: of the call that waits */
+	uint8_t address[16]; /* in the order of the network */
 };
 
 /* ── The stage ──
@@ -196,6 +242,9 @@ enum {
 	CHILD_STAGE_USER = 1 << 0,	 /* make a user namespace and map uid and gid to themselves */
 	CHILD_STAGE_ENTER_USER = 1 << 1, /* enter that of CHILD_FD_USER_NS instead */
 	CHILD_STAGE_GATE = 1 << 2,	 /* make a network namespace with a gate (gate_sockets.h) */
+	CHILD_STAGE_JOIN = 1 << 3,	 /* enter the ipc and uts namespaces of CHILD_FD_HOLDER; with CHILD_STAGE_USER:
+					  * and, instead of making one, the user namespace around that of the holder */
+	CHILD_STAGE_JOIN_NETWORK = 1 << 4, /* … and its network: a gate is made there */
 };
 
 /* A root whose writes are captured: an overlay is mounted over it. Absolute paths. work "": upper is a whole copy of the root
@@ -236,6 +285,12 @@ struct child_cover {
 	uint64_t is_dir;
 };
 
+/* A place in a directory that earlier commands could write to, and that the backend mounts on by name: dir is that directory, rest
+ * leads from there to the place. */
+struct child_pin {
+	union child_text dir, rest;
+};
+
 struct child_stage_job {
 	uint32_t magic, size, flags, uid, gid;
 	uint32_t n_layers, n_screens, n_kept, n_rebuilds, n_covers;
@@ -256,6 +311,11 @@ struct child_stage_job {
 		const struct child_cover *v;
 		uint64_t at;
 	} covers;
+	union {
+		const struct child_pin *v;
+		uint64_t at;
+	} pins;
+	uint64_t n_pins;
 	union child_text empty; /* path of the empty file; none: no file is covered */
 	union child_text file;	/* the backend's program */
 	union child_texts argv;
@@ -275,7 +335,10 @@ enum {
 	CHILD_PLAN_OLD_PROC = 1 << 3,	       /* a new proc cannot be mounted here: show the one there is */
 	CHILD_PLAN_WAITS_FOR_COMMAND = 1 << 4, /* before the late mounts (child_prestart.h) */
 	CHILD_PLAN_WAITS_FOR_PLAN = 1 << 5,    /* this is only how the real plan will begin */
+	CHILD_PLAN_JOINS_USER = 1 << 7,	       /* with CHILD_PLAN_USER_LAST: enter that of CHILD_FD_USER_NS instead */
 	CHILD_PLAN_GATE = 1 << 6,	       /* with CHILD_PLAN_LOOPBACK: there is a network gate (gate_sockets.h) */
+	CHILD_PLAN_FOR_OTHERS = 1 << 8,	       /* make the mounts, hand them over with READY, and end */
+	CHILD_PLAN_IS_THERE = 1 << 9,	       /* somebody made all mounts, and this is their namespace */
 };
 
 /* As enum plan_mount_kind says; what hides or rebuilds a directory is a small tmpfs. */
@@ -331,6 +394,7 @@ struct child_plan {
 	uint32_t magic, size, flags;
 	uint32_t uid, gid;
 	uint32_t n_mounts;
+	int64_t idle_ms; /* of a holder (hold.h) */
 	/* With CHILD_PLAN_USER_LAST: ids 1 to n_ids - 1 inside are those behind first_id outside. 0: only uid and gid exist. */
 	uint32_t first_id, n_ids;
 	union {
@@ -364,4 +428,5 @@ enum child_op {
 	CHILD_OP_PIVOT,
 	CHILD_OP_PRIVILEGES,
 	CHILD_OP_GATE,
+	CHILD_OP_JOIN,
 };

@@ -23,9 +23,10 @@
 #define LOOPBACK_UP 0x9 /* IFF_UP | IFF_LOOPBACK */
 #define BACKLOG 4096	/* the kernel lowers it to net.core.somaxconn */
 #define DNS_PORT 53
-#define KNOWN_MAX 256
+#define KNOWN_MAX 256 /* fewer than the supervisor keeps open (NET_MAX_LISTENERS) */
+#define WAITING_MAX 64
 
-/* Ports that the command cannot bind itself, so that nothing of its own is in the way; at most PASS_MAX_FDS with DNS. */
+/* Opened on every address at once: the command has no servers of its own there. */
 static const uint16_t usual_ports[] = {DNS_PORT, 22, 80, 443};
 #define N_USUAL (sizeof usual_ports / sizeof *usual_ports)
 _Static_assert(N_USUAL + 1 <= PASS_MAX_FDS, "they go with one message");
@@ -137,22 +138,45 @@ static long pass_on(const int *fds, unsigned n)
 	return rc;
 }
 
-static long open_family(int netlink, unsigned char family)
+/* Those that are not open yet. */
+static long open_usual(unsigned char family)
 {
 	int fds[PASS_MAX_FDS];
 	unsigned n = 0;
-	long rc = add_local_route(netlink, family);
+	long rc = 0;
 	for (unsigned i = 0; rc >= 0 && i <= N_USUAL; i++) {
 		union any_address at = every_address(family, i < N_USUAL ? usual_ports[i] : DNS_PORT);
 		rc = listen_at(&at, i < N_USUAL ? STREAM : DATAGRAM);
 		if (rc >= 0)
 			fds[n++] = (int)rc;
+		else if (rc == -EADDRINUSE)
+			rc = 0;
 	}
 	if (rc >= 0)
-		return pass_on(fds, n);
+		return n > 0 ? pass_on(fds, n) : 0;
 	for (unsigned i = 0; i < n; i++)
 		(void)r_close(fds[i]);
 	return rc;
+}
+
+static long open_names(void)
+{
+	union any_address at = every_address(INET, DNS_PORT);
+	long rc = listen_at(&at, DATAGRAM);
+	int fd = (int)rc;
+	return rc < 0 ? rc : pass_on(&fd, 1);
+}
+
+/* The first process opens ports when they are needed, without capabilities. False: /proc/sys is read-only, as in many
+ * containers, and it can open those from 1024 on only. */
+static int let_open_all_ports(int proc_fd)
+{
+	long fd = raw_call4(__NR_openat, proc_fd, "sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	long rc = r_write((int)fd, "0", 1);
+	(void)r_close((int)fd);
+	return rc == 1;
 }
 
 void gate_open(int proc_fd)
@@ -160,30 +184,39 @@ void gate_open(int proc_fd)
 	struct sockaddr_nl any = {.nl_family = 16 /* AF_NETLINK */};
 	int netlink = (int)mounts_check(CHILD_OP_GATE, raw_call3(__NR_socket, 16, 3 /* SOCK_RAW */ | O_CLOEXEC, 0));
 	mounts_check(CHILD_OP_GATE, raw_call3(__NR_bind, netlink, &any, sizeof any));
-	mounts_check(CHILD_OP_GATE, open_family(netlink, INET));
-	(void)open_family(netlink, INET6); /* where the kernel has no IPv6, nobody misses it */
+	long v4 = add_local_route(netlink, INET);
+	mounts_check(CHILD_OP_GATE, v4 == -EEXIST ? 0 : v4); /* an earlier command of the session added it */
+	long v6 = add_local_route(netlink, INET6);	     /* where the kernel has no IPv6, nobody misses it */
 	(void)r_close(netlink);
-	/* The first process opens other ports when they are needed, without capabilities. Where /proc/sys is read-only, as in
-	 * many containers, it can open those from 1024 on. */
-	long fd = raw_call4(__NR_openat, proc_fd, "sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC, 0);
-	if (fd >= 0) {
-		(void)r_write((int)fd, "0", 1);
-		(void)r_close((int)fd);
+	if (let_open_all_ports(proc_fd)) {
+		mounts_check(CHILD_OP_GATE, open_names());
+		return;
 	}
+	mounts_check(CHILD_OP_GATE, open_usual(INET));
+	if (v6 >= 0 || v6 == -EEXIST)
+		(void)open_usual(INET6);
 }
 
 /* ── Other ports ── */
 
-/* What was opened already; the oldest are forgotten, and then bind(2) says so. */
-static union any_address known[KNOWN_MAX];
-static unsigned n_known;
+/* The oldest are forgotten: then the supervisor is asked again, and bind(2) says that a port is open already. */
+struct known_addresses {
+	union any_address v[KNOWN_MAX];
+	unsigned n;
+};
+static unsigned usual_opened[2];       /* IPv4, IPv6: bit n for usual_ports[n] */
+static struct known_addresses opened;  /* in the order in which the supervisor got them, which closes the oldest */
+static struct known_addresses allowed; /* nobody has to be asked about these */
+static uint64_t waiting[WAITING_MAX];  /* calls that the supervisor has not answered yet */
+static unsigned n_waiting;
 
-static int is_usual(uint16_t port)
+/* Its number among the usual ones, or -1. */
+static int usual_number(uint16_t port)
 {
 	for (unsigned i = 0; i < N_USUAL; i++)
 		if (usual_ports[i] == port)
-			return 1;
-	return 0;
+			return (int)i;
+	return -1;
 }
 
 static int is_same(const union any_address *a, const union any_address *b)
@@ -241,32 +274,129 @@ static int read_address(const struct seccomp_notif *n, union any_address *ret)
 		return 0;
 	}
 	*ret = a;
-	return a.v4.sin_port != 0 && !is_own(&a) && !is_usual(swap16(a.v4.sin_port));
+	return a.v4.sin_port != 0;
 }
 
-void gate_before_connect(const struct seccomp_notif *n)
+static int is_known(const struct known_addresses *k, const union any_address *a)
+{
+	for (unsigned i = 0; i < k->n && i < KNOWN_MAX; i++)
+		if (is_same(&k->v[i], a))
+			return 1;
+	return 0;
+}
+
+static void know(struct known_addresses *k, const union any_address *a)
+{
+	k->v[k->n++ % KNOWN_MAX] = *a;
+}
+
+static unsigned *usual_of(const union any_address *a, unsigned *ret_bit)
+{
+	int number = usual_number(swap16(a->v4.sin_port));
+	*ret_bit = number < 0 ? 0 : 1u << number;
+	return &usual_opened[a->v4.sin_family == INET6];
+}
+
+static int is_open(const union any_address *a)
+{
+	unsigned bit;
+	return (*usual_of(a, &bit) & bit) != 0 || is_known(&opened, a);
+}
+
+/* Afterwards somebody listens there, unless the system lacks something: then the connection is refused. */
+static void open_port(const union any_address *a)
+{
+	unsigned bit, *usual = usual_of(a, &bit);
+	/* Another port on this address alone: the command's own servers may use the same one. */
+	union any_address at = bit ? every_address(a->v4.sin_family, swap16(a->v4.sin_port)) : *a;
+	int fds[2], n = 0;
+	long rc = listen_at(&at, STREAM);
+	if (rc >= 0)
+		fds[n++] = (int)rc;
+	if (bit && swap16(a->v4.sin_port) == DNS_PORT && a->v4.sin_family == INET6) {
+		long datagram = listen_at(&at, DATAGRAM);
+		if (datagram >= 0)
+			fds[n++] = (int)datagram;
+	}
+	if (n > 0 && pass_on(fds, (unsigned)n) < 0)
+		return;
+	if (bit)
+		*usual |= bit; /* -EADDRINUSE: it was opened at the beginning */
+	else if (rc >= 0)
+		know(&opened, a);
+}
+
+int gate_before_connect(const struct seccomp_notif *n)
 {
 	union any_address a;
 	if (!read_address(n, &a))
-		return;
-	for (unsigned i = 0; i < n_known && i < KNOWN_MAX; i++)
-		if (is_same(&known[i], &a))
+		return 0;
+	if (swap16(a.v4.sin_port) == DNS_PORT) { /* names may be asked for everywhere */
+		if (!is_open(&a))
+			open_port(&a);
+		return 0;
+	}
+	if (is_own(&a) || (is_open(&a) && is_known(&allowed, &a)))
+		return 0;
+	int is_v4 = a.v4.sin_family == INET;
+	struct child_message m = {.type = CHILD_CONNECT, .op = is_v4 ? 4 : 6, .b = swap16(a.v4.sin_port), .id = n->id};
+	for (unsigned i = 0; i < (is_v4 ? 4u : 16u); i++)
+		m.address[i] = a.bytes[(is_v4 ? 4 : 8) + i];
+	if (pass_send(CHILD_FD_CONTROL, &m, 0, 0) < 0)
+		return 0;
+	if (n_waiting < WAITING_MAX)
+		waiting[n_waiting++] = n->id;
+	return 1;
+}
+
+static void forget_waiting(uint64_t id)
+{
+	for (unsigned i = 0; i < n_waiting; i++)
+		if (waiting[i] == id) {
+			waiting[i] = waiting[--n_waiting];
 			return;
-	/* On this address alone: the command's own servers may use the same port. */
-	long fd = listen_at(&a, STREAM);
-	if (fd < 0)
-		return; /* nobody listens there: the connection is refused */
-	int one = (int)fd;
-	if (pass_on(&one, 1) >= 0)
-		known[n_known++ % KNOWN_MAX] = a;
+		}
+}
+
+int gate_take_waiting(uint64_t *ret)
+{
+	if (n_waiting == 0)
+		return 0;
+	*ret = waiting[--n_waiting];
+	return 1;
+}
+
+int gate_is_busy(void)
+{
+	return n_waiting >= WAITING_MAX;
+}
+
+void gate_answer(const struct child_message *m, struct seccomp_notif_resp *answer)
+{
+	union any_address a = every_address(m->op == 4 ? INET : INET6, (uint16_t)m->b);
+	for (unsigned i = 0; i < (m->op == 4 ? 4u : 16u); i++)
+		a.bytes[(m->op == 4 ? 4 : 8) + i] = m->address[i];
+	forget_waiting(m->id);
+	*answer = (struct seccomp_notif_resp){.id = m->id};
+	if (m->a == CHILD_REFUSE) {
+		answer->error = -EHOSTUNREACH;
+		return;
+	}
+	answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	if (!is_open(&a))
+		open_port(&a);
+	if (m->a == CHILD_OPEN && is_open(&a) && !is_known(&allowed, &a))
+		know(&allowed, &a);
 }
 
 void gate_open_ports(const uint16_t *ports, uint32_t n)
 {
+	(void)open_usual(INET);
+	(void)open_usual(INET6);
 	for (uint32_t i = 0; i < n; i++)
 		for (unsigned family = INET; family <= INET6; family += INET6 - INET) {
 			union any_address at = every_address((unsigned short)family, ports[i]);
-			long fd = is_usual(ports[i]) ? -EEXIST : listen_at(&at, STREAM);
+			long fd = usual_number(ports[i]) >= 0 ? -EEXIST : listen_at(&at, STREAM);
 			int one = (int)fd;
 			if (fd >= 0)
 				(void)pass_on(&one, 1);

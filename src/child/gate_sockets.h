@@ -7,18 +7,27 @@
 
 #include <stdint.h>
 
+struct child_message;
 struct seccomp_notif;
+struct seccomp_notif_resp;
 
 /* Both with CAP_NET_ADMIN in the network namespace; failures end the process (mounts.h). */
 void gate_bring_loopback_up(void);
-/* Makes every address local, and passes on the sockets for DNS and the usual ports. proc_fd: a proc file system. */
+/* Makes every address local, and passes on a socket for DNS; those for the usual ports too, where they cannot be opened later
+ * when they are needed. proc_fd: a proc file system. */
 void gate_open(int proc_fd);
 
-/* In the first process, before it lets a connect(2) or sendto(2) of the command go on: sees to it that somebody listens on
- * the port. Decides nothing: the supervisor decides about the connection it accepts. */
-void gate_before_connect(const struct seccomp_notif *n);
+/* In the first process, before it lets a connect(2) or sendto(2) of the command go on. 1: the supervisor was asked, and the
+ * caller waits until its answer comes (gate_answer). 0: nothing to do. Decides nothing: the address may change after it was
+ * read, and the supervisor decides again about the connection it accepts. This only lets a refused program hear of it at
+ * once, and sees to it that somebody listens on the port. */
+int gate_before_connect(const struct seccomp_notif *n);
+void gate_answer(const struct child_message *m, struct seccomp_notif_resp *answer);
+/* One that waits, and waits no longer for gate_answer. 0: there is none. */
+int gate_take_waiting(uint64_t *ret);
+/* True if so many callers wait that no more may be asked about: the sockets' buffers must hold all answers. */
+int gate_is_busy(void);
 /* Passes on sockets that are not connected: whoever connects them reaches what listens inside. */
 void gate_send_sockets(void);
-/* For kernels on which calls cannot be listened to: opens these ports on every address. Ports below 1024 are open already,
- * or never will be. */
+/* For kernels on which calls cannot be listened to: opens the usual ports and these on every address. */
 void gate_open_ports(const uint16_t *ports, uint32_t n);

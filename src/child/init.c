@@ -16,6 +16,8 @@
 #include "child/command.h"
 #include "child/child_job.h"
 #include "child/gate_sockets.h"
+#include "child/hold.h"
+#include "child/keep.h"
 #include "child/notify.h"
 #include "child/observe.h"
 #include "child/pass.h"
@@ -45,6 +47,15 @@
 #define FULL_MARGIN 16 /* pages: less is left of a file system that is full */
 #define BLIND_MAX 3    /* one look may fail for lack of memory */
 #define CLOCK_MONOTONIC_ID 1
+#define GRACE_MS 30 /* what ends so soon after its command is no background process */
+
+/* How far the end is, of a command in a session; of others the end of the command is the end of all. */
+enum ending {
+	ENDING_NOT,
+	ENDING_WAITS, /* the command has ended, and not all that it started */
+	ENDING_TOLD,  /* the supervisor knows, and says what happens to the rest */
+	ENDING_KEPT,  /* the rest goes on, without the supervisor */
+};
 
 struct state {
 	struct child_job *job;
@@ -57,6 +68,10 @@ struct state {
 	struct watch_history watched;
 	unsigned blind;	   /* consecutive looks that saw no process */
 	unsigned reported; /* bits of enum child_limit that were reported */
+	int status;	   /* of the command, once it has ended */
+	enum ending ending;
+	int64_t ended_ms;
+	struct keep keep;
 };
 
 /* The compiler may call these for plain assignments. */
@@ -160,17 +175,16 @@ static void block_signals(struct state *st)
 		give_up(CHILD_STAGE_SETUP, st->signal_fd);
 }
 
-/* Waits for one message; type 0 is the end of the socket: the supervisor is dead. */
-static struct child_message recv_message(void)
+/* The word to go on. What comes with it is kept open until the end of this process: airlock's record of the run, which is locked as
+ * long as anybody can write to the run's layers (history/begun.h). */
+static int await_go(void)
 {
-	struct child_message m = {0};
-	long n;
+	struct pass_received in;
+	long rc;
 	do
-		n = r_read(CHILD_FD_CONTROL, &m, sizeof m);
-	while (n == -EINTR);
-	if (n != (long)sizeof m)
-		m.type = 0;
-	return m;
+		rc = pass_receive(CHILD_FD_CONTROL, PASS_WAIT, &in);
+	while (rc == -EINTR);
+	return rc > 0 && in.m.type == CHILD_GO;
 }
 
 /* ── The terminal ── */
@@ -327,32 +341,31 @@ static uint32_t full_places(const struct child_job *job, int status)
 	return full;
 }
 
-/* alone: no other process is left in the pid namespace, so the command can do nothing any more. */
-static void report_end(const struct child_job *job, int status, int alone)
+static void report_end(const struct child_job *job, int status, enum child_left left)
 {
 	struct raw_rusage ru;
 	memset(&ru, 0, sizeof ru);
 	(void)raw_call2(__NR_getrusage, -1 /* RUSAGE_CHILDREN */, &ru);
-	struct child_message m = {.type = CHILD_EXITED, .a = status, .b = alone, .full = full_places(job, status)};
+	struct child_message m = {.type = CHILD_EXITED, .a = status, .b = left, .full = full_places(job, status)};
 	m.cpu_us = (ru.user_s + ru.system_s) * 1000000 + ru.user_us + ru.system_us;
 	m.max_rss_kb = ru.max_rss_kb;
 	send_or_end(&m);
 }
 
-/* Reaps everything. Returns 1 if the command itself was among it. Orphans become children of process 1: a process
- * without children there is alone. */
-static int reap(struct state *st, int *ret_status, int *ret_alone)
+/* Reaps everything. Returns 1 if the command itself was among it. Orphans become children of process 1, or of a subreaper:
+ * without children there are no descendants. */
+static int reap(struct state *st, int *ret_status, int *ret_childless)
 {
 	int found = 0, status, options = WNOHANG | (st->job->flags & CHILD_PTY ? WUNTRACED : 0);
 	for (;;) {
 		long pid = raw_call4(__NR_wait4, -1, &status, options, 0);
-		*ret_alone = st->is_pid1 && pid == -ECHILD;
+		*ret_childless = pid == -ECHILD;
 		if (pid <= 0)
 			return found;
 		if ((status & 0xff) == 0x7f) { /* stopped, as WIFSTOPPED has it */
 			if (pid == st->payload)
 				tell(CHILD_STOPPED, status >> 8 & 0xff, 0);
-		} else if (pid == st->payload) {
+		} else if (pid == st->payload && st->ending == ENDING_NOT) {
 			*ret_status = status;
 			found = 1;
 		}
@@ -365,19 +378,21 @@ static void signal_all(const struct state *st, int sig)
 		(void)r_kill(-1, sig);
 		return;
 	}
-	(void)r_kill(st->payload, sig); /* in any case: its end begins that of the rest, and a list may be full */
+	if (st->ending == ENDING_NOT) /* else the pid may be another's */
+		(void)r_kill(st->payload,
+			     sig); /* in any case: its end begins that of the rest, and a list may be full */
 	watch_signal_descendants((int)r_getpid(), sig);
 }
 
 /* Without a pid namespace nobody ends the rest for us: kill and reap until nothing is left. We are a subreaper, so an
  * orphan becomes our child: no children means no descendants. Never give up while a process is left: a fork bomb would
  * outlive its timeout. Signal the whole tree now and then, because it grows while only its top is cut. */
-static void end_the_rest(const struct state *st)
+static void end_all(const struct state *st)
 {
-	if (st->is_pid1)
-		return;
 	for (unsigned round = 0;; round++) {
-		if (round % 8 == 0)
+		if (st->is_pid1)
+			(void)r_kill(-1, SIGKILL);
+		else if (round % 8 == 0)
 			watch_signal_descendants((int)r_getpid(), SIGKILL);
 		else
 			watch_signal_children((int)r_getpid(), SIGKILL);
@@ -394,23 +409,83 @@ static void end_the_rest(const struct state *st)
 	}
 }
 
+static void end_the_rest(const struct state *st)
+{
+	if (!st->is_pid1)
+		end_all(st);
+}
+
+/* From here on nobody is told anything. The place of the socket stays taken: other code of this process writes to it. */
+static void become_keeper(struct state *st, struct pass_received *in)
+{
+	long null = r_open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || r_dup3((int)null, CHILD_FD_CONTROL, O_CLOEXEC) < 0)
+		r_exit(1);
+	(void)r_close((int)null);
+	keep_begin(&st->keep, in);
+	notify_refuse_waiting(st->notify_fd); /* the supervisor is gone, and nobody else can be asked */
+	st->ending = ENDING_KEPT;
+}
+
+/* What the command has left goes on without us. Where there can be no keeper it does not. */
+static void hand_over(struct state *st, struct pass_received *in)
+{
+	int ready[2];
+	char word;
+	long keeper = raw_call2(__NR_pipe2, ready, O_CLOEXEC);
+	if (keeper >= 0)
+		keeper = raw_call5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
+	if (keeper == 0) {
+		(void)r_close(ready[0]);
+		become_keeper(st, in);
+		(void)r_close(ready[1]);
+		return;
+	}
+	if (keeper < 0) {
+		end_the_rest(st);
+		r_exit(0);
+	}
+	(void)r_close(ready[1]);
+	while (r_read(ready[0], &word, 1) == -EINTR) /* until the host can know it for what it is */
+		;
+	r_exit(0);
+}
+
+static void pass_signal_on(const struct state *st, const struct child_message *m)
+{
+	if (m->b == CHILD_SCOPE_ALL)
+		signal_all(st, m->a);
+	else if (st->ending != ENDING_NOT)
+		return;
+	else if (st->job->flags & CHILD_NEW_SESSION)
+		(void)r_kill(-st->payload, m->a);
+	else
+		(void)r_kill(st->payload, m->a);
+}
+
 static void handle_control(struct state *st)
 {
-	struct child_message m = recv_message();
-	if (m.type == 0) {
-		end_the_rest(st);
+	struct pass_received in;
+	long rc;
+	/* When the supervisor leaves without having read all that we told it, we hear that before its last word. It is told once. */
+	do
+		rc = pass_receive(CHILD_FD_CONTROL, PASS_WAIT, &in);
+	while (rc == -EINTR || rc == -ECONNRESET);
+	if (rc <= 0) {
+		/* The kernel closes our descriptors before it ends the others. Whoever finds the record of the run unlocked may
+		 * rely on it that they are dead. */
+		end_all(st);
 		r_exit(1);
 	}
-	if (m.type == CHILD_SOCKETS)
+	if (in.m.type == CHILD_SOCKETS)
 		gate_send_sockets();
-	if (m.type != CHILD_SIGNAL)
-		return;
-	if (m.b == CHILD_SCOPE_ALL)
-		signal_all(st, m.a);
-	else if (st->job->flags & CHILD_NEW_SESSION)
-		(void)r_kill(-st->payload, m.a);
-	else
-		(void)r_kill(st->payload, m.a);
+	else if (in.m.type == CHILD_CONNECT)
+		notify_connect(st->notify_fd, &in.m);
+	else if (in.m.type == CHILD_SIGNAL)
+		pass_signal_on(st, &in.m);
+	else if (in.m.type == CHILD_KEEP && st->ending == ENDING_TOLD)
+		hand_over(st, &in);
+	pass_close(&in);
 }
 
 static void report_limit(struct state *st, unsigned limit)
@@ -430,7 +505,8 @@ static void know_limits(struct state *st, int64_t processes)
 /* `gone`: processes that ended a moment ago and existed when a fork may have been refused. */
 static void look_at_limits(struct state *st, int gone)
 {
-	struct watch_totals t = watch_measure(st->is_pid1 ? 0 : (int)r_getpid(), st->job->watch_memory, &st->watched);
+	int all = st->is_pid1 || st->job->flags & CHILD_SHARED; /* limits count the whole session */
+	struct watch_totals t = watch_measure(all ? 0 : (int)r_getpid(), st->job->watch_memory, &st->watched);
 	/* At least the command must exist. It may have blinded us: prlimit(2) needs only our uid. If it has just
 	 * ended, everything else ends with us; asking the kernel to kill all makes it visit every process. */
 	st->blind = t.processes == 0 && !gone ? st->blind + 1 : 0;
@@ -443,50 +519,121 @@ static void look_at_limits(struct state *st, int gone)
 	}
 }
 
-/* Looking costs more than answering a call, and there may be a call every few microseconds. */
-static int is_time(int64_t *last_ms)
+static int64_t now_ms(void)
 {
 	struct __kernel_timespec now = {0, 0};
 	(void)raw_call2(__NR_clock_gettime, CLOCK_MONOTONIC_ID, &now);
-	int64_t ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Looking costs more than answering a call, and there may be a call every few microseconds. */
+static int is_time(int64_t *last_ms)
+{
+	int64_t ms = now_ms();
 	if (ms - *last_ms < WATCH_INTERVAL_MS)
 		return 0;
 	*last_ms = ms;
 	return 1;
 }
 
+/* Other commands of a session may hold open files of ours, so they count. This process and process 1 do not. */
+static enum child_left who_is_left(const struct state *st, int childless)
+{
+	if (st->is_pid1)
+		return childless ? CHILD_LEFT_NOBODY : CHILD_LEFT_UNKNOWN;
+	if (!(st->job->flags & CHILD_SHARED))
+		return CHILD_LEFT_UNKNOWN;
+	if (!childless)
+		return CHILD_LEFT_OWN;
+	return r_kill(-1, 0) == -ESRCH ? CHILD_LEFT_NOBODY : CHILD_LEFT_OTHERS;
+}
+
+__attribute__((noreturn)) static void end_here(struct state *st, int childless)
+{
+	if (st->ending == ENDING_WAITS)
+		report_end(st->job, st->status, who_is_left(st, childless));
+	end_the_rest(st);
+	r_exit(0);
+}
+
+static void on_command_end(struct state *st, int status, int childless)
+{
+	st->status = status;
+	st->ending = ENDING_WAITS;
+	st->ended_ms = now_ms();
+	if (childless && !(st->job->flags & CHILD_SHARED))
+		know_limits(st, 1);
+	else if (st->job->watch_processes != CHILD_NONE)
+		look_at_limits(st, 1);
+}
+
+/* The command has ended. What it left goes on if this is a session, and if it does not end by itself in a moment. */
+static void go_on_ending(struct state *st, int childless)
+{
+	if (childless || !(st->job->flags & CHILD_SHARED))
+		end_here(st, childless);
+	if (st->ending == ENDING_WAITS && now_ms() - st->ended_ms >= GRACE_MS) {
+		report_end(st->job, st->status, CHILD_LEFT_OWN);
+		st->ending = ENDING_TOLD;
+	}
+}
+
+/* The user has logged out. The holder, which cannot be killed from here, finds that it holds nothing and ends soon. */
+__attribute__((noreturn)) static void end_session(void)
+{
+	for (int i = 0; i < 1000 && r_kill(-1, SIGKILL) != -ESRCH; i++) {
+		struct __kernel_timespec ms = {0, 1000000};
+		(void)raw_call2(__NR_nanosleep, &ms, 0);
+	}
+	r_exit(0);
+}
+
 __attribute__((noreturn)) static void supervise(struct state *st)
 {
 	int64_t looked_ms = 0;
 	int watching = st->job->watch_memory != CHILD_NONE || st->job->watch_processes != CHILD_NONE;
+	enum { SIGNALS, CONTROL, NOTIFY, OUT, ERR, LOGIN, SOURCES };
 	struct {
 		int fd;
 		short events, revents;
-	} fds[] = {{st->signal_fd, POLLIN, 0}, {CHILD_FD_CONTROL, POLLIN, 0}, {st->notify_fd, POLLIN, 0}};
+	} fds[SOURCES] = {[SIGNALS] = {st->signal_fd, POLLIN, 0},
+			  [CONTROL] = {CHILD_FD_CONTROL, POLLIN, 0},
+			  [NOTIFY] = {st->notify_fd, POLLIN, 0}};
 	for (;;) {
 		struct __kernel_timespec interval = {0, WATCH_INTERVAL_MS * 1000000};
-		(void)raw_call5(__NR_ppoll, fds, 3, watching ? &interval : 0, 0, 0);
-		if (fds[0].revents) {
+		if (st->ending == ENDING_KEPT && fds[NOTIFY].fd < 0 && !keep_is_needed(&st->keep))
+			r_exit(0);
+		int is_timed = watching || st->ending == ENDING_WAITS;
+		fds[CONTROL].fd = st->ending == ENDING_KEPT ? -1 : CHILD_FD_CONTROL;
+		for (unsigned i = 0; i < 2; i++) {
+			fds[OUT + i].fd = st->keep.from[i];
+			fds[OUT + i].events = POLLIN;
+		}
+		fds[LOGIN].fd = st->keep.login;
+		fds[LOGIN].events = POLLIN;
+		fds[NOTIFY].events = gate_is_busy() ? 0 : POLLIN;
+		(void)raw_call5(__NR_ppoll, fds, SOURCES, is_timed ? &interval : 0, 0, 0);
+		if (fds[SIGNALS].revents) {
 			char drop[128];
 			while (r_read(st->signal_fd, drop, sizeof drop) > 0)
 				;
 		}
-		int status = 0, alone = 0;
-		if (reap(st, &status, &alone)) {
-			if (alone)
-				know_limits(st, 1);
-			else if (st->job->watch_processes != CHILD_NONE)
-				look_at_limits(st, 1);
-			report_end(st->job, status, alone);
-			end_the_rest(st);
-			r_exit(0);
-		}
-		if (fds[1].revents)
+		for (unsigned i = 0; i < 2; i++)
+			if (st->keep.from[i] >= 0 && fds[OUT + i].revents)
+				keep_copy(&st->keep, i);
+		if (st->keep.login >= 0 && fds[LOGIN].revents && keep_is_logout(&st->keep))
+			end_session();
+		int status = 0, childless = 0;
+		if (st->ending != ENDING_KEPT && reap(st, &status, &childless))
+			on_command_end(st, status, childless);
+		if (st->ending == ENDING_WAITS || st->ending == ENDING_TOLD)
+			go_on_ending(st, childless);
+		if (fds[CONTROL].revents)
 			handle_control(st);
-		if (fds[2].revents & POLLIN)
+		if (fds[NOTIFY].revents & POLLIN)
 			notify_serve(st->notify_fd, st->job->flags, &st->observer);
-		else if (fds[2].revents)
-			fds[2].fd = -1; /* no process is left that could make a call */
+		else if (fds[NOTIFY].revents)
+			fds[NOTIFY].fd = -1; /* no process is left that could make a call */
 		if (watching && is_time(&looked_ms))
 			look_at_limits(st, 0);
 	}
@@ -494,7 +641,7 @@ __attribute__((noreturn)) static void supervise(struct state *st)
 
 __attribute__((noreturn)) static void be_first_process(void)
 {
-	struct state st = {.is_pid1 = r_getpid() == 1, .notify_socket = {-1, -1}, .notify_fd = -1};
+	struct state st = {.is_pid1 = r_getpid() == 1, .notify_socket = {-1, -1}, .notify_fd = -1, .keep = KEEP_INIT};
 	long rc = r_prctl(PR_SET_DUMPABLE, 0);
 	(void)r_prctl(PR_SET_NAME, (unsigned long)"airlock-init");
 	if (!st.is_pid1 && rc == 0)
@@ -509,7 +656,7 @@ __attribute__((noreturn)) static void be_first_process(void)
 	/* The caller's session keyring holds its Kerberos and file-system keys; ours is new and empty. */
 	(void)raw_call2(__NR_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
 	tell(CHILD_HELLO, 0, 0);
-	if (recv_message().type != CHILD_GO)
+	if (!await_go())
 		r_exit(1);
 	set_limits(st.job);
 	if (st.job->watch_memory != CHILD_NONE)
@@ -528,9 +675,16 @@ __attribute__((noreturn, used)) void child_main(const long *stack)
 	if (stack[0] > 1 && argv[1][0] == 's')
 		stage_main();
 	if (stack[0] > 1) {
-		view_build();
+		int64_t idle_ms = 0;
+		int holds = argv[1][0] == 'h';
+		if (argv[1][0] == 'd')
+			view_drop_capabilities();
+		else
+			view_build(&idle_ms);
 		for (char *p = argv[1]; *p; p++)
 			*p = '\0'; /* /proc/1/cmdline shows it */
+		if (holds)
+			hold_be(idle_ms);
 	}
 	be_first_process();
 }

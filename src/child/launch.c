@@ -5,8 +5,12 @@
  * there is nothing in it that we need.
  *
  * A starter is a process between the caller and the child. There are two reasons for one. The namespaces must belong to a user
- * namespace that is there already, and only a process in it can make those; so the starter enters it. Or the caller has other
- * work: the kernel makes namespaces inside clone(2), and takes as long for it as we take to make a plan.
+ * namespace that is there already, and only a process in it can make those; so the starter enters it. The same goes for the
+ * namespaces of a session, which its commands share. Or the caller has other work: the kernel makes namespaces inside clone(2), and
+ * takes as long for it as we take to make a plan.
+ *
+ * In a session the child shares its pid namespace with hostile processes while it shares our memory. They cannot look into it,
+ * because it has capabilities that they do not have. The starter itself has no pid in there.
  */
 #include "child/launch.h"
 
@@ -44,14 +48,26 @@ IN_CHILD static int starter_main(void *data)
 {
 	struct launch_starter *s = data;
 	long rc = 0;
-	if (s->l.user_ns_fd) {
+	if (s->l.outer_user) {
+		s->l.failed_call = "unshare";
+		rc = raw_call1(__NR_unshare, CLONE_NEWUSER);
+		if (rc >= 0)
+			rc = child_map_ids(&s->l);
+	} else if (s->l.user_ns_fd) {
 		s->l.failed_call = "setns";
 		rc = raw_call2(__NR_setns, s->l.user_ns_fd, CLONE_NEWUSER);
+	} else if (s->l.join_fd) {
+		s->l.failed_call = "setns";
+		rc = raw_call2(__NR_setns, s->l.join_fd, s->l.join);
+	}
+	if (rc >= 0 && s->l.mounts_fd) {
+		s->l.failed_call = "setns";
+		rc = raw_call2(__NR_setns, s->l.mounts_fd, CLONE_NEWNS);
 	}
 	if (rc >= 0) {
 		s->l.failed_call = "clone";
-		rc = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD | s->l.namespaces, 0, 0, 0,
-			       0);
+		int parent = s->l.leaves ? 0 : CLONE_PARENT;
+		rc = raw_call5(__NR_clone, CLONE_VM | CLONE_VFORK | parent | SIGCHLD | s->l.namespaces, 0, 0, 0, 0);
 		if (rc == 0) {
 			s->l.failed_call = NULL;
 			s->result = child_exec(&s->l);
@@ -141,7 +157,7 @@ int launch_end(struct launch_starter *s, pid_t *ret_pid)
 	return s->result;
 }
 
-/* In an existing user namespace; the caller waits all the same. */
+/* In namespaces that exist; the caller waits all the same. */
 static int launch_inside(struct launch *l, pid_t *ret_pid)
 {
 	struct launch_starter s = {.l = *l};
@@ -156,7 +172,7 @@ static int launch_inside(struct launch *l, pid_t *ret_pid)
 
 IN_CHILD int launch(struct launch *l, pid_t *ret_pid)
 {
-	if (l->user_ns_fd)
+	if (l->user_ns_fd || l->join_fd || l->outer_user || l->leaves)
 		return launch_inside(l, ret_pid);
 	_Alignas(16) char stack[LAUNCH_STACK_BYTES];
 	struct shared s = {.l = l};

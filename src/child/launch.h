@@ -12,16 +12,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define LAUNCH_FDS 8
+#define LAUNCH_FDS 9
 #define LAUNCH_STACK_BYTES 16384
 
 struct launch {
 	int namespaces;	     /* CLONE_NEW… */
 	int fds[LAUNCH_FDS]; /* become 0, 1, 2, …; each above LAUNCH_FDS, or -1 */
 	int program_fd;	     /* executed; above LAUNCH_FDS too */
-	const char *const *argv;
+	const char *argv[3];
 	uint32_t uid, gid; /* mapped to themselves when there is a user namespace */
 	int user_ns_fd;	   /* a user namespace to enter instead of a new one; above LAUNCH_FDS; 0: none */
+	int join_fd;	   /* pidfd of a process whose namespaces are entered; above LAUNCH_FDS; 0: none */
+	int join;	   /* CLONE_NEW…: which of them */
+	int mounts_fd;	   /* a mount namespace to enter instead of a new one; above LAUNCH_FDS; 0: none */
+	int outer_user;	   /* the new user namespace lies in another new one, which has the same ids */
+	int leaves; /* the child is not the caller's: its parent ends at once, and whoever takes orphans waits for it */
 	int new_session;
 	const char *failed_call; /* out: what failed, NULL: nothing */
 };

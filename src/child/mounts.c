@@ -171,9 +171,8 @@ static struct {
 	int64_t size;
 	unsigned mode;
 	int mount; /* 0: none */
-} spare[] = {{CHILD_SMALL_TMPFS, 0755, 0}, {CHILD_SMALL_TMPFS, 0755, 0}, {CHILD_SMALL_TMPFS, 0755, 0},
-	     {CHILD_SMALL_TMPFS, 0755, 0}, {HALF_OF_MEMORY, 01777, 0},	 {HALF_OF_MEMORY, 01777, 0},
-	     {HALF_OF_MEMORY, 01777, 0},   {HALF_OF_MEMORY, 0755, 0}};
+} spare[] = {
+	{HALF_OF_MEMORY, 01777, 0}, {HALF_OF_MEMORY, 01777, 0}, {HALF_OF_MEMORY, 01777, 0}, {HALF_OF_MEMORY, 0755, 0}};
 #define SPARES (sizeof spare / sizeof *spare)
 
 static int new_tmpfs(int64_t size, unsigned mode)
@@ -185,6 +184,21 @@ static int new_tmpfs(int64_t size, unsigned mode)
 	mounts_check(CHILD_OP_OPTION, mounts_set_string(fs, "size", size_text));
 	mounts_check(CHILD_OP_OPTION, mounts_set_string(fs, "mode", mode_text));
 	return mounts_fs(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+/* A small file system for directories that we make ourselves. Kernels before 6.15 copy and layer only what is mounted: we mount it
+ * over the host's terminals, in our own copy of the mounts, which goes with the old root. */
+static int open_aside(void)
+{
+	static int fs = -1;
+	if (fs >= 0)
+		return fs;
+	fs = new_tmpfs(CHILD_SMALL_TMPFS, 0755);
+	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "empty", 0755));
+	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "aside", 0755));
+	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "aside2", 0755));
+	(void)raw_call5(__NR_move_mount, fs, "", AT_FDCWD, CHILD_ASIDE_AT, MOVE_MOUNT_F_EMPTY_PATH);
+	return fs;
 }
 
 /* The default size, computed as policy_share_bytes and the session do: a plan without its own sizes finds its file
@@ -205,13 +219,14 @@ void mounts_make_spare(void)
 			spare[i].size = half;
 		spare[i].mount = new_tmpfs(spare[i].size, spare[i].mode);
 	}
+	(void)open_aside();
 }
 
 void mounts_drop_spare(void)
 {
 	for (size_t i = 0; i < SPARES; i++)
 		if (spare[i].mount)
-			(void)r_close(spare[i].mount);
+			mounts_drop(spare[i].mount);
 }
 
 int mounts_tmpfs(int64_t size, unsigned mode)
@@ -223,6 +238,20 @@ int mounts_tmpfs(int64_t size, unsigned mode)
 			return mount;
 		}
 	return new_tmpfs(size, mode);
+}
+
+/* ── Rooms ── */
+
+int mounts_room(void)
+{
+	static unsigned n;
+	char name[24];
+	int aside = open_aside();
+	name[put_number(name, n++, 10)] = '\0';
+	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, aside, name, 0755));
+	long tree = raw_call3(__NR_open_tree, aside, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	/* Before 6.15 the kernel binds only what is mounted. */
+	return tree == -EINVAL ? new_tmpfs(CHILD_SMALL_TMPFS, 0755) : (int)mounts_check(CHILD_OP_CREATE, tree);
 }
 
 /* ── Overlays ── */
@@ -272,19 +301,13 @@ int mounts_overlay(int lower_fd, const struct mounts_lowers *lowers, const char 
 
 #define DOTS_BYTES 48 /* the size of "." and ".." in a listing */
 
-/* The second layer, without which the kernel requires an upper one. Kernels before 6.15 accept only a mounted
- * directory: we mount it over the host's terminals, in our own copy of the mounts, from which nothing is ever bound. */
+/* The second layer, without which the kernel requires an upper one. */
 static int open_empty(void)
 {
 	static int empty = -1;
-	if (empty >= 0)
-		return empty;
-	int fs = mounts_tmpfs(CHILD_SMALL_TMPFS, 0755);
-	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "empty", 0755));
-	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "aside", 0755));
-	mounts_check(CHILD_OP_CREATE, raw_call3(__NR_mkdirat, fs, "aside2", 0755));
-	(void)raw_call5(__NR_move_mount, fs, "", AT_FDCWD, CHILD_ASIDE_AT, MOVE_MOUNT_F_EMPTY_PATH);
-	empty = (int)mounts_check(CHILD_OP_CREATE, raw_call4(__NR_openat, fs, "empty", O_PATH | O_CLOEXEC, 0));
+	if (empty < 0)
+		empty = (int)mounts_check(CHILD_OP_CREATE,
+					  raw_call4(__NR_openat, open_aside(), "empty", O_PATH | O_CLOEXEC, 0));
 	return empty;
 }
 
@@ -312,8 +335,14 @@ static long show_empty(void)
 
 long mounts_set_aside(int mount)
 {
-	(void)open_empty();
+	(void)open_aside();
 	return raw_call5(__NR_move_mount, mount, "", AT_FDCWD, CHILD_ASIDE, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+void mounts_drop(int mount)
+{
+	(void)mounts_set_aside(mount);
+	(void)r_close(mount);
 }
 
 long mounts_screen(const char *dir)

@@ -39,6 +39,9 @@ void mounts_make_private(void);
 
 /* Detached mounts: descriptors for mounts_attach. Size in bytes. */
 int mounts_tmpfs(int64_t size, unsigned mode);
+/* An empty directory that holds mount points or hides what is below it. All of them are in one small file system: another one takes
+ * five times as long to make and to drop. */
+int mounts_room(void);
 /* Makes some that most plans ask for while a prestarted sandbox waits for its plan; drops those that the plan did not use. */
 void mounts_make_spare(void);
 void mounts_drop_spare(void);
@@ -54,6 +57,9 @@ int mounts_overlay(int lower_fd, const struct mounts_lowers *lowers, const char 
 long mounts_screen(const char *dir);
 /* Mounts it where nobody sees it (CHILD_ASIDE), for kernels that copy only what is mounted. 0 or -errno. */
 long mounts_set_aside(int mount);
+/* Closes a mount that is not used. To close one that is mounted nowhere, the kernel waits until no processor looks at it any more; what
+ * is set aside goes together with the old root, and the kernel waits once. */
+void mounts_drop(int mount);
 /* A directory is shown without its screen. Recorded, and reported to the supervisor before HELLO, if it may contain
  * sockets that this user could reach. */
 void mounts_note_exposed(const char *dir, long rc);

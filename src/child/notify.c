@@ -72,7 +72,7 @@ static void add_call(struct program *p, int nr)
 	add_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
-/* Only if the pointer in an argument is set. The number must be loaded, and is not afterwards. */
+/* Only if the pointer in an argument is set. The number must be loaded, and still is where another call goes on. */
 static void add_call_with(struct program *p, int nr, unsigned argument)
 {
 	size_t at = offsetof(struct seccomp_data, args) + argument * sizeof(__u64);
@@ -115,11 +115,13 @@ static void build(struct program *p, unsigned flags)
 	for (size_t i = 0; flags & (CHILD_RENAMES | CHILD_OBSERVE) && i < N_RENAMES; i++)
 		add_call(p, renames[i]);
 	for (size_t i = 0; flags & CHILD_OBSERVE && (nr = observe_number(i)) >= 0; i++)
-		if (nr != __NR_openat)
+		if (nr != __NR_openat && nr != __NR_utimensat)
 			add_call(p, nr);
 	if (flags & CHILD_OBSERVE) {
 		add_openat(p);
 		add_load(p, offsetof(struct seccomp_data, nr));
+		/* Without a path it is about a descriptor, as futimens(3): tar and cp do that for each file. */
+		add_call_with(p, __NR_utimensat, 1);
 		add_call_with(p, __NR_sendto, 4);
 	}
 	if (flags & CHILD_GATE && !(flags & CHILD_OBSERVE)) {
@@ -156,6 +158,36 @@ static int is_rename(int nr)
 	return 0;
 }
 
+/* True if a caller may have left our mount namespace: it was allowed to, or there is no filter that refuses it. */
+static int may_nest(unsigned flags)
+{
+	return (flags & (CHILD_NESTED | CHILD_REFUSED)) != CHILD_REFUSED;
+}
+
+/* A process without an answer waits forever; -ENOENT means that nobody waits any more. */
+static void send_answer(int listener, struct seccomp_notif_resp *answer)
+{
+	long rc = -EINTR;
+	for (int tries = 0; rc < 0 && rc != -ENOENT && tries < 100; tries++)
+		rc = r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, answer);
+}
+
+void notify_connect(int listener, const struct child_message *m)
+{
+	struct seccomp_notif_resp answer;
+	gate_answer(m, &answer);
+	send_answer(listener, &answer);
+}
+
+void notify_refuse_waiting(int listener)
+{
+	uint64_t id;
+	while (gate_take_waiting(&id)) {
+		struct seccomp_notif_resp answer = {.id = id, .error = -EHOSTUNREACH};
+		send_answer(listener, &answer);
+	}
+}
+
 void notify_serve(int listener, unsigned flags, struct observer *observer)
 {
 	struct seccomp_notif request;
@@ -164,10 +196,12 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 	if (r_ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
 		return;
 	struct seccomp_notif_resp answer = {.id = request.id};
+	int waits = 0;
 	if (flags & CHILD_GATE && (request.data.nr == __NR_connect || request.data.nr == __NR_sendto))
-		gate_before_connect(&request);
-	if (flags & CHILD_OBSERVE)
-		observe_call(observer, listener, &request);
+		waits = gate_before_connect(&request);
+	int is_granted = flags & CHILD_OBSERVE && observe_call(observer, listener, &request);
+	if (waits)
+		return;
 	/* First, and whatever the flags are: the other filter leaves these calls to us, and continuing would carry
 	 * them out. */
 	if (refused_is(request.data.nr)) {
@@ -177,15 +211,12 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 		signals_answer(&request, &answer);
 	} else if (is_rename(request.data.nr)) {
 		if (flags & CHILD_RENAMES)
-			rename_answer(&request, &answer);
+			rename_answer(&request, may_nest(flags), &answer);
 		else
 			answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	} else if (missing_is(&request, (flags & CHILD_NESTED) != 0))
+	} else if (!is_granted && missing_is(&request, (flags & CHILD_NESTED) != 0))
 		answer.error = -ENOENT;
 	else
 		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	/* A process without an answer waits forever; -ENOENT means that nobody waits any more. */
-	long rc = -EINTR;
-	for (int tries = 0; rc < 0 && rc != -ENOENT && tries < 100; tries++)
-		rc = r_ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	send_answer(listener, &answer);
 }

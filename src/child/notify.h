@@ -9,6 +9,7 @@
  */
 #pragma once
 
+struct child_message;
 struct observer;
 
 /* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE, CHILD_REFUSED, CHILD_SIGNALS,
@@ -17,5 +18,9 @@ long notify_install(unsigned flags);
 
 /* In the first process, once. */
 void notify_prepare(int listener);
-/* Answers one waiting call. */
+/* The supervisor's answer to CHILD_CONNECT. */
+void notify_connect(int listener, const struct child_message *m);
+/* The supervisor will answer no more: whoever waits for it is refused. */
+void notify_refuse_waiting(int listener);
+/* Answers one waiting call, or asks the supervisor about it. */
 void notify_serve(int listener, unsigned flags, struct observer *observer);

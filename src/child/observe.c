@@ -2,6 +2,7 @@
 #include "child/observe.h"
 
 #include "child/caller.h"
+#include "child/granted.h"
 #include "child/raw_calls.h"
 #include "child/seen_record.h"
 #include "child/call_path.h"
@@ -87,6 +88,15 @@ static const struct observed_call *row_of(int nr)
 	return 0;
 }
 
+struct call_look {
+	struct observer *o;
+	const struct seccomp_notif *n;
+	int listener;
+	unsigned op;
+	int noted;
+	int is_granted; /* its last path leads to where nothing is refused */
+};
+
 /* ── Where it leads, and what may be refused there ── */
 
 static struct resolved place; /* see call_path.c: one call at a time */
@@ -94,44 +104,39 @@ static char path[PATH_MAX];
 
 static unsigned refuses(const struct observer *o, const char *where)
 {
-	const struct child_region *r = (const void *)((const char *)o->job + o->job->regions.at);
-	unsigned found = 0;
-	size_t longest = 0;
-	for (uint32_t i = 0; i < o->job->n_regions; i++) {
-		const char *p = (const char *)o->job + r[i].path.at;
-		size_t n = 0;
-		while (p[n] && p[n] == where[n])
-			n++;
-		/* "/" is above everything, and has its slash itself. */
-		int above = !p[n] && (n == 1 || where[n] == '/' || where[n] == '\0');
-		if (above && n >= longest) {
-			longest = n;
-			found = r[i].refuses;
-		}
-	}
-	return found;
+	return granted_refuses(o->job, where);
 }
 
-static long find_place(const struct seccomp_notif *n, int dir_fd, int follow)
+/* How much of the path exists: all of it, or up to the directory in which the first name is missing. */
+static size_t existing_length(void)
 {
+	size_t len = place.first_missing;
+	if (place.type)
+		return place.len;
+	while (len > 1 && place.path[len - 1] != '/')
+		len--;
+	return len > 1 ? len - 1 : 1;
+}
+
+/* 0: the path leads to this place. Else nothing is to be noted: nothing can be refused there, or it cannot be told. */
+static long find_place(struct call_look *l, int dir_fd, int follow)
+{
+	const struct seccomp_notif *n = l->n;
+	l->is_granted = granted_is_all((int)n->pid, dir_fd, path, follow);
+	if (l->is_granted)
+		return 1;
 	long base = path[0] == '/' ? AT_FDCWD : caller_open_base((int)n->pid, dir_fd);
 	if (base < 0 && base != AT_FDCWD)
 		return base;
 	long rc = resolve_path((int)base, path, follow, &place);
 	if (base >= 0)
 		(void)r_close((int)base);
+	if (rc == 0)
+		granted_learn(l->o->job, place.path, existing_length());
 	return rc;
 }
 
 /* ── What to note ── */
-
-struct call_look {
-	struct observer *o;
-	const struct seccomp_notif *n;
-	int listener;
-	unsigned op;
-	int noted;
-};
 
 /* The owner decides, sandbox or not: then lifting a rule would not help. For names, the directory decides. */
 static unsigned permission_flag(const struct call_look *l)
@@ -252,7 +257,7 @@ static void look_at_path(struct call_look *l, const struct observed_call *row)
 		flags = 1;
 	int follow = !(flags & row->nofollow) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
 	if (caller_read_string((int)n->pid, n->data.args[row->path], path) < 0 || !path[0] ||
-	    (only_reads(row, flags) && is_plainly_readable(l->o)) || find_place(n, dir_of(row, n), follow) < 0)
+	    (only_reads(row, flags) && is_plainly_readable(l->o)) || find_place(l, dir_of(row, n), follow) != 0)
 		return;
 	if (row->want == WANT_OPEN)
 		look_at_open(l, flags);
@@ -267,7 +272,7 @@ static void look_at_new_name(struct call_look *l)
 	int at = n->data.nr == __NR_renameat || n->data.nr == __NR_renameat2;
 	int dir = at ? (int)n->data.args[2] : AT_FDCWD;
 	if (caller_read_string((int)n->pid, n->data.args[at ? 3 : 1], path) == 0 && path[0] &&
-	    find_place(n, dir, 0) == 0)
+	    find_place(l, dir, 0) == 0)
 		look_at(l, place.type ? WANT_CHANGE : WANT_MAKE);
 }
 
@@ -332,7 +337,7 @@ static void look_at_socket_path(struct call_look *l, const struct observed_call 
 	for (size_t i = 0; i < len; i++)
 		path[i] = name[i];
 	path[len] = '\0';
-	if (path[0] && find_place(l->n, AT_FDCWD, row->op != CHILD_SEEN_BIND) == 0)
+	if (path[0] && find_place(l, AT_FDCWD, row->op != CHILD_SEEN_BIND) == 0)
 		look_at(l, row->op == CHILD_SEEN_BIND ? WANT_MAKE : WANT_READ);
 }
 
@@ -363,16 +368,17 @@ static void look_at_address(struct call_look *l, const struct observed_call *row
 	}
 }
 
-void observe_call(struct observer *o, int listener, const struct seccomp_notif *n)
+int observe_call(struct observer *o, int listener, const struct seccomp_notif *n)
 {
 	const struct observed_call *row = row_of(n->data.nr);
-	struct call_look l = {o, n, listener, row ? row->op : 0, 0};
+	struct call_look l = {o, n, listener, row ? row->op : 0, 0, 0};
 	if (!row || !o->seen || (o->job->flags & CHILD_NESTED && !caller_shares_mounts((int)n->pid)))
-		return;
+		return 0;
 	if (row->want == WANT_ADDRESS)
 		look_at_address(&l, row);
 	else
 		look_at_path(&l, row);
 	if (row->op == CHILD_SEEN_RENAME && !l.noted)
 		look_at_new_name(&l);
+	return l.is_granted;
 }

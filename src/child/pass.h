@@ -14,7 +14,7 @@
 #include "child/child_job.h"
 
 /* The most descriptors that one message carries. */
-#define PASS_MAX_FDS CHILD_TAKEN_FDS
+#define PASS_MAX_FDS CHILD_KEPT_FDS
 
 enum pass_wait { PASS_WAIT, PASS_NO_WAIT };
 

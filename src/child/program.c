@@ -43,6 +43,7 @@ const char *child_op_name(enum child_op op)
 		[CHILD_OP_PIVOT] = "change the root",
 		[CHILD_OP_PRIVILEGES] = "drop privileges",
 		[CHILD_OP_GATE] = "set up the network",
+		[CHILD_OP_JOIN] = "enter the session's namespaces",
 	};
 	return op < sizeof names / sizeof *names && names[op] ? names[op] : "prepare";
 }
@@ -181,6 +182,14 @@ static void pack_stage(struct layout *l, void *head)
 		put_at(l, covers + i * sizeof cover, &cover, sizeof cover);
 	}
 	job->covers.at = covers;
+	size_t pins = reserve(l, job->n_pins * sizeof *job->pins.v);
+	for (size_t i = 0; i < job->n_pins; i++) {
+		struct child_pin p = job->pins.v[i];
+		pack(l, &p.dir);
+		pack(l, &p.rest);
+		put_at(l, pins + i * sizeof p, &p, sizeof p);
+	}
+	job->pins.at = pins;
 	pack_list(l, &job->screens, job->n_screens);
 	pack_list(l, &job->kept, job->n_kept);
 	pack_list(l, &job->asides, job->n_asides);

@@ -14,34 +14,54 @@
 #define OVERFLOW_ID 65534 /* the id that stands for every id unknown to the sandbox */
 #define MAX_DEPTH 400	  /* nested directories moved in one call */
 #define LIST_BYTES 4096
+#define DIRECTORY_TYPE 4  /* DT_DIR */
 #define XATTR_BYTES 65536 /* the most there can be */
 
 /* ── The call, as the command made it ── */
 
 struct call {
-	int old_dir, new_dir; /* opened, or AT_FDCWD never */
+	int old_dir, new_dir; /* opened; AT_FDCWD if the path is absolute; one descriptor if they are the same */
 	char old_path[PATH_MAX], new_path[PATH_MAX];
 	unsigned flags;
 };
 
+/* Where the two paths begin. Opening a directory through /proc costs as much as a rename: never more than needed. */
+static long open_bases(int pid, struct call *c, int old_fd, int new_fd)
+{
+	int old_is_absolute = c->old_path[0] == '/', new_is_absolute = c->new_path[0] == '/';
+	c->old_dir = old_is_absolute ? AT_FDCWD : (int)caller_open_base(pid, old_fd);
+	if (new_is_absolute)
+		c->new_dir = AT_FDCWD;
+	else if (!old_is_absolute && old_fd == new_fd)
+		c->new_dir = c->old_dir;
+	else
+		c->new_dir = (int)caller_open_base(pid, new_fd);
+	if (c->old_dir < 0 && !old_is_absolute)
+		return c->old_dir;
+	return c->new_dir < 0 && !new_is_absolute ? c->new_dir : 0;
+}
+
+static void close_bases(const struct call *c)
+{
+	if (c->old_dir >= 0)
+		(void)r_close(c->old_dir);
+	if (c->new_dir >= 0 && c->new_dir != c->old_dir)
+		(void)r_close(c->new_dir);
+}
+
 /* rename, renameat and renameat2 in one form. Returns -errno if the call cannot be read: then the kernel does it. */
-static long read_call(const struct seccomp_notif *n, struct call *c)
+static long read_call(const struct seccomp_notif *n, int nested, struct call *c)
 {
 	const __u64 *a = n->data.args;
 	int pid = (int)n->pid, at = n->data.nr == __NR_renameat || n->data.nr == __NR_renameat2;
-	int old_fd = at ? (int)a[0] : AT_FDCWD, new_fd = at ? (int)a[2] : AT_FDCWD;
+	const uint64_t address[2] = {at ? a[1] : a[0], at ? a[3] : a[1]};
+	char *paths[2] = {c->old_path, c->new_path};
 	c->flags = n->data.nr == __NR_renameat2 ? (unsigned)a[4] : 0;
 	c->old_dir = c->new_dir = -1;
-	if (!caller_shares_mounts(pid))
+	if (nested && !caller_shares_mounts(pid))
 		return -EXDEV;
-	long rc = caller_read_string(pid, at ? a[1] : a[0], c->old_path);
-	if (rc == 0)
-		rc = caller_read_string(pid, at ? a[3] : a[1], c->new_path);
-	if (rc < 0)
-		return rc;
-	c->old_dir = (int)caller_open_base(pid, c->old_path[0] == '/' ? AT_FDCWD : old_fd);
-	c->new_dir = (int)caller_open_base(pid, c->new_path[0] == '/' ? AT_FDCWD : new_fd);
-	return c->old_dir < 0 ? c->old_dir : c->new_dir < 0 ? c->new_dir : 0;
+	long rc = caller_read_strings(pid, address, paths);
+	return rc < 0 ? rc : open_bases(pid, c, at ? (int)a[0] : AT_FDCWD, at ? (int)a[2] : AT_FDCWD);
 }
 
 static long rename_at(int old_dir, const char *old, int new_dir, const char *new, unsigned flags)
@@ -83,8 +103,24 @@ static void copy_xattrs(int from, int to)
 
 static long move_directory(int old_dir, const char *old, int new_dir, const char *new, int depth);
 
-static long move_entry(int old_dir, int new_dir, const char *name, int depth)
+/* A second name instead of a rename: for a rename ext4 makes an inode for each whiteout that the overlay leaves, and removes it
+ * with the directory; for a deletion the overlay links all whiteouts to one. Inodes are what takes long on a disk where many
+ * were made and removed lately. Refused where the file belongs to another user. */
+static long move_by_link(int old_dir, int new_dir, const char *name)
 {
+	long rc = raw_call5(__NR_linkat, old_dir, name, new_dir, name, 0);
+	if (rc < 0)
+		return rc;
+	rc = raw_call3(__NR_unlinkat, old_dir, name, 0);
+	if (rc < 0)
+		(void)raw_call3(__NR_unlinkat, new_dir, name, 0);
+	return rc;
+}
+
+static long move_entry(int old_dir, int new_dir, const char *name, int is_dir, int depth)
+{
+	if (!is_dir && move_by_link(old_dir, new_dir, name) == 0)
+		return 0;
 	long rc = rename_at(old_dir, name, new_dir, name, RENAME_NOREPLACE);
 	/* EACCES: a directory that gets another parent must be writable, but as part of a tree it need not be. */
 	if (rc != -EXDEV && rc != -EACCES)
@@ -106,7 +142,7 @@ static long move_listed(int old_dir, int new_dir, int depth)
 			at += e->reclen;
 			if (is_dots(e->name))
 				continue;
-			long rc = move_entry(old_dir, new_dir, e->name, depth);
+			long rc = move_entry(old_dir, new_dir, e->name, e->type == DIRECTORY_TYPE, depth);
 			if (rc < 0)
 				return rc;
 			moved++;
@@ -251,10 +287,10 @@ static long over_itself(const struct call *c)
 	return same ? 0 : -ESTALE;
 }
 
-void rename_answer(const struct seccomp_notif *request, struct seccomp_notif_resp *answer)
+void rename_answer(const struct seccomp_notif *request, int nested, struct seccomp_notif_resp *answer)
 {
 	struct call c;
-	long rc = read_call(request, &c);
+	long rc = read_call(request, nested, &c);
 	if (rc < 0)
 		answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE; /* not ours to read: the kernel decides */
 	else {
@@ -267,8 +303,5 @@ void rename_answer(const struct seccomp_notif *request, struct seccomp_notif_res
 			rc = -ENOENT; /* as outside, see missing.h */
 		answer->error = (int32_t)rc;
 	}
-	if (c.old_dir >= 0)
-		(void)r_close(c.old_dir);
-	if (c.new_dir >= 0)
-		(void)r_close(c.new_dir);
+	close_bases(&c);
 }

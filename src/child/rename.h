@@ -11,5 +11,5 @@
 struct seccomp_notif;
 struct seccomp_notif_resp;
 
-/* Makes the call and puts the result into the answer. */
-void rename_answer(const struct seccomp_notif *request, struct seccomp_notif_resp *answer);
+/* Makes the call and puts the result into the answer. nested: the caller may be in a mount namespace of its own. */
+void rename_answer(const struct seccomp_notif *request, int nested, struct seccomp_notif_resp *answer);

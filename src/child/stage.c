@@ -3,7 +3,9 @@
  *
  * | namespaces              | uid          | capabilities           | root       | cwd |
  * | new user + mount (root: | the caller's | all, in the new user   | the host's | any |
- * | new mount)              |              | namespace, until exec  |            |     |
+ * | new mount); in a        |              | namespace, until exec  |            |     |
+ * | session net, ipc, uts   |              |                        |            |     |
+ * | of its holder           |              |                        |            |     |
  *
  * Paths are opened once and then named by descriptor (/proc/self/fd/N): nothing in a path is ever parsed as an option,
  * whatever characters it has, and nobody can swap a directory between two looks. Freestanding.
@@ -18,31 +20,98 @@
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/mount.h>
+#include <linux/nsfs.h>
 #include <linux/sched.h>
 #include <linux/stat.h>
 #include <asm/statfs.h>
 
+/* ── Namespaces ── */
+
+/* Those of a session's holder. The commands there are hostile, and this process still sees the host: so it stays out of their pid
+ * namespace. bwrap enters it, with capabilities that they do not have, and leaves its monitor outside. */
+static void join_holder(uint32_t flags)
+{
+	mounts_progress.subject = ~0u; /* no layer's fault */
+	if (flags & CHILD_STAGE_USER) {
+		int around = (int)mounts_check(CHILD_OP_JOIN, r_ioctl(CHILD_FD_HOLDER_USER, NS_GET_PARENT, 0));
+		mounts_check(CHILD_OP_JOIN, raw_call2(__NR_setns, around, CLONE_NEWUSER));
+		(void)r_close(around);
+	}
+	unsigned which = CLONE_NEWIPC | CLONE_NEWUTS | (flags & CHILD_STAGE_JOIN_NETWORK ? CLONE_NEWNET : 0);
+	mounts_check(CHILD_OP_JOIN, raw_call2(__NR_setns, CHILD_FD_HOLDER, which));
+	(void)r_close(CHILD_FD_HOLDER);
+}
+
 static void enter_namespaces(const struct child_stage_job *job)
 {
-	int user = job->flags & CHILD_STAGE_USER, entered = job->flags & CHILD_STAGE_ENTER_USER;
+	int joins = job->flags & CHILD_STAGE_JOIN, gate = job->flags & CHILD_STAGE_GATE;
+	int user = !joins && job->flags & CHILD_STAGE_USER, entered = job->flags & CHILD_STAGE_ENTER_USER;
+	int network = gate && !(job->flags & CHILD_STAGE_JOIN_NETWORK);
+	if (joins)
+		join_holder(job->flags);
 	if (entered) {
 		mounts_check(CHILD_OP_UNSHARE, raw_call2(__NR_setns, CHILD_FD_USER_NS, CLONE_NEWUSER));
 		(void)r_close(CHILD_FD_USER_NS);
 	}
 	mounts_check(CHILD_OP_UNSHARE,
-		     raw_call1(__NR_unshare, CLONE_NEWNS | (user ? CLONE_NEWUSER : 0) |
-						     (job->flags & CHILD_STAGE_GATE ? CLONE_NEWNET : 0)));
+		     raw_call1(__NR_unshare, CLONE_NEWNS | (user ? CLONE_NEWUSER : 0) | (network ? CLONE_NEWNET : 0)));
 	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
 	if (user)
 		mounts_map_user(proc, job->uid, job->gid);
 	if (user || entered)
 		mounts_leave_some_to_the_user(proc);
-	if (job->flags & CHILD_STAGE_GATE) {
+	if (network)
 		gate_bring_loopback_up();
+	if (gate)
 		gate_open(proc);
-	}
 	(void)r_close(proc);
 	mounts_make_private();
+}
+
+/* ── Pins ──
+ *
+ * bwrap follows symlinks on its way to where it mounts, and makes missing directories: one that an earlier command put in the session's
+ * /tmp could lead it to the host's files. So nothing on the way may be a symlink, and each directory is bound to itself: a
+ * mount point cannot be renamed or removed by those who have it mounted, as all commands of the session do. */
+
+/* Takes parent, returns its entry; -1 if it is the last one and does not exist. */
+static int pin_entry(int parent, const char *name, int is_last)
+{
+	struct statx st;
+	long at = raw_call4(__NR_openat, parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (at == -ENOENT && is_last)
+		return -1;
+	if (at == -ENOENT) {
+		(void)raw_call3(__NR_mkdirat, parent, name, 0755);
+		at = raw_call4(__NR_openat, parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	}
+	mounts_check(CHILD_OP_PLACE, at);
+	mounts_check(CHILD_OP_PLACE, raw_call5(__NR_statx, at, "", AT_EMPTY_PATH, STATX_TYPE, &st));
+	if ((st.stx_mode & S_IFMT) == S_IFLNK)
+		mounts_check(CHILD_OP_PLACE, -ELOOP);
+	(void)r_close(parent);
+	if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) /* another one begins the same */
+		return (int)at;
+	long tree = raw_call3(__NR_open_tree, at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	mounts_check(CHILD_OP_PLACE, tree);
+	mounts_attach((int)tree, (int)at);
+	(void)r_close((int)at);
+	return (int)tree;
+}
+
+static void pin(const char *dir, char *rest)
+{
+	int at = mounts_open_directory(CHILD_OP_PLACE, dir);
+	while (*rest && at >= 0) {
+		char *end = rest;
+		while (*end && *end != '/')
+			end++;
+		int is_last = !*end;
+		*end = '\0'; /* in our own copy of the job */
+		at = pin_entry(at, rest, is_last);
+		rest = end + !is_last;
+	}
+	(void)r_close(at);
 }
 
 /* ── Layers and screens ──
@@ -171,7 +240,9 @@ static void open_sources(char *base, const struct child_stage_job *job)
 
 static void mount_entry(int dir, const struct child_entry *e, char *name)
 {
-	make_place(dir, name, 0);
+	struct statx st;
+	mounts_check(CHILD_OP_REBUILD, raw_call5(__NR_statx, e->fd, "", AT_EMPTY_PATH, STATX_TYPE, &st));
+	make_place(dir, name, (st.stx_mode & S_IFMT) != S_IFDIR);
 	mounts_check(CHILD_OP_REBUILD, raw_call5(__NR_move_mount, e->fd, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH));
 	(void)r_close((int)e->fd);
 }
@@ -302,6 +373,10 @@ void stage_main(void)
 	char *base = (char *)job;
 	enter_namespaces(job);
 	guard_devices();
+	const struct child_pin *pins = (const void *)(base + job->pins.at);
+	mounts_progress.subject = ~0u; /* no layer's fault */
+	for (uint64_t i = 0; i < job->n_pins; i++)
+		pin(base + pins[i].dir.at, base + pins[i].rest.at);
 	open_sources(base, job);
 	/* Before a screen covers it. If it is missing, no file is covered. */
 	int empty = job->empty.at ? (int)r_open(base + job->empty.at, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;

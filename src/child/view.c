@@ -20,6 +20,7 @@
 #include "child/mounts.h"
 #include "child/child_prestart.h"
 #include "child/gate_sockets.h"
+#include "child/pass.h"
 #include "child/raw_calls.h"
 
 #include <asm/ioctls.h>
@@ -61,6 +62,13 @@ static char *last_slash(char *path)
 	return last;
 }
 
+/* Commands of a session have one /tmp: another one that starts now may have made the place. */
+static void check_made(long rc)
+{
+	if (rc != -EEXIST)
+		mounts_check(CHILD_OP_PLACE, rc);
+}
+
 static int make_directory(char *path);
 
 /* The directory above a path, made if it is missing. *ret_name: the last component. */
@@ -83,7 +91,7 @@ static int make_directory(char *path)
 		return (int)mounts_check(CHILD_OP_PLACE, fd);
 	const char *name;
 	int parent = parent_of(path, &name);
-	mounts_check(CHILD_OP_PLACE, raw_call3(__NR_mkdirat, parent, name, 0755));
+	check_made(raw_call3(__NR_mkdirat, parent, name, 0755));
 	(void)r_close(parent);
 	return (int)mounts_check(CHILD_OP_PLACE, find(path, O_DIRECTORY));
 }
@@ -117,9 +125,69 @@ static int place_for(char *path, int mount)
 		return (int)mounts_check(CHILD_OP_PLACE, fd);
 	const char *name;
 	int parent = parent_of(path, &name);
-	mounts_check(CHILD_OP_PLACE, raw_call4(__NR_mknodat, parent, name, S_IFREG | 0444, 0));
+	check_made(raw_call4(__NR_mknodat, parent, name, S_IFREG | 0444, 0));
 	(void)r_close(parent);
 	return (int)mounts_check(CHILD_OP_PLACE, find(path, 0));
+}
+
+/* The room that was made last. What is made in it is nobody else's, and needs no path through the whole sandbox. */
+static struct {
+	const char *path; /* in the plan */
+	size_t len;
+	long fd;
+} room = {.fd = -1};
+
+static void forget_room(void)
+{
+	if (room.fd >= 0)
+		(void)r_close((int)room.fd);
+	room.fd = -1;
+}
+
+static void remember_room(const char *path)
+{
+	forget_room();
+	room.path = path;
+	for (room.len = 0; path[room.len]; room.len++)
+		;
+	room.fd = find(path, O_DIRECTORY);
+}
+
+/* The path in the room, if its first component is not there yet; else NULL. */
+static char *new_in_room(char *path)
+{
+	if (room.fd < 0)
+		return NULL;
+	for (size_t i = 0; i < room.len; i++)
+		if (path[i] != room.path[i])
+			return NULL;
+	char *rest = path + room.len;
+	if (*rest++ != '/')
+		return NULL;
+	char *end = rest;
+	while (*end && *end != '/')
+		end++;
+	char after = *end;
+	struct statx st;
+	*end = '\0';
+	long rc = raw_call5(__NR_statx, room.fd, rest, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st);
+	*end = after;
+	return rc == -ENOENT ? rest : NULL;
+}
+
+/* Nothing is in the way: we made each directory a moment ago. */
+static void put_in_room(int mount, char *rest)
+{
+	for (char *p = rest; *p; p++)
+		if (*p == '/') {
+			*p = '\0';
+			mounts_check(CHILD_OP_PLACE, raw_call3(__NR_mkdirat, room.fd, rest, 0755));
+			*p = '/';
+		}
+	mounts_check(CHILD_OP_PLACE, is_directory(mount) ? raw_call3(__NR_mkdirat, room.fd, rest, 0755)
+							 : raw_call4(__NR_mknodat, room.fd, rest, S_IFREG | 0444, 0));
+	mounts_check(CHILD_OP_MOUNT, raw_call5(__NR_move_mount, mount, "", room.fd, rest, MOVE_MOUNT_F_EMPTY_PATH));
+	(void)r_close(mount);
 }
 
 /* Takes the mount. The host may replace a file that is to be hidden between the look and the mount: passwd(1) and many
@@ -127,6 +195,11 @@ static int place_for(char *path, int mount)
 static void put(int mount, char *path, const struct child_identity *place_is)
 {
 	long rc = -ENOENT;
+	char *rest = place_is->inode ? NULL : new_in_room(path);
+	if (rest) {
+		put_in_room(mount, rest);
+		return;
+	}
 	for (int tries = 0; tries < 100 && rc == -ENOENT; tries++) {
 		int place = place_for(path, mount);
 		check_same(CHILD_OP_PLACE, place, place_is);
@@ -185,17 +258,35 @@ static long screen_of(const char *dir)
 	return mount;
 }
 
+/* Most screens show one directory. A screen that others look into must have nothing mounted in it, so it is not itself mounted. */
+static int is_for_one(const char *dir)
+{
+	const struct child_plan *plan = (const void *)base;
+	const struct child_mount *mounts = (const void *)(base + plan->mounts.at);
+	unsigned n = 0;
+	for (uint32_t i = 0; i < plan->n_mounts; i++)
+		n += mounts[i].screen.at && is_same(base + mounts[i].screen.at, dir);
+	return n == 1;
+}
+
 static void drop_screens(void)
 {
 	for (; n_screens > 0; n_screens--)
 		if (screens[n_screens - 1].mount >= 0)
-			(void)r_close((int)screens[n_screens - 1].mount);
+			mounts_drop((int)screens[n_screens - 1].mount);
 }
 
 /* The source as its screen shows it, already read-only; -errno if there is none. */
 static long open_screened(const struct child_mount *m)
 {
 	const char *dir = base + m->screen.at, *rest = base + m->source.at;
+	long host = m->source_is.inode ? r_open(base + m->source.at, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+	if (host >= 0) { /* inode numbers differ behind a screen */
+		check_same(CHILD_OP_OPEN_SOURCE, (int)host, &m->source_is);
+		(void)r_close((int)host);
+	}
+	if (is_same(dir, rest) && is_for_one(dir))
+		return mounts_screen(dir);
 	long screen = screen_of(dir);
 	if (screen < 0)
 		return screen;
@@ -203,11 +294,6 @@ static long open_screened(const struct child_mount *m)
 		rest++;
 	while (*rest == '/')
 		rest++;
-	long host = m->source_is.inode ? r_open(base + m->source.at, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
-	if (host >= 0) { /* inode numbers differ behind a screen */
-		check_same(CHILD_OP_OPEN_SOURCE, (int)host, &m->source_is);
-		(void)r_close((int)host);
-	}
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
 	long at = raw_call4(__NR_openat2, screen, *rest ? rest : ".", &how, sizeof how);
@@ -287,7 +373,7 @@ static void add_dev(const struct child_mount *m)
 	static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
 					      "/dev/random", "/dev/urandom", "/dev/tty"};
 	char *target = base + m->target.at;
-	put(mounts_tmpfs(CHILD_SMALL_TMPFS, 0755), target, &m->place_is);
+	put(mounts_room(), target, &m->place_is);
 	int dev = (int)mounts_check(CHILD_OP_DEVICE, find(target, O_DIRECTORY));
 	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
 		add_device(dev, devices[i] + sizeof "/dev/" - 1, devices[i]);
@@ -369,7 +455,12 @@ static void carry_out(const struct child_mount *m, uint32_t flags)
 		put(layered(m), target, &m->place_is);
 		break;
 	case CHILD_MOUNT_TMPFS:
-		put(mounts_tmpfs(m->size, m->mode), target, &m->place_is);
+		if (m->size != CHILD_SMALL_TMPFS || m->mode != 0755) {
+			put(mounts_tmpfs(m->size, m->mode), target, &m->place_is);
+			break;
+		}
+		put(mounts_room(), target, &m->place_is);
+		remember_room(target);
 		break;
 	case CHILD_MOUNT_DEV:
 		add_dev(m);
@@ -485,6 +576,7 @@ static struct child_plan *exchange(struct child_plan *old, int plan_fd)
 {
 	struct child_plan *plan;
 	drop_screens(); /* their names are in the old one */
+	forget_room();
 	(void)raw_call2(__NR_munmap, old, old->size);
 	(void)map_plan(plan_fd, &plan);
 	mounts_progress.subject = 0;
@@ -528,14 +620,53 @@ static struct child_plan *wait_for_command(struct child_plan *plan)
 	return finish(plan, prestart_wait_until_taken(table), CHILD_WITH_LAYERS);
 }
 
-void view_build(void)
+/* Hostile commands of the same session share our user namespace. As long as we have capabilities that they do not have, they
+ * cannot look into this process; from then on because it is not dumpable. */
+static void hide_from_others(void)
+{
+	mounts_check(CHILD_OP_PRIVILEGES, r_prctl(PR_SET_DUMPABLE, 0));
+}
+
+static void enter_user_last(const struct child_plan *plan, int proc)
+{
+	if (plan->flags & CHILD_PLAN_JOINS_USER) {
+		mounts_check(CHILD_OP_UNSHARE, raw_call2(__NR_setns, CHILD_FD_USER_NS, CLONE_NEWUSER));
+	} else if (plan->n_ids > 0) {
+		mounts_enter_user_with(proc, plan->first_id, plan->n_ids);
+	} else {
+		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));
+		mounts_map_user(proc, plan->uid, plan->gid);
+	}
+}
+
+void view_drop_capabilities(void)
 {
 	mounts_progress.stage = CHILD_STAGE_PLAN;
-	struct child_plan *plan;
-	const struct child_mount *mounts = map_plan(CHILD_FD_PLAN, &plan);
-	mounts_progress.silent = plan->flags & CHILD_PLAN_WAITS_FOR_PLAN;
-	long umask = raw_call1(__NR_umask, 0);
-	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
+	mounts_progress.subject = ~0u;
+	hide_from_others();
+	drop_privileges(0);
+}
+
+/* The namespace lives as long as somebody has a descriptor of it. What goes from now on the table tells whoever has that. */
+__attribute__((noreturn)) static void leave_to_others(const struct child_plan *plan)
+{
+	const struct child_mount *mounts = (const void *)(base + plan->mounts.at);
+	const struct child_message m = {.type = CHILD_READY};
+	uint32_t *i = &mounts_progress.subject;
+	root_fd = mounts_open_directory(CHILD_OP_PIVOT, "/");
+	int table = prestart_watch_mounts();
+	for (*i = 0; *i < plan->n_mounts; ++*i)
+		check_mounted(&mounts[*i]);
+	int own = (int)mounts_check(CHILD_OP_READ_JOB, r_open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+	const int fds[] = {table, own};
+	mounts_check(CHILD_OP_READ_JOB, pass_send(CHILD_FD_CONTROL, &m, fds, 2));
+	r_exit(0);
+}
+
+/* Everything that the command sees, from the host's mounts to its own. */
+static struct child_plan *make_view(struct child_plan *plan, int proc)
+{
+	const struct child_mount *mounts = (const void *)(base + plan->mounts.at);
 	mounts_make_private();
 	mounts_progress.subject = make_root(mounts, plan->n_mounts);
 	make_mounts(plan, CHILD_FIRST, CHILD_FIRST);
@@ -546,22 +677,38 @@ void view_build(void)
 	if (plan->flags & CHILD_PLAN_WAITS_FOR_PLAN)
 		plan = wait_for_plan(plan);
 	drop_screens();
+	forget_room();
 	mounts_tell_exposed();
 	if (plan->flags & CHILD_PLAN_GATE)
 		gate_open(proc);
 	enter_root();
-	if (plan->flags & CHILD_PLAN_USER_LAST && plan->n_ids > 0) {
-		mounts_enter_user_with(proc, plan->first_id, plan->n_ids);
-	} else if (plan->flags & CHILD_PLAN_USER_LAST) {
-		mounts_check(CHILD_OP_UNSHARE, raw_call1(__NR_unshare, CLONE_NEWUSER));
-		mounts_map_user(proc, plan->uid, plan->gid);
-	}
+	if (plan->flags & CHILD_PLAN_FOR_OTHERS)
+		leave_to_others(plan);
+	return plan;
+}
+
+void view_build(int64_t *ret_idle_ms)
+{
+	mounts_progress.stage = CHILD_STAGE_PLAN;
+	struct child_plan *plan;
+	(void)map_plan(CHILD_FD_PLAN, &plan);
+	mounts_progress.silent = plan->flags & CHILD_PLAN_WAITS_FOR_PLAN;
+	long umask = raw_call1(__NR_umask, 0);
+	int is_there = plan->flags & CHILD_PLAN_IS_THERE;
+	int proc = mounts_open_directory(CHILD_OP_MAP, "/proc");
+	if (!is_there)
+		plan = make_view(plan, proc);
+	if (plan->flags & CHILD_PLAN_USER_LAST)
+		enter_user_last(plan, proc);
 	/* Counted in this namespace and those inside it: no more can be made, and nobody inside can change that. */
 	if (plan->flags & CHILD_PLAN_NO_NESTED)
 		mounts_write_file(proc, "sys/user/max_user_namespaces", "0", 1);
-	mounts_leave_some_to_the_user(proc);
+	if (!is_there) /* else that of the holder counts */
+		mounts_leave_some_to_the_user(proc);
 	(void)r_close(proc);
+	hide_from_others();
 	drop_privileges(plan->n_ids > 0 ? KEPT_WITH_IDS : 0);
 	(void)raw_call1(__NR_umask, umask);
+	*ret_idle_ms = plan->idle_ms;
 	(void)raw_call2(__NR_munmap, plan, plan->size);
 }

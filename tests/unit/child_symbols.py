@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 # What the caller's side of launch.c needs; everything after clone is system calls. The compiler may add the others.
-LAUNCH = {"clone", "waitpid", "__errno_location", "child_exec"}
+LAUNCH = {"clone", "waitpid", "__errno_location", "child_exec", "child_map_ids"}  # the last two: child_exec.c.o, below
 COVER = {"launch_step", "close"}
 # Objects of the library that are linked into the first process too, or run between clone and exec.
 FREESTANDING = ("child_exec.c.o", "pass.c.o")
