@@ -97,25 +97,43 @@ static bool is_stale(int parent_fd, const char *name)
 	       st.st_mtim.tv_sec + STALE_SECONDS < time(NULL);
 }
 
-static void sweep(const char *parent)
+/* A session's group may have groups of its commands in it, no more of them deep. */
+static void sweep(const char *parent, bool is_session)
 {
 	DIR *dir = opendir(parent);
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) == 0 && is_stale(dirfd(dir), e->d_name))
-			(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		if (strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0 || !is_stale(dirfd(dir), e->d_name) ||
+		    unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR) == 0 || is_session)
+			continue;
+		_cleanup_free_ char *below = path_join(parent, e->d_name);
+		if (below)
+			sweep(below, true);
+		(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	}
 	if (dir)
 		(void)closedir(dir);
 }
 
-static char *make_in(const char *parent, const char *name)
+/* Of no process in particular: whose: 0. */
+static char *group_path(const char *parent, pid_t whose, const char *name)
 {
 	struct buf b = BUF_INIT;
-	buf_printf(&b, "%s/" NAME_PREFIX "in%llu.%d-%s", parent, pid_namespace(), (int)getpid(), name);
-	_cleanup_free_ char *path = buf_take(&b);
-	if (!path || mkdir(path, 0755) < 0)
+	buf_printf(&b, "%s/" NAME_PREFIX "in%llu.%d-%s", parent, pid_namespace(), (int)whose, name);
+	return buf_take(&b);
+}
+
+static char *make_in(const char *parent, const char *name, bool is_shared)
+{
+	_cleanup_free_ char *path = group_path(parent, is_shared ? 0 : getpid(), name);
+	if (!path || (mkdir(path, 0755) < 0 && !(is_shared && errno == EEXIST)))
 		return NULL;
-	sweep(parent);
+	sweep(parent, false);
 	return TAKE_PTR(path);
+}
+
+char *cgroup_make_below(const char *group, const char *name)
+{
+	return make_in(group, name, false);
 }
 
 /* A v2 group can control its children only if its own subtree_control says so. */
@@ -126,26 +144,45 @@ static bool controls(const char *dir, const char *controller)
 	return text && has_word(text, controller);
 }
 
-static char *make_version2(const struct sys_cgroup_places *places, const char *controller, const char *name)
+static char *make_version2(const struct sys_cgroup_places *places, const char *controller, const char *name,
+			   bool is_shared)
 {
 	/* Beside us first: our own group contains a process, so its children have no controllers. */
-	char *made =
-		*places->v2_parent && controls(places->v2_parent, controller) ? make_in(places->v2_parent, name) : NULL;
-	return made ? made : *places->v2 && controls(places->v2, controller) ? make_in(places->v2, name) : NULL;
+	char *made = *places->v2_parent && controls(places->v2_parent, controller)
+			     ? make_in(places->v2_parent, name, is_shared)
+			     : NULL;
+	return made						 ? made
+	       : *places->v2 && controls(places->v2, controller) ? make_in(places->v2, name, is_shared)
+								 : NULL;
 }
 
-char *cgroup_make(const char *controller, const char *name, bool *ret_version2)
+static char *make(const char *controller, const char *name, bool is_shared, bool *ret_version2)
 {
 	_cleanup_free_ struct sys_cgroup_places *places = calloc(1, sizeof *places);
 	*ret_version2 = false;
 	if (!places || sys_cgroup_locate(places) < 0)
 		return NULL;
-	char *made = make_version2(places, controller, name);
+	char *made = make_version2(places, controller, name, is_shared);
 	*ret_version2 = made != NULL;
 	if (made)
 		return made;
 	const char *own = strcmp(controller, "memory") == 0 ? places->v1_memory : places->v1_pids;
-	return *own ? make_in(own, name) : NULL;
+	return *own ? make_in(own, name, is_shared) : NULL;
+}
+
+char *cgroup_make(const char *controller, const char *name, bool *ret_version2)
+{
+	return make(controller, name, false, ret_version2);
+}
+
+char *cgroup_make_shared(const char *controller, const char *name, bool *ret_version2)
+{
+	return make(controller, name, true, ret_version2);
+}
+
+void cgroup_remove_if_unused(const char *group)
+{
+	(void)rmdir(group);
 }
 
 void cgroup_remove(const char *group)

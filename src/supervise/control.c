@@ -9,16 +9,61 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static int send_message(struct supervise *s, const struct child_message *m)
+static int send_with(struct supervise *s, const struct child_message *m, const int *fds, unsigned n_fds)
 {
 	long n;
 	do
-		n = pass_send(s->control_fd, m, NULL, 0);
+		n = pass_send(s->control_fd, m, fds, n_fds);
 	while (n == -EINTR);
 	return n < 0 ? (int)n : 0;
+}
+
+static int send_message(struct supervise *s, const struct child_message *m)
+{
+	return send_with(s, m, NULL, 0);
+}
+
+/* Tells what is removed from the directory above: the runtime directory itself has mounts of the sandbox on it, and would not tell. */
+static int watch_login(const char *runtime_dir)
+{
+	const char *slash = runtime_dir && *runtime_dir ? strrchr(runtime_dir, '/') : NULL;
+	_cleanup_free_ char *above =
+		slash ? strndup(runtime_dir, slash > runtime_dir ? (size_t)(slash - runtime_dir) : 1) : NULL;
+	_cleanup_close_ int fd = above ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -EBADF;
+	return fd >= 0 && inotify_add_watch(fd, above, IN_DELETE | IN_ONLYDIR) >= 0 ? TAKE_FD(fd) : -EBADF;
+}
+
+int control_keep(struct supervise *s)
+{
+	_cleanup_close_ int login = watch_login(s->spec.runtime_dir);
+	const int all[CHILD_KEPT_FDS] = {[CHILD_KEPT_STDOUT] = s->spec.pty ? -1 : s->out.fd,
+					 [CHILD_KEPT_STDERR] = s->spec.pty ? -1 : s->err.fd,
+					 [CHILD_KEPT_STDOUT_FILE] = s->spec.pty ? -1 : stream_file(&s->out),
+					 [CHILD_KEPT_STDERR_FILE] = s->spec.pty ? -1 : stream_file(&s->err),
+					 [CHILD_KEPT_LOCK] = s->spec.keep_locks[0],
+					 [CHILD_KEPT_LOCK_2] = s->spec.keep_locks[1],
+					 [CHILD_KEPT_LOGIN] = login,
+					 [CHILD_KEPT_KEEPERS] = s->spec.keepers_fd};
+	struct child_message m = {.type = CHILD_KEEP,
+				  .id = login < 0 ? 0 : child_name_hash(strrchr(s->spec.runtime_dir, '/') + 1)};
+	int fds[CHILD_KEPT_FDS];
+	unsigned n = 0;
+	for (unsigned i = 0; i < CHILD_KEPT_FDS; i++)
+		if (all[i] >= 0) {
+			m.a |= 1 << i;
+			fds[n++] = all[i];
+		}
+	int rc = send_with(s, &m, fds, n);
+	if (rc < 0)
+		return rc;
+	base_closep(&s->control_fd);
+	base_closep(&s->out.fd);
+	base_closep(&s->err.fd);
+	return 0;
 }
 
 void control_send_signal(struct supervise *s, int sig, enum child_scope scope)
@@ -50,6 +95,7 @@ static void take_setup_text(struct supervise *s)
 static bool say_go(struct supervise *s, pid_t pid)
 {
 	struct airlock_error err = {0};
+	s->first_pid = pid;
 	s->first_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pid <= 0 || s->first_fd < 0) {
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errno, "pidfd_open", "first process");
@@ -61,7 +107,7 @@ static bool say_go(struct supervise *s, pid_t pid)
 		return false;
 	}
 	struct child_message go = {.type = CHILD_GO};
-	int rc = send_message(s, &go);
+	int rc = send_with(s, &go, &s->spec.record_fd, s->spec.record_fd >= 0 ? 1 : 0);
 	if (rc < 0 && rc != -EPIPE && rc != -ECONNRESET) { /* otherwise it is dead, and the socket ends */
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, rc, "send", "first process");
 		ending_fail(s, &err, 125);
@@ -175,6 +221,12 @@ static void on_failed(struct supervise *s, const struct child_message *m)
 		base_error(&err, AIRLOCK_ERR_INIT_FAILED, "seccomp", program,
 			   "the system call filter cannot be installed: %s", strerrordesc_np(errnum));
 		base_hint(&err, "the kernel needs CONFIG_SECCOMP_FILTER; nothing was run");
+	} else if (stage == CHILD_STAGE_SETUP && errnum == EAGAIN && s->iso.shared_pid_namespace &&
+		   s->limits.pids != TEXT_NONE) {
+		base_error(
+			&err, AIRLOCK_ERR_LIMIT, "limit", "pids",
+			"the session already has as many processes as its limit allows, so the command was not started");
+		base_hint(&err, "airlock session show lists them, airlock session end ends them");
 	} else if (stage == CHILD_STAGE_INPUT) {
 		base_errno(&err, AIRLOCK_ERR_INIT_FAILED, errnum, "open standard input", "/dev/null");
 	} else {
@@ -189,13 +241,32 @@ static void on_exited(struct supervise *s, const struct child_message *m)
 {
 	s->wait_status = m->a;
 	s->have_status = true;
-	s->nobody_left = m->b && s->iso.own_pid_namespace;
+	bool ends = s->timed_out || s->hard_killed || s->kill_at_us || s->result.error.code;
+	s->nobody_left = m->b == CHILD_LEFT_NOBODY && (s->iso.own_pid_namespace || s->iso.shared_pid_namespace);
+	s->result.has_company = m->b == CHILD_LEFT_OTHERS || m->b == CHILD_LEFT_OWN;
+	s->releasing = m->b == CHILD_LEFT_OWN && !ends;
+	if (m->b == CHILD_LEFT_OWN && ends) /* the end of the socket ends what is left */
+		base_closep(&s->control_fd);
 	s->result.cpu_us = m->cpu_us;
 	s->result.max_rss_kb = m->max_rss_kb;
 	for (size_t i = 0; i < s->n_tmpfs; i++)
 		if (m->full & 1u << i)
 			s->result.full[s->result.n_full++] = s->tmpfs[i];
 	s->phase = PHASE_ENDING;
+}
+
+_Static_assert((int)CHILD_OPEN == (int)NET_OPENS && (int)CHILD_OPEN_ONCE == (int)NET_OPENS_ONCE &&
+		       (int)CHILD_REFUSE == (int)NET_REFUSES,
+	       "the answers have the same numbers");
+
+/* The first process never has more of these under way than the socket holds, so this does not wait. */
+static void on_connect(struct supervise *s, const struct child_message *m)
+{
+	struct net_address to = {.family = m->op == 4 ? 4 : 6};
+	struct child_message answer = *m;
+	memcpy(to.bytes, m->address, sizeof to.bytes);
+	answer.a = s->spec.gate ? (int32_t)net_gate_before_connect(s->spec.gate, &to, (unsigned)m->b) : CHILD_OPEN;
+	(void)send_message(s, &answer);
 }
 
 static void handle(struct supervise *s, struct pass_received *in)
@@ -226,6 +297,9 @@ static void handle(struct supervise *s, struct pass_received *in)
 	case CHILD_LISTENERS:
 		for (unsigned i = 0; s->spec.gate && i < in->n_fds; i++)
 			net_gate_take(s->spec.gate, pass_take_fd(in, i));
+		break;
+	case CHILD_CONNECT:
+		on_connect(s, m);
 		break;
 	case CHILD_SOCKETS:
 		for (unsigned i = 0; s->spec.gate && i + 1 < in->n_fds; i += 2) {

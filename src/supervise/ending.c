@@ -25,12 +25,19 @@ static void kill_fd(int pidfd)
  * starts anyway, it finds its socket closed and exits. */
 static void kill_setup(struct supervise *s)
 {
+	s->setup_killed = true;
 	if (s->spec.plan->new_session && !s->spawned_dead)
 		(void)kill(-s->spawned_pid, SIGKILL);
 	kill_fd(s->spawned_fd);
 	base_closep(&s->control_fd);
 	s->watched_fd[ON_CONTROL] = -EBADF;
 	ending_setup_failed(s);
+}
+
+void ending_end_session(struct supervise *s)
+{
+	if (s->spec.shared.holder_fd)
+		kill_fd(s->spec.shared.holder_fd);
 }
 
 /* The death of pid 1 is the death of its namespace. Without a namespace the first process must do the killing, so it
@@ -52,6 +59,15 @@ void ending_kill(struct supervise *s)
 	}
 	s->kill_at_us = 0;
 	kill_fd(s->first_fd);
+	ending_end_session(s);
+}
+
+void ending_exceed(struct supervise *s, const struct supervise_verdict *v)
+{
+	s->exceeded = v->exceeded;
+	ending_kill(s);
+	if (v->ends_session)
+		ending_end_session(s);
 }
 
 void ending_request(struct supervise *s, int sig)
@@ -121,6 +137,8 @@ static void settle_limit(struct supervise *s)
 			 (WIFEXITED(s->wait_status) && WEXITSTATUS(s->wait_status) == 128 + SIGXFSZ));
 	if (by_fsize)
 		s->result.limit_hit = AIRLOCK_LIMIT_FILE_SIZE;
+	if (s->exceeded)
+		s->result.limit_hit = s->exceeded;
 	if (s->timed_out)
 		s->result.limit_hit = AIRLOCK_LIMIT_TIMEOUT;
 }
@@ -141,9 +159,15 @@ static void say_lost(struct supervise *s)
 	if (s->result.error.code || s->have_status || s->timed_out || s->hard_killed || s->setup_signal ||
 	    s->result.limit_hit)
 		return;
-	base_error(&s->result.error, AIRLOCK_ERR_INTERNAL, "supervise", "first process",
-		   "the sandbox ended before it could report how the command ended");
-	base_hint(&s->result.error, "the machine may be out of memory: see `dmesg`");
+	if (s->session_ended) {
+		base_error(&s->result.error, AIRLOCK_ERR_CONFLICT, "supervise", "session",
+			   "the session was ended while the command ran");
+		base_hint(&s->result.error, "what the command had changed by then is kept");
+	} else {
+		base_error(&s->result.error, AIRLOCK_ERR_INTERNAL, "supervise", "first process",
+			   "the sandbox ended before it could report how the command ended");
+		base_hint(&s->result.error, "the machine may be out of memory: see `dmesg`");
+	}
 	if (s->result.exit_code == 0)
 		s->result.exit_code = 125;
 }
@@ -174,16 +198,18 @@ static void settle_status(struct supervise *s)
 		r->signal = WTERMSIG(s->wait_status);
 }
 
-/* Read when every process that could write it is dead. */
+/* Read when every process that could write it is dead. Most of it is empty, mostly. */
 static void settle_observed(struct supervise *s)
 {
-	_cleanup_free_ char *bytes = s->seen_fd >= 0 ? malloc(CHILD_SEEN_BYTES) : NULL;
-	ssize_t n = bytes ? pread(s->seen_fd, bytes, CHILD_SEEN_BYTES, 0) : -1;
-	if (n < (ssize_t)sizeof(struct child_seen_head))
-		return;
 	struct child_seen_head head;
-	memcpy(&head, bytes, sizeof head);
-	buf_add(&s->result.seen, bytes, AL_MIN((size_t)n, (size_t)head.used));
+	if (s->seen_fd < 0 || pread(s->seen_fd, &head, sizeof head, 0) != (ssize_t)sizeof head)
+		return;
+	size_t len = AL_MIN((size_t)head.used, (size_t)CHILD_SEEN_BYTES);
+	_cleanup_free_ char *bytes = malloc(len + 1);
+	ssize_t n = bytes ? pread(s->seen_fd, bytes, len, 0) : -1;
+	if (n < 0)
+		return;
+	buf_add(&s->result.seen, bytes, (size_t)n);
 	s->result.observed = !s->result.seen.failed;
 }
 
@@ -201,5 +227,5 @@ void ending_finish(struct supervise *s)
 	settle_status(s);
 	settle_observed(s);
 	s->result.limits = s->limits.grade;
-	s->timeout_at_us = s->kill_at_us = s->retry_input_at_us = 0;
+	s->timeout_at_us = s->kill_at_us = s->retry_input_at_us = s->look_at_us = s->usage_at_us = 0;
 }

@@ -84,7 +84,7 @@ static void watch_covers(struct supervise *s)
 
 static void arm_timer(struct supervise *s)
 {
-	int64_t at[] = {s->timeout_at_us, s->kill_at_us, s->retry_input_at_us}, next = 0;
+	int64_t at[] = {s->timeout_at_us, s->kill_at_us, s->retry_input_at_us, s->look_at_us, s->usage_at_us}, next = 0;
 	for (size_t i = 0; i < AL_ARRAY_LEN(at); i++)
 		if (at[i] && (!next || at[i] < next))
 			next = at[i];
@@ -108,5 +108,6 @@ void events_update(struct supervise *s)
 	watch(s, ON_TIMER, s->timer_fd, EPOLLIN);
 	if (s->spec.gate)
 		watch(s, ON_GATE, net_gate_fd(s->spec.gate), s->phase < PHASE_OVER ? EPOLLIN : 0);
+	watch(s, ON_END_WITH, s->spec.end_with_fd, s->phase <= PHASE_RUNNING ? EPOLLIN : 0);
 	arm_timer(s);
 }

@@ -41,6 +41,13 @@ static void open_file(struct stream *s)
 		s->file_errnum = path && errno ? errno : ENOMEM;
 }
 
+int stream_file(struct stream *s)
+{
+	if (s->file_fd < 0 && !s->file_errnum)
+		open_file(s);
+	return s->file_fd;
+}
+
 /* Output never ends the command: if the disk is full, the command continues without the file. */
 static void keep_on_disk(struct stream *s, const char *data, size_t len)
 {

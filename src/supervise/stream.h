@@ -21,4 +21,6 @@ void stream_done(struct stream *s);
 int stream_set_fd(struct stream *s, int fd); /* takes ownership; made non-blocking. -errno */
 
 /* Reads once. 1: there may be more; 0: nothing now, or the relay is full; -1: ended. */
+/* The file of the output, which is made if nothing was written yet. -1: there is none. */
+int stream_file(struct stream *s);
 int stream_read(struct stream *s);

@@ -15,12 +15,16 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+#define LOOK_US INT64_C(1000000)
+#define FIRST_USAGE_US INT64_C(250000) /* most commands are over before */
 
 /* ── Starting ── */
 
@@ -161,7 +165,8 @@ static int make_job(struct supervise *s, struct child_ends *e, struct airlock_er
 		    (s->iso.syscalls != AIRLOCK_GRADE_NONE ? CHILD_REFUSED : 0) | (plan->nested ? CHILD_NESTED : 0) |
 		    (s->iso.ruleset ? CHILD_RULESET : 0) | (input_is_none(&s->in) ? CHILD_NULL_INPUT : 0) |
 		    (shares_network(s) ? CHILD_SCOPED : 0) | (s->iso.foreign_signals ? CHILD_SIGNALS : 0) |
-		    (plan->gate ? CHILD_GATE : 0) | (s->spec.publishes ? CHILD_PUBLISH : 0);
+		    (plan->gate ? CHILD_GATE : 0) | (s->spec.publishes ? CHILD_PUBLISH : 0) |
+		    (s->spec.shared.holder_fd ? CHILD_SHARED : 0);
 	job.n_ports = (uint32_t)AL_MIN(s->spec.n_ports, (size_t)CHILD_MAX_PORTS);
 	for (uint32_t i = 0; i < job.n_ports; i++)
 		job.ports[i] = s->spec.ports[i];
@@ -191,8 +196,8 @@ static int init_streams(struct supervise *s)
 
 static struct backend_fds fds_of(const struct supervise *s, const struct child_ends *e)
 {
-	return (struct backend_fds){e->in,	e->out,		e->err,		  e->control,	     e->job,
-				    e->program, s->spec.layers, s->spec.n_layers, s->spec.user_ns_fd};
+	return (struct backend_fds){e->in,	e->out,		e->err,		  e->control,	      e->job,
+				    e->program, s->spec.layers, s->spec.n_layers, s->spec.user_ns_fd, s->spec.shared};
 }
 
 /* In the prestarted sandbox. False: there is none, or it is not what this plan would make. */
@@ -277,6 +282,8 @@ static struct supervise *allocate(const struct supervise_spec *spec)
 	s->in.source = s->in.sink = -EBADF;
 	s->phase = PHASE_OVER; /* nothing to kill yet */
 	s->iso = spec->backend->isolation(spec->ctx, spec->plan);
+	s->iso.shared_pid_namespace = spec->shared.holder_fd != 0;
+	s->iso.own_pid_namespace &= !s->iso.shared_pid_namespace;
 	s->result.out = &s->out.capture;
 	s->result.err = &s->err.capture;
 	return s;
@@ -288,13 +295,16 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 	if (!s)
 		return base_oom(err);
 	s->started_us = supervise_now_us();
+	s->look_at_us = spec->shared.holder_fd ? s->started_us + LOOK_US : 0;
+	s->usage_at_us = spec->look ? s->started_us + FIRST_USAGE_US : 0;
 	int rc = events_open(s);
 	if (rc == 0)
 		rc = init_streams(s);
 	if (rc < 0)
 		rc = base_errno(err, AIRLOCK_ERR_IO, rc, "start", "");
 	if (rc == 0)
-		rc = limits_decide(spec->plan, &s->iso, spec->run_id, &s->limits, err);
+		rc = limits_decide(spec->plan, &s->iso, spec->run_id, spec->session_group, &s->limits, err);
+	s->result.pids_alone = s->limits.pids_alone;
 	if (rc == 0)
 		rc = spawn(s, err);
 	if (rc < 0) {
@@ -314,6 +324,43 @@ int supervise_start(const struct supervise_spec *spec, struct supervise **ret, s
 
 /* ── Running ── */
 
+static void blame_session(struct supervise *s, const char *did)
+{
+	struct airlock_error err = {0};
+	base_error(&err, AIRLOCK_ERR_CONFLICT, "supervise", "first process",
+		   "a process of the session %s the process that airlock watches the command with", did);
+	base_hint(&err, "all processes of the session were ended; its changes are still there");
+	base_error_clear(&s->result.error); /* which could only say that the sandbox was not there */
+	ending_fail(s, &err, 125);
+	ending_end_session(s);
+}
+
+/* Only a process of the same session can have stopped it, so that it ends nothing and reports nothing. */
+static void look_at_first(struct supervise *s)
+{
+	if (stopped_first(s))
+		blame_session(s, "stopped");
+}
+
+/* Nobody in there could have killed it if it did not share the session's processes. */
+static bool was_killed_inside(const struct supervise *s, const siginfo_t *info)
+{
+	bool killed = info->si_code != CLD_EXITED || info->si_status > 128; /* as bwrap tells its child's signal */
+	return killed && s->first_fd < 0 && s->spec.shared.holder_fd && !s->setup_killed;
+}
+
+static void look_at_usage(struct supervise *s, int64_t now)
+{
+	s->usage_at_us = 0;
+	if (s->phase > PHASE_RUNNING || s->hard_killed)
+		return;
+	struct supervise_verdict v = s->spec.look(s->spec.look_data);
+	if (v.exceeded)
+		ending_exceed(s, &v);
+	else
+		s->usage_at_us = now + v.wait_us;
+}
+
 static void on_timer(struct supervise *s)
 {
 	uint64_t expirations;
@@ -329,6 +376,12 @@ static void on_timer(struct supervise *s)
 	}
 	if (s->kill_at_us && now >= s->kill_at_us)
 		ending_kill(s);
+	if (s->look_at_us && now >= s->look_at_us) {
+		s->look_at_us = now + LOOK_US;
+		look_at_first(s);
+	}
+	if (s->usage_at_us && now >= s->usage_at_us)
+		look_at_usage(s, now);
 	if (s->retry_input_at_us && now >= s->retry_input_at_us) {
 		s->retry_input_at_us = 0;
 		if (input_is_at_end(&s->in))
@@ -344,12 +397,37 @@ static void on_input(struct supervise *s)
 		input_read(&s->in);
 }
 
+#define EXITING 0x4 /* PF_EXITING of the kernel */
+
+/* Somebody ended the session, and with its holder everything in it. The holder cannot be gone yet: as process 1 it waits until
+ * everybody in its namespace was waited for, and the first process is ours to wait for. */
+static bool is_holder_ending(const struct supervise *s)
+{
+	char path[64], text[1024];
+	unsigned flags = 0;
+	if (!s->spec.shared.holder_fd)
+		return false;
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)s->spec.shared.holder_pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (n <= 0)
+		return true;
+	text[n] = '\0';
+	const char *after = strrchr(text, ')'); /* a name may hold anything */
+	/* NOLINTNEXTLINE(cert-err34-c): a wrong number is no flag */
+	return after && sscanf(after, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & EXITING;
+}
+
 static void on_first_dead(struct supervise *s)
 {
 	if (s->control_fd >= 0)
 		control_read(s); /* its last messages may still be in the socket */
 	s->first_dead = true;
 	s->phase = PHASE_ENDING;
+	if (s->have_status)
+		return;
+	s->session_ended = !s->hard_killed && is_holder_ending(s);
+	ending_end_session(s);
 }
 
 static void on_covers(struct supervise *s)
@@ -368,7 +446,7 @@ static bool is_spawned_dead(const struct supervise *s)
 
 static void on_spawned_dead(struct supervise *s)
 {
-	siginfo_t info;
+	siginfo_t info = {0};
 	if (!is_spawned_dead(s))
 		return;
 	/* A backend that died during setup may leave a process that waits forever and holds the socket: bwrap's child
@@ -376,9 +454,12 @@ static void on_spawned_dead(struct supervise *s)
 	if (s->phase == PHASE_SETUP && s->spec.plan->new_session)
 		(void)kill(-s->spawned_pid, SIGKILL);
 	s->spawned_dead = true;
-	(void)waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED | WNOHANG);
+	int rc = waitid(P_PID, (id_t)s->spawned_pid, &info, WEXITED | WNOHANG);
 	if (s->phase == PHASE_SETUP && s->control_fd >= 0)
 		control_read(s);
+	if (rc == 0 && info.si_pid != 0 && s->spawned_dead &&
+	    was_killed_inside(s, &info)) /* and was not started again */
+		blame_session(s, "killed");
 }
 
 static void handle(struct supervise *s, enum source what)
@@ -423,6 +504,10 @@ static void handle(struct supervise *s, enum source what)
 	case ON_GATE:
 		net_gate_dispatch(s->spec.gate);
 		break;
+	case ON_END_WITH:
+		s->spec.end_with_fd = -EBADF;
+		supervise_signal(s, SIGTERM);
+		break;
 	case N_SOURCES:
 		break;
 	}
@@ -437,12 +522,32 @@ static void close_drained(struct supervise *s, struct stream *st)
 	int rc;
 	while ((rc = stream_read(st)) > 0)
 		;
-	if (rc == 0 && !relay_is_full(&st->relay))
+	if (rc == 0 && !relay_is_full(&st->relay) && !s->releasing)
 		base_closep(&st->fd);
+}
+
+/* Everything that was written so far is read, and the rest is the first process's. */
+static bool is_released(struct supervise *s)
+{
+	close_drained(s, &s->out);
+	close_drained(s, &s->err);
+	if (relay_is_full(&s->out.relay) || relay_is_full(&s->err.relay))
+		return false;
+	s->releasing = false;
+	if (control_keep(s) < 0) { /* it ends what is left, and itself */
+		base_closep(&s->control_fd);
+		s->watched_fd[ON_CONTROL] = -EBADF;
+		return false;
+	}
+	s->watched_fd[ON_CONTROL] = -EBADF;
+	s->result.goes_on = true; /* the first process ends now */
+	return false;
 }
 
 static bool is_over(struct supervise *s)
 {
+	if (s->releasing)
+		return is_released(s);
 	bool dead = s->spawned_dead && (s->first_fd < 0 || s->first_dead);
 	if (s->phase != PHASE_ENDING || (!dead && !s->nobody_left))
 		return false;
@@ -522,6 +627,11 @@ void supervise_signal(struct supervise *s, int sig)
 		control_send_signal(s, sig, CHILD_SCOPE_COMMAND);
 }
 
+pid_t supervise_pid(const struct supervise *s)
+{
+	return s->spawned_pid;
+}
+
 void supervise_want_sockets(struct supervise *s)
 {
 	control_want_sockets(s);
@@ -550,12 +660,20 @@ void supervise_await_end(struct supervise *s)
 	       errno == EINTR)
 		;
 	s->spawned_dead = true;
-	limits_done(&s->limits);
+	if (s->result.goes_on)
+		limits_leave(&s->limits);
+	else
+		limits_done(&s->limits);
 }
 
 const struct supervise_result *supervise_result(const struct supervise *s)
 {
 	return &s->result;
+}
+
+enum airlock_limit supervise_exceeded(const struct supervise *s)
+{
+	return s->exceeded;
 }
 
 void supervise_abandon(struct supervise *s)

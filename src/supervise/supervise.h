@@ -16,15 +16,30 @@
 #include "net/net_gate.h"
 #include "supervise/output_capture.h"
 
+/* What somebody who looks at a running command says about it. */
+struct supervise_verdict {
+	enum airlock_limit exceeded; /* the command is killed for it; AIRLOCK_LIMIT_NONE: it may go on */
+	bool ends_session;	     /* and so are all processes of its session */
+	int64_t wait_us;	     /* until the next look */
+};
+
 struct supervise_spec {
 	const struct backend *backend;
 	const struct backend_context *ctx; /* borrowed until the run is over */
 	const struct plan *plan;
 	const char *run_id, *run_dir; /* run_dir is made when the first output comes */
+	const char
+		*session_group; /* the same for all commands of its session, and for no other; borrowed; NULL: none */
 	int64_t max_output;
 	const struct child_layer *layers; /* borrowed until the run is over */
 	size_t n_layers;
+	int record_fd;	/* the first process keeps it open until nothing is left that writes; borrowed, -1: none */
 	int user_ns_fd; /* as backend_fds has it; borrowed until the run is over */
+	struct backend_shared shared; /* its descriptor is borrowed until the run is over */
+	int end_with_fd;	      /* the pidfd of a process with which the command ends; borrowed; negative: none */
+	const char *runtime_dir;      /* goes with the user's last login; borrowed; NULL: none */
+	int keepers_fd;		      /* CHILD_KEPT_KEEPERS; borrowed; -1: none */
+	int keep_locks[2];	      /* held as long as its background processes go on; borrowed; -1: none */
 	bool pty;
 	struct net_gate *gate; /* borrowed until the run is over; NULL: there is none */
 	bool publishes;	       /* the gate wants sockets that were made inside */
@@ -32,7 +47,9 @@ struct supervise_spec {
 	size_t n_ports;
 	const struct denial_scene *observe; /* record what it refuses; borrowed until the run is over; NULL: do not */
 	int stdin_fd, stdout_fd, stderr_fd, terminal_fd; /* borrowed, -1: none */
-	struct backend_prestart *prestart;		 /* borrowed: a prepared sandbox to use if it fits, or NULL */
+	struct supervise_verdict (*look)(void *data);	 /* from time to time while the command runs; NULL: never */
+	void *look_data;
+	struct backend_prestart *prestart; /* borrowed: a prepared sandbox to use if it fits, or NULL */
 };
 
 struct supervise_result {
@@ -57,6 +74,9 @@ struct supervise_result {
 		int kept;    /* on disk, of either stream */
 		int relayed; /* to the caller's standard output; a reader that went away does not count */
 	} lost;		     /* errno if a part of the output was not stored, or 0 */
+	bool pids_alone;     /* the limit of processes counts this command, and not its session */
+	bool goes_on;	     /* processes that the command has left go on in the background */
+	bool has_company;    /* other commands of its session have processes, which may have open files of its layers */
 	bool observed;	     /* seen records what the command tried */
 	int observe_errnum;  /* why not, if it was requested */
 	struct buf seen;     /* as child/seen.h has it */
@@ -66,6 +86,7 @@ struct supervise;
 
 int supervise_start(const struct supervise_spec *spec, struct supervise **ret, struct airlock_error *err);
 int supervise_fd(const struct supervise *s);
+pid_t supervise_pid(const struct supervise *s); /* bwrap, or the first process itself: killing it ends the sandbox */
 int supervise_dispatch(struct supervise *s, int timeout_ms); /* 1: running, 0: over */
 /* When it is over, the kernel may still be taking the sandbox down: waits until none of its mounts is left. free does
  * this too. */
@@ -76,5 +97,7 @@ void supervise_want_sockets(struct supervise *s);
 void supervise_resize(struct supervise *s);
 bool supervise_take_stop(struct supervise *s); /* true once after each stop by the command's terminal */
 const struct supervise_result *supervise_result(const struct supervise *s);
+/* What spec.look said it was killed for; AIRLOCK_LIMIT_NONE: it was not. */
+enum airlock_limit supervise_exceeded(const struct supervise *s);
 void supervise_abandon(struct supervise *s); /* kills it and waits until it is over; free does, too */
 void supervise_free(struct supervise *s);
