@@ -23,12 +23,14 @@ struct backend_isolation {
 	enum airlock_grade filesystem, processes, syscalls;
 	bool network_blocked; /* meaningful only with filesystem isolation or a network namespace */
 	bool network_isolated;
-	bool own_pid_namespace;	 /* killing the first process kills everything */
-	bool own_user_namespace; /* RLIMIT_NPROC counts the sandbox alone */
-	bool foreign_proc;	 /* /proc also shows processes outside its own pid namespace */
-	bool ruleset;		 /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and enforces it */
-	bool foreign_signals;	 /* the kernel would let the command signal processes of the host */
-	bool abstract_sockets;	 /* those of the host can be reached: they belong to its network */
+	bool shared_pid_namespace; /* that of a session: the first process sees others, and they see it */
+	bool monitor_counts;	   /* of the backend, in the user namespace of a session: RLIMIT_NPROC counts it, too */
+	bool own_pid_namespace;	   /* killing the first process kills everything */
+	bool own_user_namespace;   /* RLIMIT_NPROC counts the sandbox alone */
+	bool foreign_proc;	   /* /proc also shows processes outside its own pid namespace */
+	bool ruleset;		   /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and enforces it */
+	bool foreign_signals;	   /* the kernel would let the command signal processes of the host */
+	bool abstract_sockets;	   /* those of the host can be reached: they belong to its network */
 	/* What the system call filter refuses because nothing else does. */
 	bool no_unix_sockets, no_internet_sockets, no_ipc, no_truncate;
 };
@@ -50,13 +52,48 @@ struct backend_context {
 	const char *const *untrusted_dirs; /* NULL-terminated: no helper program is used from there */
 };
 
+/* Namespaces of a session that a sandbox shares with others. */
+struct backend_shared {
+	int holder_fd; /* pidfd of the process that holds them; 0: none, all are its own */
+	pid_t holder_pid;
+	bool own_network; /* all but the network */
+	int view_fd;	  /* a mount namespace with all mounts of the plan (struct backend_view); 0: none */
+};
+
 /* The descriptors the first process gets (borrowed, CLOEXEC), and the layers. */
 struct backend_fds {
 	int stdin_fd, stdout_fd, stderr_fd, control_fd, job_fd, program_fd;
 	const struct child_layer *layers;
 	size_t n_layers;
 	int user_ns_fd; /* a user namespace with more groups than our own, for the mounts (sys/id_maps.h); 0: none */
+	struct backend_shared shared;
 };
+
+/* The process that keeps the namespaces of a session (child/hold.h). */
+struct backend_holder {
+	int lock_fd, busy_fd;
+	int lifeline_fd; /* a pipe of a program, or its pidfd: the holder ends with it; negative: none */
+	int64_t idle_ms;
+};
+
+/* The mounts of a plan, made once, for commands of a session that change none of them: all that have no layer. */
+struct backend_view {
+	int mounts_fd;			   /* their namespace */
+	int host_mounts_fd, own_mounts_fd; /* mount tables: they tell when the view is not what a new one would be */
+	void *key;
+	size_t key_len;
+};
+
+struct backend_view_calls {
+	/* In the namespaces of a session. AIRLOCK_ERR_UNAVAILABLE: not for this plan. */
+	int (*make)(const struct backend_context *ctx, const struct plan *plan, const struct backend_shared *shared,
+		    struct backend_view **ret, struct airlock_error *err);
+	/* Would one made now be the same? */
+	bool (*fits)(const struct backend_context *ctx, const struct plan *plan, const struct backend_shared *shared,
+		     const struct backend_view *view);
+};
+
+void backend_view_free(struct backend_view *view);
 
 /* A sandbox that is started before there is a command for it; good for one command (backend_prestart.h). */
 struct backend_prestart;
@@ -72,8 +109,8 @@ struct backend_prestart_calls {
 	/* Starts one with the namespaces and mounts that most plans ask for, without waiting until they are there. */
 	int (*begin)(struct backend_prestart **ret, struct airlock_error *err);
 	/* Starts one for this plan, without waiting until its mounts are there. AIRLOCK_ERR_UNAVAILABLE: not for this plan. */
-	int (*begin_for)(const struct backend_context *ctx, const struct plan *plan, struct backend_prestart **ret,
-			 struct airlock_error *err);
+	int (*begin_for)(const struct backend_context *ctx, const struct plan *plan,
+			 const struct backend_shared *shared, struct backend_prestart **ret, struct airlock_error *err);
 	/* Tells one that was begun without a plan what is going to be taken, as far as the plan alone says it. */
 	void (*tell)(const struct backend_context *ctx, const struct plan *plan, struct backend_prestart *p);
 	/* Spawns in it. False: it is not what a new sandbox would be; whoever called drops it. */
@@ -92,9 +129,14 @@ struct backend {
 	struct backend_isolation (*isolation)(const struct backend_context *ctx, const struct plan *plan);
 	int (*spawn)(const struct backend_context *ctx, const struct plan *plan, const struct backend_fds *fds,
 		     pid_t *ret_pid, struct airlock_error *err);
+	/* Starts the holder of a session for plans with these ids and this word about user namespaces. 0 and its pid once it holds
+	 * the namespaces. NULL: this backend's sandboxes cannot share namespaces. */
+	int (*hold)(const struct backend_context *ctx, const struct plan *plan, const struct backend_holder *holder,
+		    pid_t *ret_pid, struct airlock_error *err);
 	const struct backend_prestart_calls
-		*prestart;	   /* NULL: this backend cannot start a sandbox before its command */
-	bool spawns_first_process; /* the spawned process becomes it, in its own pid namespace */
+		*prestart;		       /* NULL: this backend cannot start a sandbox before its command */
+	const struct backend_view_calls *view; /* NULL: each of its commands makes its own mounts */
+	bool spawns_first_process;	       /* the spawned process becomes it, in its own pid namespace */
 	bool in_place;		/* nothing is mounted: the command sees the host's paths, and no layer can cover them */
 	bool unsandboxed;	/* isolates nothing: only if someone chose it or allowed it */
 	bool copies;		/* changes are found by comparing the roots with a copy of them */

@@ -10,6 +10,7 @@
 #include "backend/spawn.h"
 
 #include "backend/bwrap_probe.h"
+#include "backend/native.h"
 #include "backend/stage_job.h"
 #include "base/path.h"
 #include "child/child_job.h"
@@ -104,6 +105,20 @@ static void add_mount(struct strs *a, const struct bwrap_info *info, const struc
 	}
 }
 
+#define TEXT_OF(number) TEXT_OF_(number)
+#define TEXT_OF_(number) #number
+
+/* Those of a session. The stage has entered the others. The holder has seen to it that no user namespaces can be made inside. As long
+ * as the process has a capability, hostile commands of the session cannot look into it; the first process drops it. */
+static void add_shared_namespaces(struct strs *a)
+{
+	add2(a, "--userns", TEXT_OF(CHILD_FD_HOLDER_USER));
+	add2(a, "--pidns", TEXT_OF(CHILD_FD_HOLDER_PIDS));
+	strs_add(a, "--unshare-cgroup-try");
+	add2(a, "--cap-drop", "ALL");
+	add2(a, "--cap-add", "CAP_SETPCAP"); /* which dropping the rest takes */
+}
+
 static void add_namespaces(struct strs *a, const struct bwrap_info *info, const struct plan *plan, bool staged)
 {
 	strs_add(a, "--unshare-user");
@@ -164,12 +179,15 @@ static bool add_staged(struct strs *a, const struct plan *plan, const struct pla
 
 /* Everything between "bwrap" and "--". Staged: without what the stage does. */
 static int arguments(const struct backend_context *ctx, const struct bwrap_info *info, const struct plan *plan,
-		     bool staged, struct strs *a, struct airlock_error *err)
+		     bool staged, bool shared, struct strs *a, struct airlock_error *err)
 {
 	_cleanup_free_ char *empty = path_join(ctx->data_dir, "empty");
 	if (!empty)
 		return base_oom(err);
-	add_namespaces(a, info, plan, staged);
+	if (shared)
+		add_shared_namespaces(a);
+	else
+		add_namespaces(a, info, plan, staged);
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (!staged || !add_staged(a, plan, &plan->mounts[i]))
 			add_mount(a, info, &plan->mounts[i], empty);
@@ -184,7 +202,7 @@ static int describe(const struct backend_context *ctx, const struct plan *plan, 
 	if (rc < 0)
 		return rc;
 	strs_add(ret, info.path);
-	rc = arguments(ctx, &info, plan, false, ret, err);
+	rc = arguments(ctx, &info, plan, false, false, ret, err);
 	add2(ret, "--chdir", plan->cwd);
 	strs_add(ret, "--");
 	strs_add_all(ret, &plan->argv);
@@ -204,6 +222,7 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 			!(plan->namespaces & PLAN_NS_NET) && plan->unix_sockets && !backend_scopes_sockets(),
 		.own_pid_namespace = own_pids,
 		.own_user_namespace = true,
+		.monitor_counts = true,
 	};
 }
 
@@ -226,10 +245,10 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 {
 	struct bwrap_info info = {0};
 	_cleanup_strs_ struct strs args = STRS_INIT;
-	bool staged = stage_is_needed(plan, fds);
+	bool staged = stage_is_needed(plan, fds), shared = fds->shared.holder_fd;
 	int rc = find_bwrap(ctx, &info, err);
 	if (rc < 0 || (rc = backend_make_empty_file(ctx, plan, err)) < 0 ||
-	    (rc = arguments(ctx, &info, plan, staged, &args, err)) < 0)
+	    (rc = arguments(ctx, &info, plan, staged, shared, &args, err)) < 0)
 		return rc;
 	_cleanup_close_ int args_fd = arguments_fd(&args, err);
 	if (args_fd < 0)
@@ -237,12 +256,15 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	_cleanup_free_ char *empty = path_join(ctx->data_dir, "empty");
 	if (!empty)
 		return base_oom(err);
-	static const char *const argv[] = {"bwrap", "--args", "6", "--", "/proc/self/fd/5", NULL};
+	const char *const argv[] = {"bwrap", "--args", "6", "--", "/proc/self/fd/5", shared ? "drop" : NULL, NULL};
 	/* The stage is the same for every version of bwrap, even those that could mount an overlay themselves: it is
 	 * faster, accepts any path, and is tested everywhere. */
 	if (staged)
 		return stage_spawn(info.path, argv, plan, empty, fds, args_fd, ret_pid, err);
-	return spawn_process(info.path, argv, fds, args_fd, -1, plan->new_session, ret_pid, err);
+	struct spawn_more more = SPAWN_MORE_NONE;
+	more.args = args_fd;
+	return spawn_process(info.path, argv, fds, &more, plan->new_session, ret_pid, err);
 }
 
-const struct backend backend_bubblewrap = {"bubblewrap", probe, describe, isolation, spawn, .has_gate = true};
+const struct backend backend_bubblewrap = {"bubblewrap",	probe,		 describe, isolation, spawn,
+					   .hold = native_hold, .has_gate = true};

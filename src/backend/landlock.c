@@ -125,7 +125,9 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 	_cleanup_close_ int ruleset = make_ruleset(plan, err);
 	if (ruleset < 0)
 		return ruleset;
-	return spawn_process("/proc/self/fd/5", argv, fds, ruleset, -1, plan->new_session, ret_pid, err);
+	struct spawn_more more = SPAWN_MORE_NONE;
+	more.args = ruleset;
+	return spawn_process("/proc/self/fd/5", argv, fds, &more, plan->new_session, ret_pid, err);
 }
 
 const struct backend backend_landlock = {

@@ -53,8 +53,8 @@ static struct backend_isolation isolation(const struct backend_context *ctx, con
 	};
 }
 
-int native_look_around(const struct backend_context *ctx, const struct plan *plan, struct native_scene *ret,
-		       struct airlock_error *err)
+int native_look_around(const struct backend_context *ctx, const struct plan *plan, const struct backend_shared *shared,
+		       struct native_scene *ret, struct airlock_error *err)
 {
 	struct native_info info = {0};
 	int rc = native_find(ctx, &info, err);
@@ -63,6 +63,7 @@ int native_look_around(const struct backend_context *ctx, const struct plan *pla
 	if (rc < 0)
 		return rc;
 	ret->own_proc = info.own_proc;
+	ret->shared = *shared;
 	ret->empty = path_join(ctx->data_dir, "empty");
 	return ret->empty ? 0 : base_oom(err);
 }
@@ -77,7 +78,7 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 {
 	_cleanup_(native_scene_done) struct native_scene scene = {0};
 	const char *failed_call = NULL;
-	int rc = native_look_around(ctx, plan, &scene, err);
+	int rc = native_look_around(ctx, plan, &fds->shared, &scene, err);
 	if (rc < 0)
 		return rc;
 	rc = native_start(plan, &scene, fds, ret_pid, &failed_call);
@@ -93,7 +94,9 @@ const struct backend backend_native = {"native",
 				       describe,
 				       isolation,
 				       spawn,
+				       .hold = native_hold,
 				       .prestart = &native_prestart,
+				       .view = &native_view,
 				       .spawns_first_process = true,
 				       .has_gate = true,
 				       .maps_ids = true};

@@ -23,9 +23,10 @@ void native_probe(const char *cache_file, struct native_info *ret);
 struct native_scene {
 	bool own_proc; /* as in native_info */
 	char *empty;   /* the file that hides files */
+	struct backend_shared shared;
 };
-int native_look_around(const struct backend_context *ctx, const struct plan *plan, struct native_scene *ret,
-		       struct airlock_error *err);
+int native_look_around(const struct backend_context *ctx, const struct plan *plan, const struct backend_shared *shared,
+		       struct native_scene *ret, struct airlock_error *err);
 void native_scene_done(struct native_scene *scene);
 
 /* The child for a plan. 0 and its pid, or -errno with the call that failed. */
@@ -42,10 +43,29 @@ int native_translate(const struct plan *plan, const struct native_scene *scene, 
 		     struct child_mount *mounts, struct child_plan *ret);
 int native_clone_flags(const struct plan *plan);
 /* Copies of the descriptors where none is in the way of another. 0, or -errno and nothing is open. */
-int native_launch_open(struct launch *ret, int namespaces, bool new_session, const int from[LAUNCH_FDS], int program_fd,
-		       int user_ns_fd);
+int native_launch_open(struct launch *ret, const char *role, int namespaces, bool new_session,
+		       const int from[LAUNCH_FDS], int program_fd, int user_ns_fd);
 void native_launch_close(struct launch *l);
-int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, int user_ns_fd, pid_t *ret_pid,
-		  const char **ret_failed_call);
+/* Where the namespaces come from: a user namespace, or a session's holder; 0: from nobody. */
+struct native_origin {
+	int user_ns_fd;
+	struct backend_shared shared;
+};
+int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd,
+		  const struct native_origin *origin, pid_t *ret_pid, const char **ret_failed_call);
+
+/* What the commands of a session share. Mounts, and the view of control groups, are each command's own. */
+#define NATIVE_SHARED_NAMESPACES (CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+
+/* native_hold.c */
+int native_hold(const struct backend_context *ctx, const struct plan *plan, const struct backend_holder *holder,
+		pid_t *ret_pid, struct airlock_error *err);
 
 extern const struct backend_prestart_calls native_prestart;
+
+/* ── For native_view.c ── */
+
+/* Says which files mount number i is about, so that it is known when names mean others. 0 or -ENOMEM. */
+int native_identify(const struct plan *plan, size_t i, struct child_mount *m);
+
+extern const struct backend_view_calls native_view;

@@ -118,7 +118,7 @@ static int mark_late(const struct plan *plan, size_t i, struct child_mount *m)
 													   : 0;
 }
 
-static int identify(const struct plan *plan, size_t i, struct child_mount *m)
+int native_identify(const struct plan *plan, size_t i, struct child_mount *m)
 {
 	if (m->late)
 		return 0;
@@ -167,8 +167,9 @@ static int make_key(const struct backend_prestart *p, const struct plan *plan, c
 	if (rc == 0 && p->kind == BACKEND_PRESTART_WHOLE) {
 		spec.flags |= CHILD_PLAN_WAITS_FOR_COMMAND;
 		for (size_t i = 0; rc == 0 && i < plan->n_mounts; i++)
-			rc = identify(plan, i, &mounts[i]);
-		buf_printf(ret, "%x %d\n", (unsigned)native_clone_flags(plan), plan->new_session);
+			rc = native_identify(plan, i, &mounts[i]);
+		buf_printf(ret, "%x %d %d\n", (unsigned)native_clone_flags(plan), plan->new_session,
+			   (int)scene->shared.holder_pid);
 		if (rc == 0)
 			rc = sys_inherited(ret);
 	}
@@ -244,13 +245,13 @@ static int begin(struct backend_prestart *p, const char **ret_call)
 	_cleanup_close_ int plan = child_plan_fd(&spec), program = child_program_fd();
 	if (plan < 0 || program < 0)
 		return plan < 0 ? plan : program;
-	const int from[LAUNCH_FDS] = {control, control, control, control, control, control, control, plan};
+	const int from[LAUNCH_FDS] = {control, control, control, control, control, control, control, plan, -1};
 	p->starter = calloc(1, sizeof *p->starter);
 	if (!p->starter)
 		return -ENOMEM;
 	int namespaces = (is_privileged ? 0 : CLONE_NEWUSER) | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
 			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-	int rc = native_launch_open(&p->starter->l, namespaces, true, from, program, 0);
+	int rc = native_launch_open(&p->starter->l, "view", namespaces, true, from, program, 0);
 	if (rc == 0) {
 		struct launch copy = p->starter->l; /* the starter reads the other one from now on */
 		rc = launch_begin(p->starter);
@@ -280,12 +281,14 @@ static int begin_for(const struct plan *plan, const struct native_scene *scene, 
 	_cleanup_close_ int control = open_control(p);
 	if (control < 0)
 		return control;
+	int holder = child_is_privileged() && scene->shared.holder_fd ? scene->shared.holder_fd : -1;
 	*ret_call = "open";
 	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC), mounts = open_mount_table();
 	if (null < 0 || mounts < 0)
 		return null < 0 ? -errno : mounts;
-	const int from[LAUNCH_FDS] = {null, null, null, control, null, null, mounts, job};
-	int rc = native_launch(plan, from, program, 0, &p->pid, ret_call);
+	const int from[LAUNCH_FDS] = {null, null, null, control, null, null, mounts, job, holder};
+	int rc =
+		native_launch(plan, from, program, &(struct native_origin){.shared = scene->shared}, &p->pid, ret_call);
 	if (rc == 0)
 		p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	return rc;
@@ -314,11 +317,12 @@ static int native_begin(struct backend_prestart **ret, struct airlock_error *err
 	return start(backend_prestart_new(BACKEND_PRESTART_BARE), NULL, NULL, ret, err);
 }
 
-static int native_begin_for(const struct backend_context *ctx, const struct plan *plan, struct backend_prestart **ret,
+static int native_begin_for(const struct backend_context *ctx, const struct plan *plan,
+			    const struct backend_shared *shared, struct backend_prestart **ret,
 			    struct airlock_error *err)
 {
 	_cleanup_(native_scene_done) struct native_scene scene = {0};
-	int rc = native_look_around(ctx, plan, &scene, err);
+	int rc = native_look_around(ctx, plan, shared, &scene, err);
 	return rc < 0 ? rc : start(backend_prestart_new(BACKEND_PRESTART_WHOLE), plan, &scene, ret, err);
 }
 
@@ -342,7 +346,8 @@ static bool has_same_namespaces(const struct plan *plan, const struct native_sce
 static void native_tell(const struct backend_context *ctx, const struct plan *plan, struct backend_prestart *p)
 {
 	_cleanup_(native_scene_done) struct native_scene scene = {0};
-	if (p->stage != BACKEND_PRESTART_BEGUN || native_look_around(ctx, plan, &scene, NULL) < 0 ||
+	if (p->stage != BACKEND_PRESTART_BEGUN ||
+	    native_look_around(ctx, plan, &(struct backend_shared){0}, &scene, NULL) < 0 ||
 	    !has_same_namespaces(plan, &scene, p))
 		return;
 	_cleanup_close_ int fd = keep_key(p, plan, &scene);
@@ -404,9 +409,10 @@ static bool native_take(const struct backend_context *ctx, const struct plan *pl
 			struct backend_prestart *p)
 {
 	_cleanup_(native_scene_done) struct native_scene scene = {0};
-	if (fds->user_ns_fd) /* a prestarted sandbox has our own group only */
+	if (fds->user_ns_fd || (fds->shared.holder_fd && p->kind == BACKEND_PRESTART_BARE))
+		/* a prestarted sandbox has our own group only, and one without a plan its own namespaces */
 		return false;
-	if (native_look_around(ctx, plan, &scene, NULL) < 0 || !would_be_the_same(p, plan, &scene))
+	if (native_look_around(ctx, plan, &fds->shared, &scene, NULL) < 0 || !would_be_the_same(p, plan, &scene))
 		return false;
 	/* Sent before it is known whether there are namespaces: the child need not wait until we are woken to hear of them. */
 	return send_command(p, plan, &scene, fds) == 0 && backend_prestart_settle(p) == 0;

@@ -11,11 +11,15 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define TIMEOUT_MS 5000
 #define FORMAT "airlock native probe 1\n"
 #define MAX_FILE 4096
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x00004000U
+#endif
 
 /* The result; op is 0 if a call of ours failed before the child could report. */
 struct attempt {
@@ -113,11 +117,21 @@ static void explain(const struct attempt *a, struct airlock_error *ret)
 
 /* ── Memory ── */
 
+/* Numbers of namespaces are used again: the next container with the same volume may have those of the last one, and fewer rights.
+ * Since Linux 6.8 a mount has a number that no other ever gets; older kernels give the one that is used again. */
+static void add_proc_mount(struct buf *key)
+{
+	struct statx st = {0};
+	(void)statx(AT_FDCWD, "/proc", AT_STATX_DONT_SYNC, STATX_MNT_ID | STATX_MNT_ID_UNIQUE, &st);
+	buf_printf(key, "proc %llu\n", (unsigned long long)st.stx_mnt_id);
+}
+
 static void make_key(struct buf *ret)
 {
 	buf_adds(ret, FORMAT);
 	bwrap_cache_machine_key(ret);
 	bwrap_cache_add_namespace(ret, "/proc/self/ns/mnt");
+	add_proc_mount(ret);
 }
 
 /* The file is the key and one word. */

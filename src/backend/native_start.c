@@ -66,7 +66,8 @@ static int translate(const struct plan *plan, const struct plan_mount *m, const 
 		break;
 	case PLAN_WRITE:
 		ret->kind = CHILD_MOUNT_WRITE;
-		ret->inside = lies_in_layer(plan, m);
+		/* An agent's state is that of the home itself, although the directory around it has a layer. */
+		ret->inside = lies_in_layer(plan, m) && m->because.kind != AIRLOCK_ORIGIN_AGENT_STATE;
 		break;
 	case PLAN_LAYER:
 		return fill_layer(fds, ret);
@@ -110,10 +111,13 @@ int native_translate(const struct plan *plan, const struct native_scene *scene, 
 		if (rc < 0)
 			return rc;
 	}
+	bool joins = scene->shared.holder_fd; /* then the holder has set up what concerns the namespaces */
+	bool own_network = !joins || scene->shared.own_network;
 	*ret = (struct child_plan){
 		.flags = (child_is_privileged() ? CHILD_PLAN_USER_LAST : 0) |
-			 (plan->namespaces & PLAN_NS_NET ? CHILD_PLAN_LOOPBACK : 0) |
-			 (plan->gate ? CHILD_PLAN_GATE : 0) | (plan->nested ? 0 : CHILD_PLAN_NO_NESTED) |
+			 (child_is_privileged() && joins ? CHILD_PLAN_JOINS_USER : 0) |
+			 (plan->namespaces & PLAN_NS_NET && own_network ? CHILD_PLAN_LOOPBACK : 0) |
+			 (plan->gate ? CHILD_PLAN_GATE : 0) | (plan->nested || joins ? 0 : CHILD_PLAN_NO_NESTED) |
 			 (scene->own_proc ? 0 : CHILD_PLAN_OLD_PROC),
 		.uid = geteuid(),
 		.gid = getegid(),
@@ -138,13 +142,12 @@ int native_clone_flags(const struct plan *plan)
 	return flags;
 }
 
-int native_launch_open(struct launch *ret, int namespaces, bool new_session, const int from[LAUNCH_FDS], int program_fd,
-		       int user_ns_fd)
+int native_launch_open(struct launch *ret, const char *role, int namespaces, bool new_session,
+		       const int from[LAUNCH_FDS], int program_fd, int user_ns_fd)
 {
-	static const char *const argv[] = {"airlock", "view", NULL};
 	*ret = (struct launch){.namespaces = namespaces & (user_ns_fd ? ~CLONE_NEWUSER : -1),
 			       .user_ns_fd = user_ns_fd ? fcntl(user_ns_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD) : 0,
-			       .argv = argv,
+			       .argv = {"airlock", role, NULL},
 			       .uid = geteuid(),
 			       .gid = getegid(),
 			       .new_session = new_session,
@@ -164,18 +167,41 @@ void native_launch_close(struct launch *l)
 	base_closep(&l->program_fd);
 	if (l->user_ns_fd > 0)
 		base_closep(&l->user_ns_fd);
+	if (l->join_fd > 0)
+		base_closep(&l->join_fd);
+	if (l->mounts_fd > 0)
+		base_closep(&l->mounts_fd);
 }
 
-int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd, int user_ns_fd, pid_t *ret_pid,
-		  const char **ret_failed_call)
+/* The plan may leave some out, as the network of a command that has the host's; nobody can make one in a holder's. */
+static int join_holder(struct launch *l, const struct native_origin *origin)
+{
+	int shared = (NATIVE_SHARED_NAMESPACES & ~(origin->shared.own_network ? CLONE_NEWNET : 0)) | CLONE_NEWUSER;
+	l->join = l->namespaces & shared;
+	l->namespaces &= ~shared;
+	l->join_fd = fcntl(origin->shared.holder_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
+	if (origin->shared.view_fd) {
+		l->namespaces &= ~CLONE_NEWNS;
+		l->mounts_fd = fcntl(origin->shared.view_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
+	}
+	return l->join_fd < 0 || l->mounts_fd < 0 ? -errno : 0;
+}
+
+int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd,
+		  const struct native_origin *origin, pid_t *ret_pid, const char **ret_failed_call)
 {
 	struct launch l;
 	*ret_failed_call = "fcntl";
-	int rc = native_launch_open(&l, native_clone_flags(plan), plan->new_session, from, program_fd, user_ns_fd);
+	int rc = native_launch_open(&l, "view", native_clone_flags(plan), plan->new_session, from, program_fd,
+				    origin->user_ns_fd);
 	if (rc < 0)
 		return rc;
-	rc = launch(&l, ret_pid);
-	*ret_failed_call = l.failed_call;
+	if (origin->shared.holder_fd)
+		rc = join_holder(&l, origin);
+	if (rc == 0)
+		rc = launch(&l, ret_pid);
+	if (rc < 0 && l.failed_call)
+		*ret_failed_call = l.failed_call;
 	native_launch_close(&l);
 	return rc;
 }
@@ -187,10 +213,16 @@ int native_start(const struct plan *plan, const struct native_scene *scene, cons
 	struct child_plan spec;
 	*ret_failed_call = "memfd_create";
 	int rc = mounts ? native_translate(plan, scene, fds, mounts, &spec) : -ENOMEM;
+	if (fds->shared.view_fd) {
+		spec.flags |= CHILD_PLAN_IS_THERE;
+		spec.n_mounts = 0;
+	}
 	_cleanup_close_ int job = rc < 0 ? rc : child_plan_fd(&spec);
 	if (job < 0)
 		return job;
+	int holder = spec.flags & CHILD_PLAN_JOINS_USER ? fds->shared.holder_fd : -1;
 	const int from[LAUNCH_FDS] = {
-		fds->stdin_fd, fds->stdout_fd, fds->stderr_fd, fds->control_fd, fds->job_fd, -1, -1, job};
-	return native_launch(plan, from, fds->program_fd, fds->user_ns_fd, ret_pid, ret_failed_call);
+		fds->stdin_fd, fds->stdout_fd, fds->stderr_fd, fds->control_fd, fds->job_fd, -1, -1, job, holder};
+	const struct native_origin origin = {fds->user_ns_fd, fds->shared};
+	return native_launch(plan, from, fds->program_fd, &origin, ret_pid, ret_failed_call);
 }

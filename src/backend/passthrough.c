@@ -24,7 +24,8 @@ static int spawn(const struct backend_context *ctx, const struct plan *plan, con
 		 pid_t *ret_pid, struct airlock_error *err)
 {
 	static const char *const argv[] = {"airlock", NULL};
-	return spawn_process("/proc/self/fd/5", argv, fds, -1, -1, plan->new_session, ret_pid, err);
+	static const struct spawn_more none = SPAWN_MORE_NONE;
+	return spawn_process("/proc/self/fd/5", argv, fds, &none, plan->new_session, ret_pid, err);
 }
 
 const struct backend backend_passthrough = {"passthrough",	probe, describe, isolation, spawn, .in_place = true,

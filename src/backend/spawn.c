@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 
-#define MAX_FDS 9
+#define MAX_FDS 11
 
 int spawn_lift_fds(const int *from, size_t n, int *ret)
 {
@@ -52,16 +52,17 @@ static int set_attributes(posix_spawnattr_t *attr, bool new_session)
 	return -posix_spawnattr_setflags(attr, flags);
 }
 
-int spawn_process(const char *file, const char *const *argv, const struct backend_fds *fds, int args_fd, int stage_fd,
-		  bool new_session, pid_t *ret_pid, struct airlock_error *err)
+int spawn_process(const char *file, const char *const *argv, const struct backend_fds *fds,
+		  const struct spawn_more *more, bool new_session, pid_t *ret_pid, struct airlock_error *err)
 {
-	int from[MAX_FDS] = {fds->stdin_fd,   fds->stdout_fd, fds->stderr_fd,
-			     fds->control_fd, fds->job_fd,    fds->program_fd,
-			     args_fd,	      stage_fd,	      stage_fd >= 0 && fds->user_ns_fd ? fds->user_ns_fd : -1};
+	int from[MAX_FDS] = {fds->stdin_fd, fds->stdout_fd,    fds->stderr_fd,	 fds->control_fd,
+			     fds->job_fd,   fds->program_fd,   more->args,	 more->stage,
+			     more->user,    more->holder_user, more->holder_pids};
 	_Static_assert(CHILD_FD_CONTROL == 3 && CHILD_FD_JOB == 4 && CHILD_FD_SELF == 5 && CHILD_FD_ARGS == 6 &&
-			       CHILD_FD_STAGE == 7 && CHILD_FD_USER_NS == 8,
+			       CHILD_FD_STAGE == 7 && CHILD_FD_USER_NS == 8 && CHILD_FD_HOLDER == 8 &&
+			       CHILD_FD_HOLDER_USER == 9 && CHILD_FD_HOLDER_PIDS == 10,
 		       "the order of `from` is the numbering of child/child_job.h");
-	int copies[MAX_FDS] = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
+	int copies[MAX_FDS] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 	char *const no_environment[] = {NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;

@@ -6,7 +6,11 @@
 #include "child/program.h"
 
 #include <assert.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 static bool is_entry_of(const char *path, const char *dir)
 {
@@ -49,13 +53,27 @@ bool stage_covers(const struct plan *plan, const struct plan_mount *m)
 	return true;
 }
 
+/* Says how to check the place of a mount that lies in a directory which commands may write to, such as the /tmp of a session. A place
+ * below another mount in that directory needs no check here: it belongs to that mount. */
+static struct child_pin pin_of(const struct plan *plan, const struct plan_mount *m)
+{
+	const struct plan_mount *above = cover_of(plan, m);
+	const char *rest = above ? path_rest(m->target, above->target) : NULL;
+	bool is_elsewhere =
+		above && above->kind == PLAN_WRITE && !above->cache && strcmp(above->source, above->target) != 0;
+	if (!is_elsewhere || m->kind == PLAN_SEAL || !rest || !*rest)
+		return (struct child_pin){0};
+	return (struct child_pin){{above->source}, {rest}};
+}
+
 bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds)
 {
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (plan->mounts[i].kind == PLAN_REBUILD || plan->mounts[i].screen ||
-		    stage_covers(plan, &plan->mounts[i]))
+		    stage_covers(plan, &plan->mounts[i]) || pin_of(plan, &plan->mounts[i]).rest.text)
 			return true;
-	return plan->gate || fds->n_layers > 0 || geteuid() == 0; /* root's devices are guarded there */
+	return plan->gate || fds->n_layers > 0 || fds->shared.holder_fd ||
+	       geteuid() == 0; /* root's devices are guarded there */
 }
 
 /* True if anything is bound from below a directory. Then it must be reachable there, even if the directory itself is
@@ -136,6 +154,19 @@ static int collect_covers(const struct plan *plan, struct child_cover **ret, siz
 	return 0;
 }
 
+static int collect_pins(const struct plan *plan, struct child_pin **ret, size_t *ret_n)
+{
+	*ret = calloc(plan->n_mounts + 1, sizeof **ret);
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		struct child_pin p = pin_of(plan, &plan->mounts[i]);
+		if (p.rest.text)
+			(*ret)[(*ret_n)++] = p;
+	}
+	return 0;
+}
+
 /* Screens are mounted in place, so the backend finds them where the live directories were. */
 struct screens {
 	const char **dirs, **kept, *asides[CHILD_MAX_ASIDE];
@@ -172,6 +203,8 @@ static bool is_kept(const struct plan *plan, const struct plan_mount *m)
 {
 	if (m->kind == PLAN_WRITE && m->cache)
 		return false; /* the stage has opened it before, as an entry of a rebuilt directory */
+	if (m->because.kind == AIRLOCK_ORIGIN_AGENT_STATE) /* in the home itself, also below a layer of the agent */
+		return lies_below_screen(plan, m->source) || lies_in_layer(plan, m->source);
 	if (m->kind == PLAN_WRITE)
 		return lies_below_screen(plan, m->source) && !lies_in_layer(plan, m->source);
 	return m->special && (lies_below_screen(plan, m->source) || lies_in_layer(plan, m->source));
@@ -220,11 +253,14 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 {
 	struct rebuilds rebuilds = {0};
 	struct child_cover *covers = NULL;
-	size_t n_covers = 0;
+	struct child_pin *pins = NULL;
+	size_t n_covers = 0, n_pins = 0;
 	struct screens screens = {0};
 	int rc = collect(plan, &rebuilds);
 	if (rc == 0)
 		rc = collect_covers(plan, &covers, &n_covers);
+	if (rc == 0)
+		rc = collect_pins(plan, &pins, &n_pins);
 	if (rc == 0)
 		rc = collect_screens(plan, &screens);
 	struct child_stage_job job = {.flags = geteuid() == 0	 ? 0
@@ -238,6 +274,8 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 				      .n_layers = (uint32_t)fds->n_layers,
 				      .covers = {covers},
 				      .n_covers = (uint32_t)n_covers,
+				      .pins = {pins},
+				      .n_pins = n_pins,
 				      .screens = {screens.dirs},
 				      .n_screens = (uint32_t)screens.n_dirs,
 				      .kept = {screens.kept},
@@ -249,14 +287,39 @@ static int stage_job(const char *file, const char *const *argv, const struct pla
 				      .n_rebuilds = (uint32_t)rebuilds.n};
 	if (plan->gate)
 		job.flags |= CHILD_STAGE_GATE;
+	if (fds->shared.holder_fd)
+		job.flags |= CHILD_STAGE_JOIN;
+	if (fds->shared.holder_fd && plan->namespaces & PLAN_NS_NET && !fds->shared.own_network)
+		job.flags |= CHILD_STAGE_JOIN_NETWORK;
 	if (rc == 0)
 		rc = child_stage_fd(&job);
 	free(rebuilds.v);
 	free(rebuilds.entries);
 	free(covers);
+	free(pins);
 	free(screens.dirs);
 	free(screens.kept);
 	return rc;
+}
+
+static int open_namespace(pid_t pid, const char *name)
+{
+	char path[48];
+	(void)snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* If the holder lives afterwards, the pid was its own all the time. */
+static int open_holder(const struct backend_shared *shared, struct spawn_more *more)
+{
+	more->user = shared->holder_fd;
+	more->holder_user = open_namespace(shared->holder_pid, "user");
+	more->holder_pids = open_namespace(shared->holder_pid, "pid");
+	int rc = AL_MIN(more->holder_user, more->holder_pids);
+	if (rc >= 0 && syscall(SYS_pidfd_send_signal, shared->holder_fd, 0, NULL, 0) < 0)
+		rc = -errno;
+	return AL_MIN(rc, 0);
 }
 
 int stage_spawn(const char *file, const char *const *argv, const struct plan *plan, const char *empty_file,
@@ -266,5 +329,13 @@ int stage_spawn(const char *file, const char *const *argv, const struct plan *pl
 	_cleanup_close_ int stage_fd = stage_job(file, argv, plan, empty_file, fds);
 	if (stage_fd < 0)
 		return base_errno(err, AIRLOCK_ERR_INIT_FAILED, stage_fd, "memfd_create", "stage");
-	return spawn_process("/proc/self/fd/5", stage_argv, fds, args_fd, stage_fd, plan->new_session, ret_pid, err);
+	struct spawn_more more = {args_fd, stage_fd, fds->user_ns_fd ? fds->user_ns_fd : -1, -1, -1};
+	int rc = fds->shared.holder_fd ? open_holder(&fds->shared, &more) : 0;
+	if (rc < 0)
+		rc = base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, "open", "the session's namespaces");
+	else
+		rc = spawn_process("/proc/self/fd/5", stage_argv, fds, &more, plan->new_session, ret_pid, err);
+	base_closep(&more.holder_user);
+	base_closep(&more.holder_pids);
+	return rc;
 }

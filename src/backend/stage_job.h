@@ -17,6 +17,7 @@ const char *stage_aside(const struct plan *plan, const struct plan_mount *m);
 /* True if the stage has anything to do. */
 bool stage_is_needed(const struct plan *plan, const struct backend_fds *fds);
 
-/* Starts the stage, which executes file with argv when it is done. */
+/* Starts the stage, which executes file with argv when it is done. If fds->shared says so, in the namespaces of a session; then file
+ * finds CHILD_FD_HOLDER_USER and CHILD_FD_HOLDER_PIDS, and enters those itself. */
 int stage_spawn(const char *file, const char *const *argv, const struct plan *plan, const char *empty_file,
 		const struct backend_fds *fds, int args_fd, pid_t *ret_pid, struct airlock_error *err);
