@@ -40,3 +40,25 @@ void files_make_alike(int dir_fd, const char *name, const struct stat *like, int
 /* Writes a new file beside name in dir_fd, then renames it. Mode, owner and user attributes are those of `like` (may
  * be NULL). 0 or -errno; -ESTALE: name is no longer what `like` says. */
 int files_put(int dir_fd, const char *name, const void *content, size_t size, const struct stat *like);
+
+/* ── A file that comes in pieces ── */
+
+struct files_upload {
+	int dir_fd, fd;
+	char *name, *shown;
+	char temporary[64]; /* its name until commit; "": it has none */
+	uint64_t size;
+};
+int files_upload_begin(struct files_upload *u, const struct files_place *p, const char *path,
+		       struct airlock_error *err);
+int files_upload_write(struct files_upload *u, const void *bytes, size_t size, struct airlock_error *err);
+int files_upload_commit(struct files_upload *u, struct airlock_files **ret, struct airlock_error *err);
+void files_upload_done(struct files_upload *u);
+
+/* Makes the directories that are missing on the way to what was not found. 0 or -errno. */
+int files_make_parents(struct files_at *at);
+/* The error for a failed write; rc: -errno. */
+int files_write_error(const char *path, int rc, struct airlock_error *err);
+void files_temporary_name(char *ret, size_t size);
+/* A new empty file of that kind of name, for writing: its descriptor or -errno. */
+int files_create_beside(int dir_fd, char *name, size_t size);

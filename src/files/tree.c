@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "fs/fs.h"
 #include "layer/open.h"
 #include "layer/upper.h"
 
@@ -133,6 +134,8 @@ static int push_named(struct files_tree *t, const struct files_look *look, const
 	int rc = files_look(look, name, &st, &in_upper);
 	if (rc <= 0)
 		return rc == -ENOMEM ? rc : 0; /* gone, deleted by the layer, or hidden */
+	if (t->place->workspace && fs_is_mount_point(&st))
+		return 0;
 	char *relative = *dir->relative ? path_join(dir->relative, name) : strdup(name);
 	return push(t, relative, &st, in_upper, dir->depth + 1);
 }

@@ -104,13 +104,17 @@ void files_make_alike(int dir_fd, const char *name, const struct stat *like, int
 	(void)fchmod(fd, like->st_mode & 01777);
 }
 
-static int create_beside(int dir_fd, char *name, size_t size)
+void files_temporary_name(char *ret, size_t size)
+{
+	uint64_t random = 0;
+	(void)getrandom(&random, sizeof random, 0); /* a name that is taken already is tried again by the caller */
+	(void)snprintf(ret, size, ".airlock-%016llx", (unsigned long long)random);
+}
+
+int files_create_beside(int dir_fd, char *name, size_t size)
 {
 	for (int tries = 0; tries < 100; tries++) {
-		uint64_t random = 0;
-		if (getrandom(&random, sizeof random, 0) != sizeof random)
-			return -EIO;
-		(void)snprintf(name, size, ".airlock-%016llx", (unsigned long long)random);
+		files_temporary_name(name, size);
 		int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		if (fd >= 0 || errno != EEXIST)
 			return fd < 0 ? -errno : fd;
@@ -131,7 +135,7 @@ static bool is_unchanged(int dir_fd, const char *name, const struct stat *like)
 int files_put(int dir_fd, const char *name, const void *content, size_t size, const struct stat *like)
 {
 	char temporary[64];
-	_cleanup_close_ int fd = create_beside(dir_fd, temporary, sizeof temporary);
+	_cleanup_close_ int fd = files_create_beside(dir_fd, temporary, sizeof temporary);
 	if (fd < 0)
 		return fd;
 	int rc = fs_write_all(fd, content, size);
@@ -166,7 +170,7 @@ static int make_and_enter(int *dir_fd, const char *name)
 }
 
 /* at->name is missing, and so is what at->rest names below it: makes all but the last, which becomes at->name. */
-static int make_parents(struct files_at *at)
+int files_make_parents(struct files_at *at)
 {
 	char *rest = at->rest;
 	while (*rest) {
@@ -190,7 +194,7 @@ static int make_parents(struct files_at *at)
 
 /* ── The calls ── */
 
-static int cannot_write(const char *path, int rc, struct airlock_error *err)
+int files_write_error(const char *path, int rc, struct airlock_error *err)
 {
 	if (rc == -ENOMEM)
 		return base_oom(err);
@@ -223,10 +227,10 @@ static int try_write(const struct files_place *p, const char *path, const void *
 	if (rc < 0)
 		return rc;
 	*ret_existed = at.found;
-	rc = at.found ? 0 : make_parents(&at);
+	rc = at.found ? 0 : files_make_parents(&at);
 	if (rc == 0)
 		rc = files_put(at.lower_fd, at.name, content, size, at.found ? &at.st : NULL);
-	return rc == -ESTALE ? 1 : rc < 0 ? cannot_write(path, rc, err) : 0;
+	return rc == -ESTALE ? 1 : rc < 0 ? files_write_error(path, rc, err) : 0;
 }
 
 int files_write(const struct files_place *p, const char *path, const void *content, size_t size,
@@ -238,7 +242,7 @@ int files_write(const struct files_place *p, const char *path, const void *conte
 	for (int tries = 0; rc == 1 && tries < 100; tries++)
 		rc = try_write(p, path, content, size, &existed, err);
 	if (rc == 1)
-		return cannot_write(path, -ESTALE, err);
+		return files_write_error(path, -ESTALE, err);
 	return rc < 0 ? rc : changed(p, path, existed ? AIRLOCK_FILES_REPLACED : AIRLOCK_FILES_CREATED, size, ret, err);
 }
 
@@ -258,7 +262,8 @@ int files_edit(const struct files_place *p, const char *path, const char *old_te
 	if (n < 0)
 		return (int)n;
 	rc = files_put(at.lower_fd, at.name, buf_str(&content), content.len, &at.st);
-	return rc < 0 ? cannot_write(path, rc, err) : changed(p, path, AIRLOCK_FILES_EDITED, (uint64_t)n, ret, err);
+	return rc < 0 ? files_write_error(path, rc, err)
+		      : changed(p, path, AIRLOCK_FILES_EDITED, (uint64_t)n, ret, err);
 }
 
 int files_delete(const struct files_place *p, const char *path, struct airlock_files **ret, struct airlock_error *err)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <time.h>
 
 char *inbox_path(const char *state_dir)
@@ -189,4 +190,19 @@ int inbox_put(const char *state_dir, const struct buf *news, int wait_ms, struct
 	/* Closing is not enough: another thread may have forked in the meantime, and its child would keep the lock. */
 	(void)flock(fd, LOCK_UN);
 	return rc;
+}
+
+int inbox_watch(const char *state_dir, int *ret_fd, struct airlock_error *err)
+{
+	_cleanup_free_ char *file = inbox_path(state_dir);
+	if (!file)
+		return base_oom(err);
+	_cleanup_close_ int made = open_or_make(state_dir, file, err);
+	if (made < 0)
+		return made;
+	_cleanup_close_ int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (fd < 0 || inotify_add_watch(fd, file, IN_MODIFY) < 0)
+		return inbox_error(err, errno, "watch", file);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
 }

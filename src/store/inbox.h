@@ -28,3 +28,5 @@ void inbox_add_audit_end(struct buf *news, int64_t number, const char *hash);
 int inbox_put(const char *state_dir, const struct buf *news, int wait_ms, struct airlock_error *err);
 /* Moves everything into the database, which it creates if missing. On failure everything stays where it is. */
 int inbox_take_over(const char *state_dir, int wait_ms, struct airlock_error *err);
+/* A descriptor of inotify that becomes readable when somebody has appended to the inbox, or moved it into the database. */
+int inbox_watch(const char *state_dir, int *ret_fd, struct airlock_error *err);
