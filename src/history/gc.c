@@ -12,6 +12,7 @@
 #include "fs/walk.h"
 #include "layer/cache_dirs.h"
 #include "settings/config_context.h"
+#include "history/begun.h"
 #include "history/copied_run.h"
 #include "history/history.h"
 #include "history/history_read.h"
@@ -113,7 +114,7 @@ static bool is_crashed(struct gc *g, int runs_fd, const char *run)
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
 	bool layers = has_entry(runs_fd, run, "upper") || has_entry(runs_fd, run, "work");
 	return dir && layers && !has_entry(runs_fd, run, "changes") && !has_entry(runs_fd, run, HISTORY_FILE) &&
-	       !history_is_alive(dir) && !copied_run_is_pending(&g->e.host, run);
+	       !history_is_alive(dir) && !copied_run_is_pending(&g->e.host, run) && !begun_exists(&g->e.host, run);
 }
 
 /* A person discarded everything: the layer could only be looked at, and it may be what fills the disk. */
@@ -178,7 +179,7 @@ static void sweep_unfinished(int dir_fd, time_t before)
 static void sweep_run(struct gc *g, int runs_fd, const char *run)
 {
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
-	if (dir && history_is_alive(dir)) {
+	if (dir && (history_is_alive(dir) || begun_exists(&g->e.host, run))) {
 		free(g->running); /* they are sorted */
 		g->running = strdup(run);
 	} else if (dir && !g->dry_run)
@@ -218,7 +219,8 @@ static bool waits_for_somebody(const struct change_set *set)
 static bool may_go(struct gc *g, int runs_fd, const char *run)
 {
 	_cleanup_free_ char *dir = path_join(g->e.runs, run);
-	if (!dir || history_is_alive(dir) || copied_run_is_pending(&g->e.host, run))
+	if (!dir || history_is_alive(dir) || copied_run_is_pending(&g->e.host, run) ||
+	    begun_exists(&g->e.host, run)) /* cut short, and its changes could not be read yet */
 		return false;
 	if (!has_entry(runs_fd, run, "changes"))
 		return true;

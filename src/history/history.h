@@ -16,7 +16,8 @@ struct json;
 void history_decided(const struct host *host, const struct change_set *set, const char *event, size_t count,
 		     struct notes *notes);
 
-/* Something happened to a session: "session-begin", "session-step", "session-rewind", "session-merge", "session-end". */
+/* Something happened to a session: "session-begin", "session-rewind", "session-fork", "session-merge", "session-end",
+ * "session-remove". A step is told by the line of its run, which has "session" and "step". */
 void history_session(const struct host *host, const char *event, const char *session, const char *project, size_t steps,
 		     struct notes *notes);
 

@@ -232,8 +232,16 @@ static void find_session(const struct past_run *e, struct store_run *run)
 	_cleanup_free_ char *dir = run->session ? NULL : path_join(e->runs, run->id);
 	_cleanup_buf_ struct buf text = BUF_INIT;
 	struct json_value record;
-	if (dir && history_read_file(dir, &text, &record, NULL) == 0)
+	if (!dir)
+		return;
+	if (history_read_file(dir, &text, &record, NULL) == 0) {
 		read_session(record, run);
+		return;
+	}
+	_cleanup_free_ char *file = path_join(dir, "changes"); /* it was cut short */
+	_cleanup_changes_ struct change_set *set = NULL;
+	if (file && change_set_load(file, &set, NULL) == 0 && set->session)
+		replace(&run->session, strdup(set->session));
 }
 
 static bool has_sessions(const struct past_run *e)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "change/apply/apply.h"
+#include "history/cut_run.h"
 #include "history/history.h"
 #include "history/history_read.h"
 #include "history/recovery.h"
@@ -202,7 +203,8 @@ int past_run_init(struct past_run *e, const struct airlock_settings *s, struct a
 		return base_oom(err);
 	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	size_t count = 0;
-	return recovery_run(&e->host, &count, &notes, err);
+	rc = recovery_run(&e->host, &count, &notes, err);
+	return rc < 0 ? rc : cut_runs_hold(&e->host, &count, &notes, err);
 }
 
 /* A run that was refused has a row in the log and nothing else: it changed nothing. */
