@@ -12,6 +12,14 @@ void decided_done(struct decided *d)
 	session_done(&d->session);
 }
 
+int decided_init(struct past_run *e, const struct airlock_settings *s, struct airlock_error *err)
+{
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
+	size_t count = 0;
+	int rc = past_run_init(e, s, err);
+	return rc < 0 ? rc : session_hold_cut(&(struct session_place){&e->host, NULL}, NULL, &count, &notes, err);
+}
+
 /* Empty, like a run that changed nothing. */
 static int load_nothing(struct decided *d, struct airlock_error *err)
 {
@@ -50,21 +58,16 @@ static int load_last_apply(struct decided *d, struct airlock_error *err)
 			  "nothing of session %s was applied that could be undone", d->session.name);
 }
 
-/* Killed between the apply and this: the run knows what was decided, the session not yet. */
-static int finish_settling(struct decided *d, struct airlock_error *err)
-{
-	return d->session.whole ? session_settle(&d->session, &d->run.host, d->session.whole, err) : 0;
-}
-
 static int open_session(struct decided *d, const struct airlock_settings *s, enum decided_purpose purpose,
 			struct airlock_error *err)
 {
-	int rc = finish_settling(d, err);
+	int rc = session_finish_deciding(&d->session, &d->run.host, err);
 	if (rc < 0)
 		return rc;
 	if (purpose == DECIDED_TO_UNDO)
 		return load_last_apply(d, err);
-	return load_whole(d, s, purpose == DECIDED_TO_APPLY, err);
+	rc = session_checkpoint(&d->session, &d->run.host, purpose == DECIDED_TO_APPLY, err);
+	return rc < 0 ? rc : load_whole(d, s, purpose == DECIDED_TO_APPLY, err);
 }
 
 /* 1: there is a session of that name. */
@@ -114,7 +117,8 @@ int decided_join(struct decided *d, struct airlock_error *err)
 		if (session_open_entry(&s, &d->run.host, all.v[i], NULL) < 0 || !has_run(&s, set->run))
 			continue;
 		const struct session_place at = {&d->run.host, s.project};
-		return session_open(&d->session, &at, s.name, SESSION_LOCK, err);
+		rc = session_open(&d->session, &at, s.name, SESSION_LOCK, err);
+		return rc < 0 ? rc : session_finish_deciding(&d->session, &d->run.host, err);
 	}
 	return rc;
 }
@@ -122,7 +126,7 @@ int decided_join(struct decided *d, struct airlock_error *err)
 int decided_open(struct decided *d, const struct airlock_settings *s, const char *name, enum decided_purpose purpose,
 		 struct airlock_error *err)
 {
-	int rc = past_run_init(&d->run, s, err);
+	int rc = decided_init(&d->run, s, err);
 	if (rc == 0)
 		rc = find_session(d, name, err);
 	if (rc != 0)
@@ -138,6 +142,11 @@ int decided_open(struct decided *d, const struct airlock_settings *s, const char
 	    strcmp(d->session.whole, d->run.set->run) == 0)
 		rc = load_whole(d, s, true, err);
 	return rc;
+}
+
+int decided_begin(struct decided *d, struct airlock_error *err)
+{
+	return d->session.name && d->run.set->n > 0 ? session_begin_deciding(&d->session, d->run.set->run, err) : 0;
 }
 
 int decided_settle(struct decided *d, struct airlock_error *err)
@@ -160,7 +169,7 @@ int decided_open_session(struct decided *d, const struct airlock_settings *s, co
 	_cleanup_free_ char *project = NULL;
 	int rc = session_check_name(name, err);
 	if (rc == 0)
-		rc = past_run_init(&d->run, s, err);
+		rc = decided_init(&d->run, s, err);
 	if (rc == 0)
 		rc = past_run_project(&d->run, &project, err);
 	return rc < 0 ? rc : open_at(d, s, &(struct session_place){&d->run.host, project}, name, err);

@@ -33,9 +33,7 @@ static int keep_until(struct session *s, uint64_t step, struct airlock_error *er
 		kept++;
 	uint64_t from = kept < s->n_layers ? s->layers[kept].first : step + 1;
 	session_keep_layers(s, kept);
-	_cleanup_free_ char *key = path_dirname(s->dir), *sessions = key ? path_dirname(key) : NULL;
-	_cleanup_free_ char *state = sessions ? path_dirname(sessions) : NULL;
-	_cleanup_free_ char *runs = state ? path_join(state, "runs") : NULL;
+	_cleanup_free_ char *runs = session_runs_dir(s);
 	int rc = runs ? 0 : base_oom(err);
 	for (size_t i = 0; rc == 0 && i < s->n_steps; i++)
 		if (s->steps[i].number >= from && s->steps[i].number <= step)
@@ -82,6 +80,7 @@ static int copy_layers(const struct session *s, struct session *to)
 			return -ENOMEM;
 		*l = (struct session_layer){.first = from->first,
 					    .last = from->last,
+					    .bytes = from->bytes,
 					    .dir = strdup(from->dir),
 					    .of = from->of ? strdup(from->of) : NULL};
 		strs_add_all(&l->roots, &from->roots);
@@ -111,7 +110,7 @@ static int copy_steps(const struct session *s, struct session *to)
 int session_fork(const struct session *s, const struct session_place *at, const char *name, struct airlock_error *err)
 {
 	_cleanup_session_ struct session to = SESSION_INIT;
-	int rc = session_create(&to, at, name, s->holds, err);
+	int rc = session_begin_new(&to, at, name, s->holds, err);
 	if (rc < 0)
 		return rc;
 	if (copy_layers(s, &to) < 0 || copy_steps(s, &to) < 0)

@@ -4,14 +4,18 @@
  *   airlock-session 1
  *   session NAME PROJECT hold open CREATED TURNS
  *   step 1 held 0 3 RUN make
- *   layer 1 1 - DIR
+ *   free BYTES
+ *   layer 1 1 - DIR BYTES
  *   root /home/u/p DIR/upper/overlay1
- *   whole RUN
+ *   whole RUN SETTLED
+ *   held COUNT STAMP
+ *   deciding RUN
  *   applied RUN
  *   end SHA-256
  *
- * step: number, state, exit status, changes, run, command. layer: first and last step in it, the apply that left it, directory; its
- * roots follow. The time of the last use is that of the file.
+ * step: number, state, exit status, changes, run, command. free: disk space when the session began. layer: first and last step in it,
+ * the apply that left it, directory, bytes in it; its roots follow. held: how many changes of the whole wait, and the time of its record when they were
+ * counted. The time of the last use is that of the file.
  */
 #include "session/session_parts.h"
 
@@ -34,12 +38,12 @@
 
 #define MAGIC "airlock-session 1"
 #define RECORD_MAX ((size_t)256 << 20)
-#define RECORD "session"
 #define TMP_DIR "tmp"
 
 static const char *const modes[] = {"apply", "hold", NULL};
 static const char *const states[] = {"open", "ended", NULL};
-static const char *const step_states[] = {[SESSION_STEP_HELD] = "held", [SESSION_STEP_DECIDED] = "decided", NULL};
+static const char *const step_states[] = {
+	[SESSION_STEP_HELD] = "held", [SESSION_STEP_DECIDED] = "decided", [SESSION_STEP_DISCARDED] = "discarded", NULL};
 
 /* ── Names ── */
 
@@ -92,7 +96,9 @@ void session_done(struct session *s)
 	free(s->project);
 	free(s->dir);
 	free(s->whole);
+	free(s->deciding);
 	strs_done(&s->applies);
+	strs_done(&s->stale);
 	base_closep(&s->lock_fd);
 	*s = (struct session)SESSION_INIT;
 }
@@ -154,10 +160,22 @@ static int64_t now_ns(void)
 
 /* ── /tmp ── */
 
+char *session_dir(const struct session_place *at, const char *name)
+{
+	_cleanup_free_ char *dir = project_dir(at);
+	return dir ? path_join(dir, name) : NULL;
+}
+
 char *session_tmp(const struct session_place *at, const char *name)
 {
-	_cleanup_free_ char *dir = project_dir(at), *own = dir ? path_join(dir, name) : NULL;
+	_cleanup_free_ char *own = session_dir(at, name);
 	return own ? path_join(own, TMP_DIR) : NULL;
+}
+
+char *session_home(const struct session_place *at, const char *name)
+{
+	_cleanup_free_ char *dir = project_dir(at), *own = dir ? path_join(dir, name) : NULL;
+	return own ? path_join(own, SESSION_HOME) : NULL;
 }
 
 uint64_t session_tmp_bytes(const struct session *s)
@@ -183,6 +201,7 @@ static void add_layer(struct buf *b, const struct session_layer *l)
 	fields_add_number(b, l->last);
 	fields_add_string(b, l->of);
 	fields_add_string(b, l->dir);
+	fields_add_number(b, l->bytes);
 	buf_addc(b, '\n');
 	for (size_t i = 0; i < l->roots.n; i++) {
 		buf_adds(b, "root");
@@ -211,10 +230,10 @@ static void add_word(struct buf *b, const char *word, const char *value)
 	buf_addc(b, '\n');
 }
 
-int session_save(const struct session *s, struct airlock_error *err)
+int session_save(struct session *s, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf b = BUF_INIT;
-	_cleanup_free_ char *file = path_join(s->dir, RECORD);
+	_cleanup_free_ char *file = path_join(s->dir, SESSION_RECORD);
 	char sum[65];
 	buf_adds(&b, MAGIC "\nsession");
 	fields_add_string(&b, s->name);
@@ -223,24 +242,42 @@ int session_save(const struct session *s, struct airlock_error *err)
 	fields_add_signed(&b, s->created_ns);
 	fields_add_number(&b, s->turns);
 	buf_addc(&b, '\n');
+	buf_adds(&b, "free");
+	fields_add_number(&b, s->free_bytes);
+	buf_addc(&b, '\n');
 	for (size_t i = 0; i < s->n_steps; i++)
 		add_step(&b, &s->steps[i]);
 	for (size_t i = 0; i < s->n_layers; i++)
 		add_layer(&b, &s->layers[i]);
-	if (s->whole)
-		add_word(&b, "whole", s->whole);
+	if (s->whole) {
+		buf_adds(&b, "whole");
+		fields_add_string(&b, s->whole);
+		fields_add_number(&b, s->settled);
+		buf_addc(&b, '\n');
+	}
+	if (s->whole && s->held_stamp) {
+		buf_adds(&b, "held");
+		fields_add_number(&b, s->held);
+		fields_add_signed(&b, s->held_stamp);
+		buf_addc(&b, '\n');
+	}
+	if (s->deciding)
+		add_word(&b, "deciding", s->deciding);
 	for (size_t i = 0; i < s->applies.n; i++)
 		add_word(&b, "applied", s->applies.v[i]);
 	hash_sha256_hex(buf_str(&b), b.len, sum);
 	buf_printf(&b, "end %s\n", sum);
 	if (!file || b.failed)
 		return base_oom(err);
-	return fs_write_private_file(file, b.data, b.len, err);
+	int rc = fs_write_private_file(file, b.data, b.len, err);
+	if (rc == 0)
+		session_remove_stale(s);
+	return rc;
 }
 
 void session_touch(const struct session *s)
 {
-	_cleanup_free_ char *file = path_join(s->dir, RECORD);
+	_cleanup_free_ char *file = path_join(s->dir, SESSION_RECORD);
 	if (file)
 		(void)utimensat(AT_FDCWD, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
@@ -289,6 +326,7 @@ static int read_layer(struct session *s, struct fields *f)
 	rc = rc < 0 ? rc : fields_take_number(f, &l->last);
 	rc = rc < 0 ? rc : fields_take_string(f, &l->of);
 	rc = rc < 0 ? rc : fields_take_string(f, &l->dir);
+	rc = rc < 0 ? rc : fields_take_number(f, &l->bytes);
 	return rc < 0 ? rc : l->dir && path_is_normal(l->dir) ? 0 : -EINVAL;
 }
 
@@ -305,9 +343,26 @@ static int read_root(struct session *s, struct fields *f)
 	return l->roots.failed || l->uppers.failed ? -ENOMEM : 0;
 }
 
+static int read_free(struct session *s, struct fields *f)
+{
+	return fields_take_number(f, &s->free_bytes);
+}
+
 static int read_whole(struct session *s, struct fields *f)
 {
-	return s->whole ? -EINVAL : fields_take_string(f, &s->whole);
+	int rc = s->whole ? -EINVAL : fields_take_string(f, &s->whole);
+	return rc < 0 ? rc : fields_take_number(f, &s->settled);
+}
+
+static int read_held(struct session *s, struct fields *f)
+{
+	int rc = fields_take_number(f, &s->held);
+	return rc < 0 ? rc : fields_take_signed(f, &s->held_stamp);
+}
+
+static int read_deciding(struct session *s, struct fields *f)
+{
+	return s->deciding ? -EINVAL : fields_take_string(f, &s->deciding);
 }
 
 static int read_applied(struct session *s, struct fields *f)
@@ -322,9 +377,11 @@ static int read_applied(struct session *s, struct fields *f)
 /* 1: the last line. */
 static int read_line(struct session *s, const struct buf *text, size_t at, size_t len)
 {
-	static const char *const words[] = {"session", "step", "layer", "root", "whole", "applied", "end", NULL};
-	static int (*const readers[])(struct session *, struct fields *) = {read_head, read_step,  read_layer,
-									    read_root, read_whole, read_applied};
+	static const char *const words[] = {"session", "free",	   "step",    "layer", "root", "whole",
+					    "held",    "deciding", "applied", "end",   NULL};
+	static int (*const readers[])(struct session *, struct fields *) = {read_head,	read_free,     read_step,
+									    read_layer, read_root,     read_whole,
+									    read_held,	read_deciding, read_applied};
 	struct fields f = fields_of(text->data + at, len);
 	unsigned word = 0;
 	char sum[65];
@@ -360,7 +417,7 @@ static int parse(struct session *s, const struct buf *text)
 static int load(struct session *s, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
-	_cleanup_free_ char *file = path_join(s->dir, RECORD);
+	_cleanup_free_ char *file = path_join(s->dir, SESSION_RECORD);
 	struct stat st;
 	if (!file)
 		return base_oom(err);
@@ -398,7 +455,7 @@ static int lock(struct session *s, struct airlock_error *err)
 
 static bool has_record(const char *dir)
 {
-	_cleanup_free_ char *file = path_join(dir, RECORD);
+	_cleanup_free_ char *file = path_join(dir, SESSION_RECORD);
 	return file && access(file, F_OK) == 0;
 }
 
@@ -443,8 +500,9 @@ int session_open(struct session *s, const struct session_place *at, const char *
 	return rc < 0 ? rc : load(s, err);
 }
 
-static int create(struct session *s, const struct session_place *at, const char *name, bool holds, bool may_exist,
-		  struct airlock_error *err)
+/* All of it but its record. 1: there is one, and it was read. */
+static int begin(struct session *s, const struct session_place *at, const char *name, bool holds, bool may_exist,
+		 struct airlock_error *err)
 {
 	int rc = set_dir(s, at, name, err);
 	if (rc == 0)
@@ -454,8 +512,10 @@ static int create(struct session *s, const struct session_place *at, const char 
 	if (rc < 0)
 		return rc;
 	if (has_record(s->dir)) {
-		if (may_exist)
-			return load(s, err);
+		if (may_exist) {
+			rc = load(s, err);
+			return rc < 0 ? rc : 1;
+		}
 		base_error(err, AIRLOCK_ERR_CONFLICT, "session", name, "this project has a session \"%s\" already",
 			   name);
 		return base_hint(err, "choose another name, or go on with it: airlock run --session %s", name);
@@ -464,19 +524,31 @@ static int create(struct session *s, const struct session_place *at, const char 
 	s->project = strdup(at->project);
 	s->holds = holds;
 	s->created_ns = s->used_ns = now_ns();
-	return s->name && s->project ? session_save(s, err) : base_oom(err);
+	s->free_bytes = session_disk_free(s->dir);
+	return s->name && s->project ? 0 : base_oom(err);
+}
+
+int session_begin_new(struct session *s, const struct session_place *at, const char *name, bool holds,
+		      struct airlock_error *err)
+{
+	return begin(s, at, name, holds, false, err);
 }
 
 int session_create(struct session *s, const struct session_place *at, const char *name, bool holds,
 		   struct airlock_error *err)
 {
-	return create(s, at, name, holds, false, err);
+	int rc = session_begin_new(s, at, name, holds, err);
+	return rc < 0 ? rc : session_save(s, err);
 }
 
 int session_open_or_create(struct session *s, const struct session_place *at, const char *name, bool holds,
 			   struct airlock_error *err)
 {
-	return create(s, at, name, holds, true, err);
+	int rc = begin(s, at, name, holds, true, err);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = session_save(s, err);
+	return rc < 0 ? rc : 1;
 }
 
 /* ── All of them ── */
@@ -520,6 +592,16 @@ int session_list(const struct session_place *at, struct strs *ret, struct airloc
 	return rc;
 }
 
+int session_list_directories(const struct host *host, struct strs *ret)
+{
+	_cleanup_free_ char *dir = path_join(host->state_dir, SESSIONS_DIR);
+	_cleanup_strs_ struct strs keys = STRS_INIT;
+	int rc = dir ? list_dir(dir, dir, &keys, NULL) : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < keys.n; i++)
+		rc = list_dir(keys.v[i], keys.v[i], ret, NULL);
+	return rc;
+}
+
 int session_open_entry(struct session *s, const struct host *host, const char *entry, struct airlock_error *err)
 {
 	_cleanup_free_ char *sessions = path_join(host->state_dir, SESSIONS_DIR);
@@ -558,6 +640,8 @@ int session_references(const struct host *host, struct strs *ret, struct airlock
 				strs_addf(ret, "%s/runs/%s", host->state_dir, s.steps[k].run);
 		if (rc == 0 && s.whole)
 			strs_addf(ret, "%s/runs/%s", host->state_dir, s.whole);
+		if (rc == 0 && s.deciding)
+			strs_addf(ret, "%s/runs/%s", host->state_dir, s.deciding);
 		if (rc == 0 && s.applies.n > 0) /* that undo is about, and what is shown when nothing is held */
 			strs_addf(ret, "%s/runs/%s", host->state_dir, s.applies.v[s.applies.n - 1]);
 	}

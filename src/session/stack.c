@@ -52,6 +52,12 @@ int session_claim_run(const char *runs, char *id, size_t size, char **ret_dir, i
 	return 0;
 }
 
+static bool is_checkpoint(const char *dir)
+{
+	_cleanup_free_ char *mark = path_join(dir, SESSION_CHECKPOINT);
+	return mark && access(mark, F_OK) == 0;
+}
+
 int session_put_layer(struct session *s, const char *dir, const struct change_set *set, uint64_t first, uint64_t last,
 		      const char *of, struct airlock_error *err)
 {
@@ -63,6 +69,8 @@ int session_put_layer(struct session *s, const char *dir, const struct change_se
 		strs_add(&l->roots, set->roots[i].path);
 		strs_add(&l->uppers, set->roots[i].upper);
 	}
+	if (!is_checkpoint(dir)) /* whose files are counted with the layer of the running command */
+		l->bytes = session_uppers_bytes(&l->uppers);
 	return l->dir && (!of || l->of) && !l->roots.failed && !l->uppers.failed ? 0 : base_oom(err);
 }
 
@@ -90,11 +98,22 @@ int session_merge_layers(const struct session *s, size_t from, size_t to, const 
 			 struct session_layer *ret, struct airlock_error *err)
 {
 	int rc = collect_roots(s, from, to, dir, ret, err);
-	for (size_t i = from; rc == 0 && i < to; i++)
-		for (size_t k = 0; rc == 0 && k < s->layers[i].roots.n; k++)
-			for (size_t r = 0; rc == 0 && r < ret->roots.n; r++)
-				if (strcmp(ret->roots.v[r], s->layers[i].roots.v[k]) == 0)
-					rc = fold_layer(ret->uppers.v[r], s->layers[i].uppers.v[k], how, err);
+	for (size_t r = 0; rc == 0 && r < ret->roots.n; r++) {
+		const char *root = ret->roots.v[r];
+		_cleanup_strs_ struct strs below = STRS_INIT;
+		strs_add(&below, root);
+		for (size_t i = 0; rc == 0 && i < to; i++)
+			for (size_t k = 0; rc == 0 && k < s->layers[i].roots.n; k++) {
+				if (strcmp(s->layers[i].roots.v[k], root) != 0)
+					continue;
+				if (i < from)
+					strs_add(&below, s->layers[i].uppers.v[k]);
+				else
+					rc = fold_layer(ret->uppers.v[r], s->layers[i].uppers.v[k], how, &below, err);
+			}
+		if (rc == 0 && below.failed)
+			rc = base_oom(err);
+	}
 	return rc;
 }
 
@@ -129,8 +148,11 @@ int session_squash(struct session *s, const struct host *host, struct airlock_er
 		session_layer_done(&merged);
 		return rc;
 	}
-	for (size_t i = from; i < to; i++)
+	for (size_t i = from; i < to; i++) {
+		merged.bytes +=
+			s->layers[i].bytes; /* the layers of the steps stay, and the merged one links their files */
 		session_layer_done(&s->layers[i]);
+	}
 	s->layers[from] = merged;
 	memmove(&s->layers[from + 1], &s->layers[to], (s->n_layers - to) * sizeof *s->layers);
 	s->n_layers -= to - from - 1;

@@ -93,11 +93,11 @@ static int open_up_dirs(struct change_set *set, const struct change_set *other, 
 
 /* Against every step that came since the command began. 1: it stands apart. */
 static int check_others(const struct session *s, const struct host *host, const struct session_begun *begun,
-			struct change_set *set, struct airlock_error *err)
+			const char *run, struct change_set *set, struct airlock_error *err)
 {
 	int collisions = 0;
 	for (size_t i = 0; i < s->n_steps; i++) {
-		if (s->steps[i].number <= begun->last_step)
+		if (s->steps[i].number <= begun->last_step || session_is_checkpoint(host, s->steps[i].run, run))
 			continue;
 		_cleanup_changes_ struct change_set *other = NULL;
 		_cleanup_free_ char *file = NULL;
@@ -171,7 +171,9 @@ int session_add_step(const struct session_place *at, const char *name, const str
 		return rc;
 	if (s.turns != begun->turns) /* what it was made on is not there any more */
 		return save_apart(set, record, AIRLOCK_REASON_TAKEN_BACK, err);
-	rc = check_others(&s, at->host, begun, set, err);
+	(void)session_drop_checkpoints(&s, at->host, begun, command->run);
+	session_mark_applied(&s, at->host, set);
+	rc = check_others(&s, at->host, begun, command->run, set, err);
 	if (rc > 0)
 		return save_apart(set, record, AIRLOCK_REASON_OTHER_CONFLICT, err);
 	if (rc == 0)
