@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "fs/fs.h"
+#include "run/agent_home.h"
 #include "run/capture.h"
 #include "sys/mountinfo.h"
 
@@ -38,8 +39,7 @@
 
 /* ── Which there are ── */
 
-/* The path below the home as one name. */
-static bool add_name(struct buf *out, const char *rest)
+bool caches_add_name(struct buf *out, const char *rest)
 {
 	size_t before = out->len;
 	for (const char *p = rest; *p; p++) {
@@ -132,8 +132,8 @@ static int add_cache(struct collector *c, const char *path, struct airlock_error
 	const char *rest = path_rest(path, c->job->host.home);
 	_cleanup_buf_ struct buf name = BUF_INIT;
 	bool missing = stat(path, &st) < 0;
-	if (!rest || !*rest || !add_name(&name, rest) || is_excluded(config, path) || holds_excluded(config, path) ||
-	    (missing ? errno != ENOENT : !S_ISDIR(st.st_mode)))
+	if (!rest || !*rest || !caches_add_name(&name, rest) || is_excluded(config, path) ||
+	    holds_excluded(config, path) || (missing ? errno != ENOENT : !S_ISDIR(st.st_mode)))
 		return 0;
 	bool layered = !missing && c->n_layered < MAX_LAYERS && can_be_layered(c, path, &st);
 	struct strs *s = &c->list->paths;
@@ -281,6 +281,12 @@ static bool is_layered(const struct plan_mount *m)
 	return m->cache && m->kind == PLAN_LAYER;
 }
 
+/* Of an agent that is run as a whole: kept with the session (run/agent_home.h). */
+static bool is_agents(const struct plan_mount *m)
+{
+	return m->because.kind == AIRLOCK_ORIGIN_AGENT_PRIVATE;
+}
+
 /* Is it a directory of its own that is mounted over the cache, because no overlay can be had there? Such a one needs no lock. */
 static bool is_whole(const struct plan_mount *m)
 {
@@ -292,7 +298,7 @@ int caches_make(const struct airlock_job *job, int *lock_fd, struct airlock_erro
 {
 	const struct plan *plan = job->plan;
 	size_t first = 0;
-	while (first < plan->n_mounts && !plan->mounts[first].cache)
+	while (first < plan->n_mounts && (!plan->mounts[first].cache || is_agents(&plan->mounts[first])))
 		first++;
 	if (first == plan->n_mounts || *lock_fd >= 0)
 		return 0;
@@ -301,7 +307,7 @@ int caches_make(const struct airlock_job *job, int *lock_fd, struct airlock_erro
 	int rc = dir ? open_directory(job, dir, &lock, &whole, err) : base_oom(err);
 	for (size_t i = first; rc == 0 && i < plan->n_mounts; i++) {
 		const struct plan_mount *m = &plan->mounts[i];
-		if (m->cache && is_whole(m))
+		if (m->cache && !is_agents(m) && is_whole(m))
 			rc = make_below(whole, path_basename(m->cache), err);
 	}
 	if (rc == 0)
@@ -345,12 +351,12 @@ static int add_layer(struct run_caches *c, const struct airlock_job *job, const 
 	size_t at = c->paths.n, number = c->n_layers;
 	struct stat st;
 	strs_add(&c->paths, m->source);
-	if (is_whole(m)) {
+	if (!is_agents(m) && is_whole(m)) {
 		strs_add(&c->paths, m->cache);
 		strs_add(&c->paths, "");
 		return c->paths.failed ? base_oom(err) : 0;
 	}
-	if (c->thrown_away)
+	if (is_agents(m) ? c->agent_thrown_away : c->thrown_away)
 		strs_addf(&c->paths, "%s/caches/upper%zu", run_dir, number);
 	else
 		strs_add(&c->paths, m->cache);
@@ -385,12 +391,38 @@ static int take_lock(struct run_caches *c, const struct plan_mount *m, struct ai
 	return 0;
 }
 
+/* m->cache is <session>/home/upper/NAME. */
+static int take_agent_lock(struct run_caches *c, struct airlock_job *job, struct airlock_error *err)
+{
+	_cleanup_free_ char *lock = path_join(job->agent.home, "lock");
+	int rc = lock ? fs_make_private_dir(job->agent.home, err) : base_oom(err);
+	if (rc < 0)
+		return rc;
+	c->agent_lock_fd = open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (c->agent_lock_fd < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", lock);
+	c->agent_thrown_away = flock(c->agent_lock_fd, LOCK_EX | LOCK_NB) < 0;
+	if (c->agent_thrown_away)
+		NOTE(&job->warnings, AGENT_BUSY, .subject = job->work.name);
+	return 0;
+}
+
+static int take_locks(struct run_caches *c, struct airlock_job *job, const struct plan_mount *m,
+		      struct airlock_error *err)
+{
+	if (is_agents(m))
+		return c->agent_lock_fd < 0 ? take_agent_lock(c, job, err) : 0;
+	return c->lock_fd < 0 && !c->thrown_away && !is_whole(m) ? take_lock(c, m, err) : 0;
+}
+
 int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_dir, const struct child_layer *layers,
 		 size_t n_layers, struct airlock_error *err)
 {
 	const struct plan *plan = job->plan;
 	size_t n = 0, at;
 	int rc = caches_make(job, &job->caches_fd, err);
+	if (rc == 0)
+		rc = agent_home_copy(job, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < plan->n_mounts; i++)
@@ -403,8 +435,7 @@ int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_
 	for (size_t i = 0; rc == 0 && n > 0 && i < plan->n_mounts; i++) {
 		if (!is_layered(&plan->mounts[i]))
 			continue;
-		if (c->lock_fd < 0 && !c->thrown_away && !is_whole(&plan->mounts[i]))
-			rc = take_lock(c, &plan->mounts[i], err);
+		rc = take_locks(c, job, &plan->mounts[i], err);
 		if (rc == 0)
 			rc = add_layer(c, job, &plan->mounts[i], run_dir, err);
 		c->n_layers++;
@@ -433,15 +464,17 @@ static void open_up(const struct run_caches *c)
 void caches_tidy(struct run_caches *c, const char *run_dir)
 {
 	char target[NAME_MAX + 8];
-	_cleanup_close_ int fd =
-		c->dir_fd >= 0 ? open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -EBADF;
+	bool is_used = c->dir_fd >= 0 || c->agent_lock_fd >= 0;
+	_cleanup_close_ int fd = is_used ? open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -EBADF;
 	(void)snprintf(target, sizeof target, "used/%s", path_basename(run_dir));
 	if (fd >= 0)
 		open_up(c);
-	if (fd >= 0 && renameat(fd, "caches", c->dir_fd, target) < 0 && errno != ENOENT)
+	bool is_aside = fd >= 0 && c->dir_fd >= 0 && renameat(fd, "caches", c->dir_fd, target) == 0;
+	if (fd >= 0 && !is_aside && errno != ENOENT)
 		(void)fs_remove_tree_at(fd, "caches", NULL, NULL);
 	base_closep(&c->dir_fd);
 	base_closep(&c->lock_fd);
+	base_closep(&c->agent_lock_fd);
 }
 
 void caches_clean(const struct run_caches *c)
@@ -462,6 +495,7 @@ void caches_done(struct run_caches *c)
 {
 	base_closep(&c->dir_fd);
 	base_closep(&c->lock_fd);
+	base_closep(&c->agent_lock_fd);
 	free(c->layers);
 	strs_done(&c->paths);
 	*c = (struct run_caches)RUN_CACHES_INIT;

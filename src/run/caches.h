@@ -26,10 +26,12 @@ struct run_caches {
 	int dir_fd;	   /* of the project's caches; -EBADF: no layers */
 	int lock_fd;	   /* of the uppers; -EBADF: none, or they are another run's */
 	bool thrown_away;  /* the uppers are the run's own, because another run has the kept ones */
+	int agent_lock_fd; /* the same for what is private to an agent */
+	bool agent_thrown_away;
 };
 #define RUN_CACHES_INIT                                                                                                \
 	{                                                                                                              \
-		.dir_fd = -EBADF, .lock_fd = -EBADF                                                                    \
+		.dir_fd = -EBADF, .lock_fd = -EBADF, .agent_lock_fd = -EBADF                                           \
 	}
 
 /* What the plan is told; freed with caches_done. */
@@ -47,6 +49,8 @@ void cache_list_done(struct cache_list *l);
  * first mount, also before that of a prestarted sandbox. Not done when the plan is made: whoever only looks at a plan
  * (`airlock explain`) leaves nothing behind. Does nothing when *lock_fd is open already, or the plan has no caches. */
 int caches_make(const struct airlock_job *job, int *lock_fd, struct airlock_error *err);
+/* The path below the home as one name. False: it is too long. */
+bool caches_add_name(struct buf *out, const char *rest);
 int caches_begin(struct run_caches *c, struct airlock_job *job, const char *run_dir, const struct child_layer *layers,
 		 size_t n_layers, struct airlock_error *err);
 /* While there is nothing to do but to wait: removes what earlier runs have left. */

@@ -49,15 +49,6 @@ static bool is_inside_flatpak(const struct airlock_job *job)
 	return access("/.flatpak-info", F_OK) == 0;
 }
 
-/* True if a person set this key; false if it is only the default. */
-static bool is_configured(const struct config *c, const char *key)
-{
-	for (size_t i = 0; i < c->n_values; i++)
-		if (!c->values[i].ignored && strcmp(c->values[i].key, key) == 0)
-			return c->values[i].origin.kind != AIRLOCK_ORIGIN_BUILTIN;
-	return false;
-}
-
 static int inside_flatpak(struct airlock_error *err)
 {
 	base_error(err, AIRLOCK_ERR_UNAVAILABLE, "backend", "flatpak",
@@ -73,7 +64,7 @@ static int choose_in_flatpak(struct airlock_job *job, char **ret_because, struct
 	struct airlock_error why = {0};
 	(void)inside_flatpak(&why);
 	if (job->config->fallback == CONFIG_FALLBACK_REFUSE &&
-	    is_configured(job->config, "sandbox.fallback_on_unavailable"))
+	    config_is_set(job->config, "sandbox.fallback_on_unavailable"))
 		return fall_back(job, &why, ret_because, err);
 	job->backend = &backend_passthrough;
 	*ret_because = strdup(why.message);

@@ -26,7 +26,7 @@ static struct airlock_origin network_origin(const struct airlock_job *job)
 
 void denials_decide(struct airlock_job *job, const struct airlock_settings *s)
 {
-	job->explain = job->config->explain_asked ? job->config->explain_denials : s->explain;
+	job->explain = job->config->explain_asked ? job->config->explain_denials : s->for_model;
 }
 
 /* Without a sandbox nothing is refused, and there is nothing to look for. Calls that the filter refuses are told of in any case. */

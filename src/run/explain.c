@@ -46,9 +46,29 @@ static const char *const *list_of(const struct strs *l)
 	return l->n ? (const char *const *)l->v : none;
 }
 
+static int64_t bytes_of(int64_t limit)
+{
+	return limit == TEXT_NONE ? -1 : limit;
+}
+
 static int64_t limit_of(struct policy_limit limit)
 {
-	return limit.value == TEXT_NONE ? -1 : limit.value;
+	return bytes_of(limit.value);
+}
+
+/* A session that does not exist yet begins now. */
+static void fill_session(struct airlock_plan *out, const struct airlock_job *job)
+{
+	_cleanup_session_ struct session s = SESSION_INIT;
+	const struct session_place at = {&job->host, job->project->dir};
+	out->session = job->work.name;
+	if (!job->work.name)
+		return;
+	bool is_there = session_open(&s, &at, job->work.name, SESSION_LOOK, NULL) == 0;
+	const struct session_limits limits =
+		session_limits_of(job->config, is_there ? s.free_bytes : session_disk_free(job->host.state_dir));
+	out->session_disk = bytes_of(limits.disk);
+	out->session_tmp = bytes_of(limits.tmp);
 }
 
 static bool fill_mounts(struct explained *e, const struct plan *p)
@@ -136,6 +156,7 @@ static void fill(struct explained *e, struct airlock_job *job)
 		.argv = list_of(&e->argv),
 		.sandbox_profile = job->backend->profile ? buf_str(&e->profile) : NULL,
 	};
+	fill_session(out, job);
 	if (job->question.n_reasons == 0)
 		return;
 	if (!airlock_job_question(job) && job->was_answered) {
@@ -167,6 +188,25 @@ const struct airlock_plan *airlock_job_plan(struct airlock_job *job)
 	return &e->plan;
 }
 
+static void add_bytes(struct json *j, const char *key, int64_t limit)
+{
+	if (limit < 0)
+		json_null(j, key);
+	else
+		json_int(j, key, limit);
+}
+
+static void add_session(struct json *j, const struct airlock_plan *plan)
+{
+	json_string(j, "session", plan->session); /* NULL is null */
+	if (!plan->session)
+		return;
+	json_open_object(j, "session_limits");
+	add_bytes(j, "disk", plan->session_disk);
+	add_bytes(j, "tmp", plan->session_tmp);
+	json_close(j);
+}
+
 const char *airlock_job_json(struct airlock_job *job)
 {
 	const struct airlock_plan *plan = airlock_job_plan(job);
@@ -180,6 +220,7 @@ const char *airlock_job_json(struct airlock_job *job)
 	if (plan->capture_because)
 		json_string(&j, "capture_because", plan->capture_because);
 	plan_print_json(job->plan, &j);
+	add_session(&j, plan);
 	json_open_object(&j, "network_rules");
 	json_string(&j, "mode", airlock_network_mode_name(plan->network_mode));
 	json_bool(&j, "ask", plan->asks_hosts);

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "fs/fs.h"
+#include "run/agent_home.h"
 #include "run/aliases.h"
 #include "run/caches.h"
 #include "run/capture.h"
@@ -17,16 +18,22 @@
 #include "run/layers.h"
 #include "run/links.h"
 #include "run/host_fs.h"
+#include "run/run_holder.h"
 #include "run/run_session.h"
+#include "sys/probe.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 /* One argument may not be longer than the kernel's MAX_ARG_STRLEN, its NUL included. */
 #define MAX_ARGUMENT (128 * 1024)
+/* Of each stream, where a model reads the result. */
+#define MODEL_MAX_OUTPUT (30 * 1024)
 
 void airlock_job_free(struct airlock_job *job)
 {
@@ -42,6 +49,7 @@ void airlock_job_free(struct airlock_job *job)
 	strs_done(&job->untrusted_dirs);
 	backend_found_done(&job->found);
 	base_closep(&job->caches_fd);
+	base_closep(&job->end_with_fd);
 	strs_done(&job->environ);
 	strs_done(&job->argv);
 	free(job->cwd);
@@ -54,9 +62,13 @@ void airlock_job_free(struct airlock_job *job)
 		strs_done(&job->work.lowers[i]);
 	free(job->work.lowers);
 	free(job->work.tmp);
+	free(job->work.dir);
+	run_holder_leave(job);
+	session_processes_done(&job->work.processes);
 	free(job->command_line);
 	origin_done(&job->origin);
 	explained_free(job->explained);
+	agent_home_free(&job->agent);
 	free(job);
 }
 
@@ -79,13 +91,13 @@ static int load_config(struct airlock_job *job, const struct airlock_settings *s
 		.trust_dir = job->host.trust_dir,
 		.settings = v->items,
 		.n_settings = v->n,
-		.argv = s->argv.n ? (const char *const *)s->argv.v : NULL,
+		.argv = s->argv.n && !s->recipe ? (const char *const *)s->argv.v : NULL,
 		.shell_command = s->command,
 	};
 	int rc = config_load(&in, &job->config, err);
 	if (rc == 0)
 		notes_add_all(&job->warnings, &job->config->warnings);
-	return rc;
+	return rc < 0 ? rc : agent_home_load(job, s, v, project_dir, err);
 }
 
 /* Never a root, whatever the profile hides: the secrets of the table, and our own directories. */
@@ -182,7 +194,9 @@ static const char *shell_program(const char *shell)
 static int make_argv(const struct airlock_job *job, const struct airlock_settings *s, struct strs *ret,
 		     struct airlock_error *err)
 {
-	if (s->command) {
+	if (s->recipe) {
+		agent_home_argv(job, s, ret);
+	} else if (s->command) {
 		strs_add(ret, shell_program(job->config->shell));
 		strs_add(ret, "-c");
 		strs_add(ret, s->command);
@@ -204,7 +218,7 @@ static int make_argv(const struct airlock_job *job, const struct airlock_setting
 
 static char *as_shell_line(const struct airlock_settings *s, const struct strs *argv)
 {
-	if (s->command)
+	if (s->command && !s->recipe)
 		return strdup(s->command);
 	struct buf b = BUF_INIT;
 	for (size_t i = 0; i < argv->n; i++) {
@@ -400,6 +414,8 @@ static int build_plan(struct airlock_job *job, struct airlock_error *err)
 	rc = collect_hidden(job, &view, buf_str(&mounts), &hidden, err);
 	if (rc == 0)
 		rc = caches_decide(job, &caches, err);
+	if (rc == 0)
+		rc = agent_home_decide(job, &caches, err);
 	if (rc < 0)
 		return rc;
 	struct plan_inputs in = common;
@@ -540,6 +556,8 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	if (rc == 0 && !job->workspace.dir)
 		rc = fs_make_private_dir(job->host.playground, err);
 	if (rc == 0)
+		rc = agent_home_make(job, err);
+	if (rc == 0)
 		rc = plan_capture(job, err);
 	if (rc == 0)
 		rc = run_session_check(job, err);
@@ -550,9 +568,29 @@ static int decide(struct airlock_job *job, const struct airlock_settings *s, con
 	if (rc == 0 && !(job->command_line = as_shell_line(s, &job->argv)))
 		rc = base_oom(err);
 	denials_decide(job, s);
+	job->max_output = s->for_model && !job->config->max_output_asked ? MODEL_MAX_OUTPUT : job->config->max_output;
 	if (rc < 0 || job->cannot_run.code) /* nobody is asked for what cannot be */
 		return rc;
 	return make_question(job, &extra, because, err);
+}
+
+static bool can_be_written(const char *dir)
+{
+	_cleanup_free_ char *path = strdup(dir);
+	while (path && access(path, F_OK) < 0 && errno == ENOENT && strchr(path, '/') != strrchr(path, '/'))
+		*strrchr(path, '/') = '\0';
+	return path && access(path, W_OK) == 0;
+}
+
+/* Inside a sandbox of airlock there is Landlock at most, and only with a state directory that was put where it can be written. */
+static int check_not_inside(const struct host *host, struct airlock_error *err)
+{
+	if (!sys_is_inside() || can_be_written(host->state_dir))
+		return 0;
+	return base_error(
+		err, AIRLOCK_ERR_UNAVAILABLE, "nested", "airlock",
+		"this is inside a sandbox of airlock already: it guards every command here, and no other can be "
+		"made in it");
 }
 
 int job_open(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
@@ -560,6 +598,8 @@ int job_open(struct airlock_job *job, const struct airlock_settings *s, const st
 {
 	_cleanup_free_ char *dir = NULL;
 	int rc = host_init(s, &job->host, err);
+	if (rc == 0)
+		rc = check_not_inside(&job->host, err);
 	if (rc == 0)
 		rc = workspace_open(&job->workspace, v, job->host.cwd, err);
 	bool workspace = job->workspace.dir != NULL;
@@ -573,6 +613,22 @@ int job_open(struct airlock_job *job, const struct airlock_settings *s, const st
 	return workspace ? job_open_workspace(job, v, err) : open_project(job, dir, err);
 }
 
+/* A descriptor means this very process, also when another gets its number later. */
+static int open_end_with(struct airlock_job *job, const struct settings_view *v, struct airlock_error *err)
+{
+	const char *text = settings_get(v, "end-with");
+	int64_t pid = 0;
+	if (!text || !*text)
+		return 0;
+	if (text_parse_count(text, &pid) < 0 || pid <= 0 || pid > INT32_MAX)
+		return base_error(err, AIRLOCK_ERR_USAGE, "end-with", text, "\"%s\" is no number of a process", text);
+	job->end_with_fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (job->end_with_fd >= 0)
+		return 0;
+	return errno == ESRCH ? base_error(err, AIRLOCK_ERR_NOT_FOUND, "end-with", text, "there is no process %s", text)
+			      : base_errno(err, AIRLOCK_ERR_IO, errno, "watch the process", text);
+}
+
 static int prepare(struct airlock_job *job, const struct airlock_settings *s, const struct settings_view *v,
 		   struct airlock_error *err)
 {
@@ -584,6 +640,8 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 		rc = job_open(job, s, v, err);
 	if (rc == 0)
 		rc = run_session_join(job, v, err);
+	if (rc == 0)
+		rc = open_end_with(job, v, err);
 	if (rc == 0)
 		rc = settings_get_flag(v, "pty", &job->pty, err);
 	strs_add_all(&job->environ, &s->environ);
@@ -611,15 +669,18 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 struct airlock_job *job_new(void)
 {
 	struct airlock_job *job = calloc(1, sizeof *job);
-	if (job)
-		job->caches_fd = -EBADF;
+	if (!job)
+		return NULL;
+	job->caches_fd = job->end_with_fd = -EBADF;
+	job->work.holder.pid_fd = job->work.busy_fd = job->work.gate_fd = job->work.keepers_fd = -EBADF;
+	job->work.own_fd = -EBADF;
 	return job;
 }
 
 int airlock_job_prepare(const struct airlock_settings *s, struct airlock_job **ret, struct airlock_error *err)
 {
 	struct settings_view v;
-	if (!s->command && s->argv.n == 0)
+	if (!s->command && s->argv.n == 0 && !s->recipe)
 		return base_error(err, AIRLOCK_ERR_USAGE, "run", "", "no command was given");
 	int rc = settings_view(s, &v, err);
 	if (rc < 0)

@@ -6,10 +6,12 @@
 #include "permission/permission.h"
 #include "plan/plan.h"
 #include "project/project.h"
+#include "session/holder.h"
 #include "session/session.h"
 #include "settings/host.h"
 #include "settings/origin.h"
 #include "run/network.h"
+#include "recipe/recipe.h"
 #include "run/workspace.h"
 
 /* How job_open is to open the project, when otherwise than for a run. */
@@ -29,15 +31,33 @@ struct job_session {
 	struct strs *lowers; /* for each root of the plan */
 	size_t n_lowers;
 	uint64_t step; /* that the run has become; 0: none */
-	char *tmp;     /* the directory that is /tmp for its commands; NULL: none */
+	struct session_limits limits;
+	char *tmp;	/* the directory that is /tmp for its commands; NULL: none */
+	char *dir;	/* of the session; NULL: none yet */
+	char group[24]; /* a name for what its commands share, which no other session has; empty: none yet */
+	struct session_holder holder;	    /* in whose namespaces it runs; pid_fd negative: in its own */
+	int busy_fd, gate_fd, keepers_fd;   /* locks while it runs (run_holder.h); negative: none */
+	int own_fd;			    /* the same for one in namespaces of its own */
+	char own_run[48];		    /* its name there */
+	bool own_network;		    /* not that of the holder */
+	struct session_processes processes; /* of the session, when this command had ended */
+	size_t background;		    /* those of them whose command has ended */
+};
+
+/* The agent that a run is, as a whole. */
+struct job_agent {
+	struct recipe *recipe; /* NULL: the run is no agent */
+	struct recipe_program program;
+	char *home; /* for what it keeps to itself: session_home; NULL: no session, or a backend without mounts */
 };
 
 struct airlock_job {
 	struct job_opening opening;
 	struct host host;
 	struct config *config;
-	struct workspace workspace; /* its dir is NULL for a project */
-	struct project *project;    /* a workspace is one with a single root */
+	struct workspace workspace;	     /* its dir is NULL for a project */
+	struct airlock_workspace_hold *hold; /* borrowed; NULL: none */
+	struct project *project;	     /* a workspace is one with a single root */
 	struct plan *plan;
 	const struct backend *backend;
 	struct backend_context ctx;
@@ -59,10 +79,13 @@ struct airlock_job {
 	char *capture_because;		     /* why changes are captured by copy, as a sentence; NULL: they are not */
 	bool capture_told;		     /* among the warnings */
 	int user_ns_fd;			     /* in which groups of the roots are known (ids.h); 0: none */
+	int end_with_fd;		     /* a process with which it ends, and what it leaves; -EBADF: none */
 	int caches_fd;			     /* shared lock on the project's caches; -EBADF: it has none (caches.h) */
 	bool yes, pty;
-	bool explain; /* what it is refused */
+	bool explain;	    /* what it is refused */
+	int64_t max_output; /* bytes of each stream in the result */
 	struct job_session work;
+	struct job_agent agent;
 	char *session;	  /* what "for this session" is; NULL: nothing that could be recognized again */
 	struct strs argv; /* with cwd and network what the plan is made of, should it be made again */
 	char *cwd;

@@ -356,6 +356,11 @@ static void forget_half(struct run_layers *c, const char *run_dir)
 	NOTE(&c->notes, CHANGES_UNREAD, .cause = c->error.message, .subject = run_dir);
 }
 
+static bool is_full(const struct airlock_error *why)
+{
+	return why->errnum == ENOSPC || why->errnum == EDQUOT;
+}
+
 /* A command of a session that holds its changes: they are decided about with the session. What could not become a step is a run of
  * its own, held like any other. */
 static int make_step(struct run_layers *c, struct airlock_job *job, const char *run_dir,
@@ -368,9 +373,16 @@ static int make_step(struct run_layers *c, struct airlock_job *job, const char *
 		forget_half(c, run_dir);
 		return rc;
 	}
-	if (c->set->n == 0)
+	if (c->set->n == 0) {
+		run_session_changed_nothing(job, run_dir);
 		return 0;
+	}
 	rc = run_session_add_step(job, run_dir, result, c->set, &c->error);
+	if (rc < 0 && is_full(&c->error)) {
+		c->try_again = true;
+		base_hint(&c->error, "once there is room, its changes become a step of session %s", job->work.name);
+		return rc;
+	}
 	if (rc < 0) {
 		c->set->part = CHANGE_PART_APART;
 		base_hint(&c->error,
@@ -477,13 +489,14 @@ static void give_up_held(struct run_layers *c, const char *run_dir, const struct
 	}
 	if (lost == 0)
 		return;
+	c->try_again = true;
 	NOTE(&c->notes, CHANGES_NOT_KEPT, .cause = why->message, .subject = run_dir);
 	c->error.hint[0] = '\0';
 	base_hint(
 		&c->error,
-		"the changes could not be recorded: the project does not have them, and they cannot be applied; once this is fixed, run the command again%s%s%s",
+		"the changes could not be recorded: the project does not have them, and they cannot be applied now; once this is fixed, `airlock log` finds them%s%s%s",
 		c->notes.failed ? "; what it wrote is in " : "", c->notes.failed ? run_dir : "",
-		c->notes.failed ? "/upper until `airlock gc`" : "");
+		c->notes.failed ? "/upper until then" : "");
 }
 
 static bool save_record(struct run_layers *c, const struct airlock_job *job, const char *run_dir, int prepared)
@@ -492,7 +505,7 @@ static bool save_record(struct run_layers *c, const struct airlock_job *job, con
 	struct airlock_error why = {0};
 	_cleanup_free_ char *record = path_join(run_dir, "changes");
 	int rc = record ? change_set_save_first(c->set, record, TAKE_FD(unused), &why) : base_oom(&why);
-	if (rc < 0 && (why.errnum == ENOSPC || why.errnum == EDQUOT) && spare_spend(job->host.state_dir)) {
+	if (rc < 0 && is_full(&why) && spare_spend(job->host.state_dir)) {
 		base_error_clear(&why);
 		rc = change_set_save(c->set, record, &why);
 	}
@@ -513,7 +526,7 @@ void layers_end(struct run_layers *c, struct airlock_job *job, const char *run_d
 	}
 	allow_for_clock(c);
 	c->recorded = decide(c, job, run_dir, result) > 0;
-	if (!c->unsettled && !c->recorded)
+	if (!c->unsettled && !c->recorded && !c->try_again)
 		c->recorded = c->set && save_record(c, job, run_dir, TAKE_FD(unused));
 	struct airlock_error why = {0};
 	if (job->work.name && !job->work.holds && run_session_note_step(job, run_dir, result, c->set, &why) < 0)

@@ -11,6 +11,7 @@ struct run_layers {
 	bool enabled;
 	bool by_copy;	/* copies.h: there is no layer while the command runs */
 	bool mirrored;	/* the layers are whole copies of the roots, mounted there: no overlay can be had */
+	bool aside;	/* somebody can still write to the layers: the set is about copies of them (run_background.h) */
 	bool unsettled; /* by copy, and what must not stay could not be put back: the next start tries again */
 	struct copy_origins origins;
 	struct lock lock;	/* by copy: one run at a time in a root */
@@ -21,7 +22,8 @@ struct run_layers {
 	struct notes notes;	    /* paths that could not be looked at, hard links split… */
 	struct airlock_error error; /* scanning or applying failed; the changes are held */
 	bool discarded;
-	bool recorded;		  /* what it changed, if anything, is on disk */
+	bool try_again; /* what it changed could not be recorded now: whoever looks later finds it (begun.h) */
+	bool recorded;	/* what it changed, if anything, is on disk */
 	int64_t real_ns, boot_ns; /* when it began, by the clock of the calendar and by one that nobody sets */
 };
 

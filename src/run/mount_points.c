@@ -2,6 +2,7 @@
 #include "run/mount_points.h"
 
 #include "base/path.h"
+#include "fs/fs.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include <time.h>
 
 #define LOCK_TRIES 100
-#define MARK_SECONDS 1 /* 1970-01-01 00:00:01 */
 
 /* ── Which ── */
 
@@ -24,26 +24,21 @@ static bool lies_on_root(const struct plan *plan, const struct plan_mount *m)
 	return m->kind != PLAN_SEAL && m != plan->mounts && cover == plan->mounts;
 }
 
-static int open_parent(int root_fd, const char *path, const char **ret_name)
+/* The directory above; *opened is to be closed. Most lie in the workspace itself: nothing is opened for them. */
+static int open_parent(int root_fd, const char *path, const char **ret_name, int *opened)
 {
+	int fd = root_fd;
 	*ret_name = path;
-	_cleanup_close_ int fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
-	for (const char *slash; fd >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+	for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
 		_cleanup_free_ char *name = strndup(path, (size_t)(slash - path));
 		int next = name ? openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 		if (next < 0)
 			return name ? -errno : -ENOMEM;
-		base_closep(&fd);
-		fd = next;
+		base_closep(opened);
+		*opened = fd = next;
 	}
 	*ret_name = path;
-	return fd < 0 ? -errno : TAKE_FD(fd);
-}
-
-static bool is_marked(const struct stat *st)
-{
-	return st->st_mtim.tv_sec == MARK_SECONDS && st->st_mtim.tv_nsec == 0 &&
-	       (S_ISDIR(st->st_mode) || (S_ISREG(st->st_mode) && st->st_size == 0));
+	return fd;
 }
 
 /* ── Making ── */
@@ -55,21 +50,29 @@ static int in_the_way(const char *dir, const char *path, struct airlock_error *e
 	return base_hint(err, "airlock mounts the system's /%s there; rename yours", path);
 }
 
+static bool is_usable(const struct stat *st, bool directory)
+{
+	return S_ISDIR(st->st_mode) == directory && !S_ISLNK(st->st_mode);
+}
+
 /* 1: it was made now. */
 static int make_one(int root_fd, const char *path, bool directory)
 {
 	const char *name;
 	struct stat st;
-	_cleanup_close_ int parent = open_parent(root_fd, path, &name);
+	_cleanup_close_ int opened = -EBADF;
+	int parent = open_parent(root_fd, path, &name, &opened);
 	if (parent < 0)
 		return parent;
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return is_usable(&st, directory) ? 0 : -ENOTDIR;
 	if (directory ? mkdirat(parent, name, 0755) == 0 : mknodat(parent, name, S_IFREG | 0644, 0) == 0)
 		return 1;
 	int rc = -errno;
-	/* Check also after errors other than EEXIST: a read-only file system refuses before it looks. */
+	/* Another run may have been faster. */
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return rc;
-	return S_ISDIR(st.st_mode) == directory && !S_ISLNK(st.st_mode) ? 0 : -ENOTDIR;
+	return is_usable(&st, directory) ? 0 : -ENOTDIR;
 }
 
 static int make_all_of(struct mount_points *m, const char *path, bool directory, const char *dir,
@@ -101,10 +104,11 @@ static int make_all_of(struct mount_points *m, const char *path, bool directory,
 
 static void mark_made(struct mount_points *m)
 {
-	const struct timespec times[2] = {{.tv_sec = MARK_SECONDS}, {.tv_sec = MARK_SECONDS}};
+	const struct timespec mark = {.tv_sec = FS_MOUNT_POINT_SECONDS}, times[2] = {mark, mark};
 	for (size_t i = 0; i < m->made.n; i++) {
 		const char *name;
-		_cleanup_close_ int parent = open_parent(m->dir_fd, m->made.v[i], &name);
+		_cleanup_close_ int opened = -EBADF;
+		int parent = open_parent(m->dir_fd, m->made.v[i], &name, &opened);
 		if (parent >= 0)
 			(void)utimensat(parent, name, times, AT_SYMLINK_NOFOLLOW);
 	}
@@ -152,7 +156,8 @@ int mount_points_make(struct mount_points *m, const struct plan *plan, const cha
 static void remove_one(int root_fd, const char *path, const struct stat *was)
 {
 	const char *name;
-	_cleanup_close_ int parent = open_parent(root_fd, path, &name);
+	_cleanup_close_ int opened = -EBADF;
+	int parent = open_parent(root_fd, path, &name, &opened);
 	if (parent >= 0) /* only goes when it is empty */
 		(void)unlinkat(parent, name, S_ISDIR(was->st_mode) ? AT_REMOVEDIR : 0);
 }
@@ -163,23 +168,31 @@ static void remove_marked(struct mount_points *m)
 	_cleanup_free_ struct stat *st = calloc(m->paths.n + 1, sizeof *st);
 	for (size_t i = 0; st && i < m->paths.n; i++) {
 		const char *name;
-		_cleanup_close_ int parent = open_parent(m->dir_fd, m->paths.v[i], &name);
+		_cleanup_close_ int opened = -EBADF;
+		int parent = open_parent(m->dir_fd, m->paths.v[i], &name, &opened);
 		if (parent < 0 || fstatat(parent, name, &st[i], AT_SYMLINK_NOFOLLOW) < 0)
 			st[i] = (struct stat){0};
 	}
 	for (size_t i = m->paths.n; st && i > 0; i--)
-		if (is_marked(&st[i - 1]))
+		if (fs_is_mount_point(&st[i - 1]))
 			remove_one(m->dir_fd, m->paths.v[i - 1], &st[i - 1]);
 }
 
-void mount_points_remove(struct mount_points *m)
+void mount_points_leave(struct mount_points *m)
 {
 	if (!m->active)
 		return;
-	if (m->locked && flock(m->dir_fd, LOCK_EX | LOCK_NB) == 0)
-		remove_marked(m);
 	base_closep(&m->dir_fd);
 	strs_done(&m->paths);
 	strs_done(&m->made);
 	m->active = false;
+}
+
+void mount_points_remove(struct mount_points *m)
+{
+	if (m->active && m->locked && flock(m->dir_fd, LOCK_EX | LOCK_NB) == 0) {
+		remove_marked(m);
+		(void)flock(m->dir_fd, LOCK_UN); /* a child of this program may have the descriptor for longer */
+	}
+	mount_points_leave(m);
 }

@@ -21,3 +21,5 @@ struct mount_points {
 /* Something else of that name in the way is AIRLOCK_ERR_INVALID. */
 int mount_points_make(struct mount_points *m, const struct plan *plan, const char *dir, struct airlock_error *err);
 void mount_points_remove(struct mount_points *m);
+/* Processes go on that need them, and have the lock: a later run removes them. */
+void mount_points_leave(struct mount_points *m);

@@ -188,6 +188,11 @@ static void want_sockets(void *data)
 		supervise_want_sockets(run->supervise);
 }
 
+static bool has_somebody(const struct airlock_run *run)
+{
+	return run->job->yes || run->job->origin.kind == ORIGIN_AGENT || run->ask;
+}
+
 int network_open(struct airlock_run *run, const struct airlock_io *io, struct net_gate **ret, struct airlock_error *err)
 {
 	struct airlock_job *job = run->job;
@@ -201,7 +206,7 @@ int network_open(struct airlock_run *run, const struct airlock_io *io, struct ne
 	for (size_t i = 0; i < job->config->n_publish; i++)
 		publish[i] = (struct net_publish){job->config->publish[i].host_port, job->config->publish[i].port};
 	struct net_gate_spec spec = {.rules = &job->net.rules,
-				     .asker = &run->asker,
+				     .asker = has_somebody(run) ? &run->asker : NULL,
 				     .publish = publish,
 				     .n_publish = job->config->n_publish,
 				     .want_sockets = want_sockets,
@@ -233,6 +238,13 @@ static void add_cause(const struct airlock_run *run, const struct net_seen *s, s
 	}
 }
 
+/* What the agent's recipe refuses it (statistics, updates) is in the list of hosts, and no news for anybody. */
+static bool is_refused_by_recipe(const struct airlock_run *run, const struct net_seen *s)
+{
+	const struct recipe *r = run->job->agent.recipe;
+	return r && s->by == NET_BY_RULE && s->origin.name && strcmp(s->origin.name, r->file) == 0;
+}
+
 /* An agent is told what was refused, not what would allow it: it cannot do that, a person can. */
 static void note_refused(struct airlock_run *run)
 {
@@ -243,7 +255,7 @@ static void note_refused(struct airlock_run *run)
 		_cleanup_buf_ struct buf target = BUF_INIT, exact = BUF_INIT, cause = BUF_INIT;
 		const struct net_seen *s = &seen[i];
 		bool is_v6 = strchr(s->host, ':') != NULL;
-		if (s->allowed)
+		if (s->allowed || is_refused_by_recipe(run, s))
 			continue;
 		buf_adds(&target, is_v6 ? "[" : "");
 		host_name_add_shown(&target, s->host);

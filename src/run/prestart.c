@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "base/macros.h"
+#include "run/agent_home.h"
 #include "run/caches.h"
 #include "run/job.h"
+#include "run/run_holder.h"
 #include "run/run_session.h"
 
 struct airlock_prestart *airlock_prestart_new(void)
@@ -58,9 +60,16 @@ int airlock_prestart_begin_for(struct airlock_prestart *p, const struct airlock_
 	_cleanup_close_ int lock = -EBADF;
 	int rc = caches_make(job, &lock, &why);
 	if (rc == 0)
-		rc = run_session_make_tmp(job, &why);
+		rc = agent_home_copy(job, &why);
 	if (rc == 0)
-		rc = job->backend->prestart->begin_for(&job->ctx, job->plan, &p->sandbox, &why);
+		rc = run_session_make_tmp(job, &why);
+	_cleanup_holder_ struct session_holder holder = SESSION_HOLDER_INIT;
+	if (job->work.name && !run_holder_expect(job, &holder))
+		return 0;
+	const struct backend_shared shared = {.holder_fd = holder.pid_fd >= 0 ? holder.pid_fd : 0,
+					      .holder_pid = holder.pid};
+	if (rc == 0)
+		rc = job->backend->prestart->begin_for(&job->ctx, job->plan, &shared, &p->sandbox, &why);
 	if (rc == AIRLOCK_ERR_UNAVAILABLE)
 		return 0;
 	return rc < 0 ? base_pass(err, &why) : 1;

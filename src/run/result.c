@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CHANGES_TEXT_MAX 100 /* lines */
+
 static const char *const status_names[] = {[AIRLOCK_EXITED] = "exited",
 					   [AIRLOCK_SIGNALED] = "signaled",
 					   [AIRLOCK_TIMED_OUT] = "timeout",
@@ -52,11 +54,10 @@ const char *airlock_capture_name(enum airlock_capture capture)
 
 const char *airlock_limit_name(enum airlock_limit limit)
 {
-	static const char *const names[] = {[AIRLOCK_LIMIT_NONE] = NULL,
-					    [AIRLOCK_LIMIT_TIMEOUT] = "timeout",
-					    [AIRLOCK_LIMIT_MEMORY] = "memory",
-					    [AIRLOCK_LIMIT_PIDS] = "pids",
-					    [AIRLOCK_LIMIT_FILE_SIZE] = "fsize"};
+	static const char *const names[] = {
+		[AIRLOCK_LIMIT_NONE] = NULL,   [AIRLOCK_LIMIT_TIMEOUT] = "timeout", [AIRLOCK_LIMIT_MEMORY] = "memory",
+		[AIRLOCK_LIMIT_PIDS] = "pids", [AIRLOCK_LIMIT_FILE_SIZE] = "fsize", [AIRLOCK_LIMIT_DISK] = "disk",
+		[AIRLOCK_LIMIT_TMP] = "tmp"};
 	return names[limit];
 }
 
@@ -163,6 +164,7 @@ struct result result_of_run(const struct airlock_run *run)
 		.working_dir = run->job->plan->cwd,
 		.session = run->job->work.name,
 		.step = run->job->work.step,
+		.background = run->job->work.background,
 		.isolation = &run->isolation,
 		.usage = &run->usage,
 		.denials = denials_known(run) ? &run->denials : NULL,
@@ -331,6 +333,19 @@ static void add_stream_text(struct buf *out, const struct capture *c)
 		buf_addc(out, '\n');
 }
 
+/* A build may change thousands of files; a model needs to know that, not their names. */
+static void add_changes_text(struct buf *out, const struct change_set *set)
+{
+	_cleanup_buf_ struct buf lines = BUF_INIT;
+	change_set_text(set, NULL, &lines);
+	const char *at = buf_str(&lines);
+	for (size_t n = 0; n < CHANGES_TEXT_MAX && *at; n++)
+		at += strcspn(at, "\n") + 1;
+	buf_add(out, buf_str(&lines), (size_t)(at - buf_str(&lines)));
+	if (*at)
+		buf_printf(out, "… and %zu more\n", set->n - CHANGES_TEXT_MAX);
+}
+
 const char *airlock_run_result_text(struct airlock_run *run)
 {
 	const struct supervise_result *r = supervise_result(run->supervise);
@@ -347,7 +362,7 @@ const char *airlock_run_result_text(struct airlock_run *run)
 		buf_printf(&out, "Exit code: %d\n", airlock_run_exit_code(run));
 	if (run->layers.set && run->layers.set->n > 0) {
 		buf_adds(&out, "Changes:\n");
-		change_set_text(run->layers.set, NULL, &out);
+		add_changes_text(&out, run->layers.set);
 	}
 	run->text = buf_take(&out);
 	return run->text ? run->text : "";

@@ -7,15 +7,20 @@
 #include "change/apply/apply.h"
 #include "fs/fs.h"
 #include "layer/monitor.h"
+#include "run/agent_home.h"
+#include "run/agent_state.h"
 #include "run/capture.h"
 #include "change/values.h"
 #include "run/copies.h"
 #include "run/denials.h"
 #include "layer/empty_layers.h"
 #include "history/history.h"
+#include "run/run_background.h"
+#include "run/run_holder.h"
 #include "run/run_record.h"
 #include "run/run_session.h"
 #include "run/links.h"
+#include "run/workspace_hold.h"
 #include "history/run_id.h"
 #include "run/prestart.h"
 #include "history/recovery.h"
@@ -64,7 +69,7 @@ int run_begin(struct airlock_run *run, struct airlock_error *err)
 	if (rc == 0)
 		rc = claim_run_dir(run, &job->host, err);
 	if (rc == 0)
-		rc = run_session_begin(job, err);
+		rc = run_session_begin(job, &run->layers.notes, err);
 	if (rc == 0)
 		rc = run_session_make_tmp(job, err);
 	return rc < 0 ? rc : layers_begin(&run->layers, job, run->id, run->dir, err);
@@ -78,7 +83,13 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 	if (rc == 0)
 		rc = run_begin(run, err);
 	if (rc == 0)
+		rc = run_record_beginning(run, err);
+	if (rc == 0)
 		rc = caches_begin(&run->caches, job, run->dir, run->layers.layers, run->layers.n_layers, err);
+	if (rc == 0)
+		rc = agent_files_begin(&run->agent_files, job, err);
+	if (rc == 0)
+		rc = agent_state_begin(&run->agent_mark, job, run->id, run->started_ns, err);
 	if (rc == 0)
 		rc = network_open(run, io, &gate, err);
 	if (rc < 0)
@@ -89,10 +100,17 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.plan = job->plan,
 		.run_id = run->id,
 		.run_dir = run->dir,
-		.max_output = job->config->max_output,
+		.session_group = *job->work.group ? job->work.group : NULL,
+		.max_output = job->max_output,
+		.record_fd = run->begun_fd,
 		.layers = run->caches.layers,
 		.n_layers = run->caches.n_layers,
 		.user_ns_fd = job->user_ns_fd,
+		.shared = run_holder_shared(job),
+		.end_with_fd = job->end_with_fd,
+		.runtime_dir = job->host.runtime_dir,
+		.keepers_fd = job->work.keepers_fd,
+		.keep_locks = {job->workspace.dir ? run->mount_points.dir_fd : run->caches.lock_fd, job->caches_fd},
 		.pty = job->pty,
 		.gate = gate,
 		.publishes = job->config->n_publish > 0,
@@ -103,8 +121,20 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 		.stdout_fd = io ? io->stdout_fd : -1,
 		.stderr_fd = io ? io->stderr_fd : -1,
 		.terminal_fd = io ? io->terminal_fd : -1,
+		.look = run_usage_is_limited(job) ? run_usage_look : NULL,
+		.look_data = run,
 		.prestart = job->prestart ? job->prestart->sandbox : NULL,
 	};
+	spec.shared.view_fd = workspace_hold_view(job);
+	rc = supervise_start(&spec, &run->supervise, err);
+	bool had_view = spec.shared.view_fd != 0;
+	if (rc < 0 && had_view)
+		workspace_hold_drop_view(job);
+	if (rc == 0 || (!run_holder_renew(job) && !had_view))
+		return rc;
+	base_error_clear(err);
+	spec.shared = run_holder_shared(job);
+	spec.prestart = NULL;
 	return supervise_start(&spec, &run->supervise, err);
 }
 
@@ -112,7 +142,7 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 static void tell_prestart(const struct airlock_job *job)
 {
 	struct backend_prestart *p = job->prestart ? job->prestart->sandbox : NULL;
-	if (backend_prestart_is_usable(p) && job->backend->prestart && !job->workspace.dir)
+	if (backend_prestart_is_usable(p) && job->backend->prestart && !job->workspace.dir && !job->work.name)
 		job->backend->prestart->tell(&job->ctx, job->plan, p);
 }
 
@@ -124,7 +154,9 @@ struct airlock_run *run_new(struct airlock_job *job)
 	(void)__atomic_fetch_add(&job->runs, 1, __ATOMIC_RELAXED);
 	run->job = job;
 	run->caches = (struct run_caches)RUN_CACHES_INIT;
-	run->lock_fd = run->changes_fd = run->detail_fd = -EBADF;
+	run->agent_mark = (struct agent_mark)AGENT_MARK_INIT;
+	run->tail = (struct session_tail)SESSION_TAIL_INIT;
+	run->lock_fd = run->begun_fd = run->changes_fd = run->detail_fd = -EBADF;
 	run->started_ns = store_now();
 	return run;
 }
@@ -157,7 +189,7 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		rc = job_ask(job, io, err);
 	if (rc == 0) {
 		job->started = true;
-		if (caches_make(job, &job->caches_fd, NULL) == 0 &&
+		if (caches_make(job, &job->caches_fd, NULL) == 0 && agent_home_copy(job, NULL) == 0 &&
 		    run_session_make_tmp(job, NULL) ==
 			    0) /* else start() fails over it, unless something else comes first */
 			tell_prestart(job);
@@ -169,6 +201,7 @@ int airlock_run_start(struct airlock_job *job, const struct airlock_io *io, stru
 		airlock_run_free(run);
 		return rc;
 	}
+	run_holder_alone(job, run->id, supervise_pid(run->supervise));
 	run_record_begin(run);
 	do_ahead(run);
 	*ret = run;
@@ -186,7 +219,7 @@ static void note_signal(struct airlock_run *run)
 	const struct supervise_result *r = supervise_result(run->supervise);
 	bool is_own = r->signal == run->passed_on && r->signal != SIGKILL; /* which two Ctrl-C stand for */
 	bool is_known = r->signal == SIGINT || r->signal == SIGPIPE || is_own;
-	if (r->status != AIRLOCK_SIGNALED || is_known)
+	if (r->status != AIRLOCK_SIGNALED || is_known || run_usage_note(run))
 		return;
 	enum airlock_note_code code = r->limit_hit == AIRLOCK_LIMIT_MEMORY	? AIRLOCK_NOTE_KILLED_MEMORY
 				      : r->limit_hit == AIRLOCK_LIMIT_FILE_SIZE ? AIRLOCK_NOTE_KILLED_FILE_SIZE
@@ -232,6 +265,17 @@ static void note_exposed(struct airlock_run *run)
 		     .cause = is_told ? strerror(r->exposed_errnum) : NULL);
 }
 
+/* Where other processes can still write to the layers, a copy of them is looked at. */
+static void end_layers(struct airlock_run *run)
+{
+	struct airlock_error err = {0};
+	if (run_background_set_aside(run, &err) < 0) {
+		(void)base_pass(&run->layers.error, &err);
+		return;
+	}
+	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise), TAKE_FD(run->changes_fd));
+}
+
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 {
 	if (run->finished)
@@ -241,10 +285,16 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	if (run->layers.enabled && supervise_result(run->supervise)->status == AIRLOCK_FAILED)
 		capture_forget(run->job->host.state_dir);
 	network_close(run);
-	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise), TAKE_FD(run->changes_fd));
+	end_layers(run);
+	agent_state_end(&run->agent_mark, run->job, run->started_ns);
+	agent_files_end(&run->agent_files, run->job, &run->caches, run->started_ns, &run->layers.notes);
+	run_background_record(run);
+	run_background_look(run);
 	note_signal(run);
 	note_full(run);
 	note_lost_output(run);
+	if (supervise_result(run->supervise)->pids_alone)
+		NOTE(&run->layers.notes, SESSION_PIDS, .subject = run->job->work.name);
 	if (run->job->backend->unsandboxed)
 		NOTE(&run->layers.notes, UNSANDBOXED);
 	if (run->job->backend->isolation(&run->job->ctx, run->job->plan).abstract_sockets)
@@ -256,14 +306,21 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	if (run->job->not_remembered.code)
 		NOTE(&run->layers.notes, ANSWER_LOST, .cause = run->job->not_remembered.message);
 	links_note(run->job, &run->layers.notes);
-	mount_points_remove(&run->mount_points);
+	if (supervise_result(run->supervise)->goes_on)
+		mount_points_leave(&run->mount_points);
+	else
+		mount_points_remove(&run->mount_points);
 	denials_settle(run);
 	result_settle(run);
 	run->finished = true;
 	run_record_end(run);
 	supervise_await_end(run->supervise);
-	layers_tidy(&run->layers, run->job, run->dir);
-	caches_tidy(&run->caches, run->dir);
+	if (!run->layers.aside) { /* else somebody still works in them */
+		layers_tidy(&run->layers, run->job, run->dir);
+		caches_tidy(&run->caches, run->dir);
+	}
+	run_record_forget_beginning(run);
+	run_holder_leave(run->job);
 	return 0;
 }
 
@@ -300,10 +357,16 @@ void airlock_run_free(struct airlock_run *run)
 	if (run->dir)
 		caches_tidy(&run->caches, run->dir); /* of one that did not start */
 	caches_done(&run->caches);
+	agent_files_done(&run->agent_files);
+	agent_mark_done(&run->agent_mark);
 	layers_done(&run->layers);
 	monitor_close(run->monitor);
+	if (run->dir && !run->supervise) /* it did not start */
+		run_record_forget_beginning(run);
 	if (run->dir)
 		(void)rmdir(run->dir); /* only goes when nothing was kept in it */
+	session_tail_done(&run->tail);
+	base_closep(&run->begun_fd);
 	base_closep(&run->lock_fd);
 	base_closep(&run->changes_fd);
 	base_closep(&run->detail_fd);

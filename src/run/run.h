@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "run/agent_home.h"
+#include "run/agent_state.h"
 #include "run/caches.h"
 #include "run/layers.h"
+#include "session/tail.h"
 #include "run/job.h"
 #include "run/mount_points.h"
+#include "run/run_usage.h"
 #include "denial/denial.h"
 #include "supervise/supervise.h"
 
@@ -22,6 +26,9 @@ struct airlock_run {
 	enum airlock_answer (*ask)(const struct airlock_question *q, void *data);
 	void *ask_data;
 	struct run_caches caches;
+	struct agent_files agent_files;
+	struct agent_mark agent_mark;
+	struct run_usage written;	  /* by its session */
 	struct mount_points mount_points; /* of a workspace */
 	struct monitor *monitor;	  /* NULL until somebody asks for progress */
 	bool finished;			  /* the changes have been looked at */
@@ -29,6 +36,8 @@ struct airlock_run {
 	char id[48];
 	char *dir;
 	int changes_fd, detail_fd; /* for its two files, made while there is nothing to do (fs_prepare_file) */
+	struct session_tail tail;  /* of processes that go on after the command */
+	int begun_fd;		   /* the record of its beginning, locked (history/begun.h); negative: none */
 	int lock_fd;		   /* of dir, locked while the run is alive: what gc must leave alone */
 	int64_t started_ns;	   /* by the clock of the calendar */
 	bool recorded;

@@ -4,6 +4,12 @@
 
 #include "run/run.h"
 
+/* run_begun.c: before the command starts, where to find its changes should airlock be killed. Fails with a code. */
+int run_record_beginning(struct airlock_run *run, struct airlock_error *err);
+/* The same about processes that go on after the command. */
+int run_record_tail(const struct airlock_run *run, struct airlock_error *err);
+/* They are recorded, or there is no command. */
+void run_record_forget_beginning(struct airlock_run *run);
 /* Call it once the command has been started: from then on it delays nobody. */
 void run_record_begin(struct airlock_run *run);
 /* Everything about the run is decided. */

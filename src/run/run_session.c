@@ -2,9 +2,13 @@
 #include "run/run_session.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "fs/fs.h"
+#include "history/history.h"
+#include "run/run_holder.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -141,15 +145,44 @@ static int read_lowers(struct airlock_job *job, const struct session *s, struct 
 	return 0;
 }
 
-int run_session_begin(struct airlock_job *job, struct airlock_error *err)
+/* Only what was there before the command: what others write meanwhile is looked at while it runs (run_usage.h). */
+static int check_disk(const struct airlock_job *job, const struct session *s, struct airlock_error *err)
+{
+	_cleanup_buf_ struct buf used = BUF_INIT, limit = BUF_INIT;
+	int64_t bytes = (int64_t)session_layers_bytes(s);
+	if (bytes <= job->work.limits.disk)
+		return 0;
+	text_add_size(&used, bytes);
+	text_add_size(&limit, job->work.limits.disk);
+	base_error(err, AIRLOCK_ERR_LIMIT, "limit", "disk",
+		   "session %s has written %s, and its limit is %s: the command was not started", s->name,
+		   buf_str(&used), buf_str(&limit));
+	return base_hint(err, job->origin.kind == ORIGIN_PERSON
+				      ? "apply or discard its changes, or raise disk in [session] of airlock.toml(5)"
+				      : "a person can apply or discard its changes");
+}
+
+static void name_group(struct airlock_job *job, const char *dir)
+{
+	char sum[65];
+	hash_sha256_hex(dir, strlen(dir), sum);
+	(void)snprintf(job->work.group, sizeof job->work.group, "s%.16s", sum);
+}
+
+int run_session_begin(struct airlock_job *job, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_session_ struct session s = SESSION_INIT;
 	const struct session_place at = place_of(job);
 	if (!job->work.name)
 		return 0;
-	int rc = session_open_or_create(&s, &at, job->work.name, job->work.holds, err);
+	size_t cut = 0;
+	int rc = session_hold_cut(&at, job->work.name, &cut, notes, err);
+	if (rc == 0)
+		rc = session_open_or_create(&s, &at, job->work.name, job->work.holds, err);
 	if (rc < 0)
 		return rc;
+	if (rc > 0)
+		history_session(&job->host, "session-begin", s.name, s.project, 0, notes);
 	if (s.holds != job->work.holds) /* made since by somebody else */
 		return other_mode(job, policy_changes_name(job->config->policy.changes), err);
 	bool was_ended = s.ended;
@@ -159,9 +192,16 @@ int run_session_begin(struct airlock_job *job, struct airlock_error *err)
 		rc = session_save(&s, err);
 	if (rc == 0)
 		rc = read_lowers(job, &s, err);
-	job->work.begun = (struct session_begun){s.turns, s.n_steps ? s.steps[s.n_steps - 1].number : 0};
+	job->work.limits = session_limits_of(job->config, s.free_bytes);
+	if (rc == 0)
+		rc = check_disk(job, &s, err);
+	job->work.begun =
+		(struct session_begun){s.turns, s.n_steps ? s.steps[s.n_steps - 1].number : 0, s.n_layers > 0};
 	session_touch(&s);
-	return rc;
+	if (rc == 0 && !(job->work.dir = strdup(s.dir)))
+		rc = base_oom(err);
+	name_group(job, s.dir);
+	return rc < 0 ? rc : run_holder_join(job, &s, notes, err);
 }
 
 const struct strs *run_session_lowers(const struct airlock_job *job, const char *root)
@@ -217,6 +257,13 @@ int run_session_add_step(struct airlock_job *job, const char *run_dir, const str
 	const struct session_command command = command_of(job, run_dir, result);
 	const struct session_place at = place_of(job);
 	return session_add_step(&at, job->work.name, &job->work.begun, &command, set, &job->work.step, err);
+}
+
+void run_session_changed_nothing(struct airlock_job *job, const char *run_dir)
+{
+	const struct session_place at = place_of(job);
+	/* The session may be gone; nothing is lost then. */
+	(void)session_end_checkpoints(&at, job->work.name, &job->work.begun, path_basename(run_dir), NULL);
 }
 
 int run_session_note_step(struct airlock_job *job, const char *run_dir, const struct supervise_result *result,

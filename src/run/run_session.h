@@ -19,7 +19,8 @@ int run_session_check(const struct airlock_job *job, struct airlock_error *err);
 
 /* Makes the session's /tmp, before the first mount, also that of a prestarted sandbox. */
 int run_session_make_tmp(const struct airlock_job *job, struct airlock_error *err);
-int run_session_begin(struct airlock_job *job, struct airlock_error *err);
+/* Notes: commands of the session that were cut short, and what they changed is seen by this one. */
+int run_session_begin(struct airlock_job *job, struct notes *notes, struct airlock_error *err);
 /* The session's layers over this root, the topmost first; NULL: it has none. Lives as long as the job. */
 const struct strs *run_session_lowers(const struct airlock_job *job, const char *root);
 /* True if the run's changes become a step of the session, and are decided with it. */
@@ -34,6 +35,8 @@ int run_session_see_below(const struct airlock_job *job, const struct run_layers
 /* The changes, which are not judged, as a step. Returns a code; the record of the changes is saved then or not. */
 int run_session_add_step(struct airlock_job *job, const char *run_dir, const struct supervise_result *result,
 			 struct change_set *set, struct airlock_error *err);
+/* There are none: a checkpoint of the run that somebody looked at is no more. */
+void run_session_changed_nothing(struct airlock_job *job, const char *run_dir);
 /* The same in a session that applies its changes: only told. Also where a run changed nothing. */
 int run_session_note_step(struct airlock_job *job, const char *run_dir, const struct supervise_result *result,
 			  const struct change_set *set, struct airlock_error *err);
