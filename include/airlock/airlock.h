@@ -49,6 +49,10 @@ extern "C" {
 
 const char *airlock_version(void); /* "0.1.0" */
 
+/* True inside a sandbox of airlock in which no other can be made: a command is guarded by that one, and airlock_job_prepare
+ * fails with AIRLOCK_ERR_UNAVAILABLE and the op "nested". */
+int airlock_is_inside(void);
+
 /* ── Settings: what the caller asks for ───────────────────────────────────────────────────────────── */
 
 struct airlock_settings;
@@ -64,8 +68,9 @@ int airlock_settings_set_environ(struct airlock_settings *s, char *const *envp, 
  * own id. Default: the caller's terminal session (getsid) while its leader lives. Copied. */
 int airlock_settings_set_session(struct airlock_settings *s, const char *name, struct airlock_error *err);
 
-/* Makes the result explain what the command was refused (the option "explain-denials"), unless an option, a variable
- * or a file says otherwise. For programs whose results a model reads. */
+/* Makes the result explain what the command was refused (the option "explain-denials") and keeps 30 KB of each stream
+ * (the option "max-output"), unless an option, a variable or a file says otherwise. For programs whose results a model
+ * reads. */
 void airlock_settings_explain_by_default(struct airlock_settings *s);
 
 /* One option by its long name ("timeout", "ro", "network"); flags take "true" or "false". Options that repeat append.
@@ -334,6 +339,10 @@ void airlock_free(void *p); /* for every text above that is the caller's */
 char *airlock_text_inert(const char *bytes, size_t len); /* control and deceptive characters escaped */
 char *airlock_text_json(const char *bytes, size_t len); /* a string of JSON, quoted; what is not UTF-8 becomes U+FFFD */
 char *airlock_text_base64(const void *bytes, size_t len);
+/* SHA-256 as 64 hexadecimal digits and a NUL. */
+void airlock_text_sha256(const void *bytes, size_t len, char ret[65]);
+/* A TOML document as a JSON object, the caller's; dates become strings. name is for messages: AIRLOCK_ERR_INVALID tells the line. */
+int airlock_text_toml(const char *text, size_t len, const char *name, char **ret_json, struct airlock_error *err);
 /* 1 for "true", "yes", "on" and "1", 0 for their opposites, in any case; AIRLOCK_ERR_INVALID for every other word. */
 int airlock_text_bool(const char *word);
 /* How many columns of a terminal an inert text takes, and how many of its bytes fit into so many columns. */

@@ -219,6 +219,19 @@ const char *airlock_changes_json(struct airlock_changes *c);
 int airlock_changes_diff(const struct airlock_settings *s, const char *run, const char *const *paths, int colour,
 			 char **ret_text, struct airlock_error *err);
 
+/* Where the content of a change is looked at. BEFORE and AFTER are what the diff compares; of a change that waits BEFORE is what the
+ * project has now. */
+enum airlock_side {
+	AIRLOCK_SIDE_BEFORE,
+	AIRLOCK_SIDE_AFTER,
+	AIRLOCK_SIDE_PROJECT, /* what the project has there now, whatever the run knew: the other version of a conflict */
+};
+/* The content of a changed file, or the target of a changed symlink. path: relative to the project, or absolute. *ret_fd is at the
+ * beginning and the caller's to close. AIRLOCK_ERR_NOT_FOUND: the run did not change this path, or there is nothing on that side;
+ * AIRLOCK_ERR_INVALID: it is no file. */
+int airlock_changes_content(const struct airlock_settings *s, const char *run, const char *path, enum airlock_side side,
+			    int *ret_fd, struct airlock_error *err);
+
 /* ── Deciding ── */
 
 /* Each gives the changes of the run as they are afterwards; is_done marks what the call has done, and notes tell what

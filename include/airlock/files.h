@@ -84,6 +84,21 @@ int airlock_files_edit(struct airlock_place *place, const char *path, const char
 int airlock_files_delete(struct airlock_place *place, const char *path, struct airlock_files **ret,
 			 struct airlock_error *err);
 
+/* ── Large files ── */
+
+/* A regular file, for reading; the caller's to close. AIRLOCK_ERR_INVALID: it is a directory, or neither. */
+int airlock_files_open(struct airlock_place *place, const char *path, int *ret_fd, struct airlock_error *err);
+
+/* A file of a workspace that is written piece by piece. Nobody sees anything of it until commit, which replaces the file as a whole, as
+ * airlock_files_write does; without commit nothing remains but the directories above it. The place must stay until it is freed. */
+struct airlock_upload;
+int airlock_upload_begin(struct airlock_place *place, const char *path, struct airlock_upload **ret,
+			 struct airlock_error *err);
+int airlock_upload_write(struct airlock_upload *u, const void *bytes, size_t size, struct airlock_error *err);
+/* Once. */
+int airlock_upload_commit(struct airlock_upload *u, struct airlock_files **ret, struct airlock_error *err);
+void airlock_upload_free(struct airlock_upload *u);
+
 /* ── Results ── */
 
 struct airlock_files_entry {

@@ -65,6 +65,9 @@ const struct airlock_past_run *airlock_log_at(const struct airlock_log *l, size_
 int airlock_log_is_of_all(const struct airlock_log *l); /* the runs of all projects */
 const char *airlock_log_json(struct airlock_log *l);
 void airlock_log_free(struct airlock_log *l);
+/* Returns a descriptor that becomes readable when a run began or ended, somebody decided about changes, or a session changed; the
+ * bytes have no meaning. The caller closes it. */
+int airlock_log_watch(const struct airlock_settings *s, int *ret_fd, struct airlock_error *err);
 
 /* Is the audit file as it was written? Then there is no fault. */
 enum airlock_audit_fault_kind {

@@ -131,7 +131,9 @@ struct airlock_plan {
 	enum airlock_network_mode network_mode;
 	const struct airlock_host_rule *host_rules; /* in the order in which they are tried */
 	size_t n_host_rules;
-	int asks_hosts; /* what no rule decides is asked while the connection waits */
+	int asks_hosts;			   /* what no rule decides is asked while the connection waits */
+	const char *session;		   /* the session that it is a command of; NULL: none */
+	int64_t session_disk, session_tmp; /* what that may write, and into its /tmp, in bytes; -1: no limit */
 };
 
 /* NULL: out of memory. */

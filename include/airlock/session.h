@@ -43,7 +43,7 @@ struct airlock_session_info {
 	int holds;	    /* its changes, until a person decides; else each command's are applied */
 	size_t steps;	    /* commands that changed something */
 	size_t held;	    /* changes that wait for a decision */
-	size_t processes;   /* always 0: the processes of a command end with it */
+	size_t processes;   /* that its commands started and that still run */
 	int64_t created_ns; /* since 1970 */
 	int64_t last_used_ns;
 };
@@ -58,6 +58,19 @@ struct airlock_session_step {
 	int is_decided; /* applied or thrown away, in part at least: rewind cannot take it back */
 };
 
+/* A process that a command left in the background. */
+struct airlock_session_process {
+	int64_t pid; /* outside of the sandbox */
+	const char *command;
+	int64_t started_ns; /* since 1970 */
+};
+
+/* The bytes on the disk that a session has written, and its limits. */
+struct airlock_session_usage {
+	int64_t disk, disk_limit; /* all its layers, those of running commands too; limit -1: none */
+	int64_t tmp, tmp_limit;	  /* its /tmp */
+};
+
 struct airlock_session;
 struct airlock_sessions;
 
@@ -68,6 +81,13 @@ int airlock_sessions_open(const struct airlock_settings *s, int all, struct airl
 			  struct airlock_error *err);
 size_t airlock_sessions_count(const struct airlock_sessions *l);
 const struct airlock_session_info *airlock_sessions_at(const struct airlock_sessions *l, size_t i);
+/* Those whose record cannot be read; they are not among the others. */
+struct airlock_session_damage {
+	const char *name;
+	struct airlock_error error;
+};
+size_t airlock_sessions_damaged_count(const struct airlock_sessions *l);
+const struct airlock_session_damage *airlock_sessions_damaged_at(const struct airlock_sessions *l, size_t i);
 /* What `airlock session list --json` prints; ends with a newline. NULL: out of memory. */
 const char *airlock_sessions_json(struct airlock_sessions *l);
 void airlock_sessions_free(struct airlock_sessions *l);
@@ -78,6 +98,9 @@ int airlock_session_open(const struct airlock_settings *s, const char *name, str
 const struct airlock_session_info *airlock_session_info(const struct airlock_session *session);
 size_t airlock_session_step_count(const struct airlock_session *session);
 const struct airlock_session_step *airlock_session_step_at(const struct airlock_session *session, size_t i);
+size_t airlock_session_process_count(const struct airlock_session *session);
+const struct airlock_session_process *airlock_session_process_at(const struct airlock_session *session, size_t i);
+const struct airlock_session_usage *airlock_session_usage(const struct airlock_session *session);
 /* What its commands changed, taken together. */
 const struct airlock_changes *airlock_session_changes(const struct airlock_session *session);
 /* What `airlock session show --json` prints; ends with a newline. NULL: out of memory. */
@@ -112,9 +135,28 @@ int airlock_session_fork(const struct airlock_settings *s, const char *name, con
  * to merge. */
 int airlock_session_merge(const struct airlock_settings *s, const char *name, const char *into, uint64_t *ret_step,
 			  char **ret_conflicts, struct airlock_error *err);
-/* Closes it and empties its /tmp. A command of it that is running goes on. What the session holds stays. */
+/* Ends all its processes, those of a command that is running too, closes it and empties its /tmp. What the session holds stays. */
 int airlock_session_end(const struct airlock_settings *s, const char *name, struct airlock_error *err);
+/* Ends all its processes and forgets it; its runs stay in the history. AIRLOCK_ERR_CONFLICT: it holds changes. */
+int airlock_session_remove(const struct airlock_settings *s, const char *name, struct airlock_error *err);
 
+/* From now on, the processes of sessions that runs of this program bring to life end with the program, however it ends. For servers.
+ * Otherwise they end with airlock_session_end, after [session] idle_timeout, or when the user logs out. */
+int airlock_sessions_end_with_program(struct airlock_error *err);
+
+/* A command in a workspace needs empty directories there to mount the system's on. Each makes and removes them, unless somebody holds
+ * them: then they stay, and airlock/files.h does not list them. For servers that run many commands in one workspace. Released, they are
+ * removed, unless a command still runs there. Those of a program that was killed go with the next command, or hold and release. */
+struct airlock_workspace_hold;
+int airlock_job_hold_workspace(const struct airlock_job *job, struct airlock_workspace_hold **ret,
+			       struct airlock_error *err);
+void airlock_workspace_release(struct airlock_workspace_hold *hold);
+/* Before airlock_run_start: commands of a session share the mounts, too, from the second on. They are made anew when the next command
+ * would have others. hold is borrowed until the run was started. */
+void airlock_job_use_hold(struct airlock_job *job, struct airlock_workspace_hold *hold);
+
+/* Of a run that is over: how many processes of its session went on. */
+size_t airlock_run_background(const struct airlock_run *run);
 /* Of a run that is over: the session it is a command of, or NULL; and the step that it has become, 0: it changed nothing, or what it
  * changed stands apart. */
 const char *airlock_run_session(const struct airlock_run *run);

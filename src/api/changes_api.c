@@ -165,6 +165,8 @@ static int move_changes(struct decided *d, const bool *selected, enum airlock_ch
 	size_t n = e->set->n, count = count_selected(e->set, selected);
 	int rc = count == 0 || decides || force ? 0 : check_result(e, selected, undo, err);
 	if (rc == 0 && count > 0)
+		rc = decided_begin(d, err);
+	if (rc == 0 && count > 0)
 		rc = carry_out(e, selected, undo, force, &notes, err);
 	if (rc >= 0 && count > 0 && !decides)
 		rc = mark_undone(e, selected, n, undo, &notes, err);
@@ -193,12 +195,34 @@ static int merge_edits(struct decided *d, const bool *selected, struct airlock_e
 	return base_hint(err, "`airlock changes %s` says which; name the other paths, or use --force", d->session.name);
 }
 
+#define SHOWN_COMMAND 80 /* bytes */
+
+/* All of it would be more than the person has seen: the command goes on writing. */
+static int check_running(const struct decided *d, const char *const *paths, const char *verb, struct airlock_error *err)
+{
+	const char *name = d->session.name;
+	_cleanup_free_ char *command = NULL;
+	if (!name || (paths && *paths) || !session_is_running(&d->session, &d->run.host, &command))
+		return 0;
+	size_t len = command ? strlen(command) : 0, shown = AL_MIN(len, (size_t)SHOWN_COMMAND);
+	while (shown < len && shown > 0 && ((unsigned char)command[shown] & 0xc0) == 0x80)
+		shown--; /* not in the middle of a character */
+	base_error(err, AIRLOCK_ERR_BUSY, "session", name,
+		   "session %s is still running a command, so only named paths can be decided about: %.*s%s", name,
+		   (int)shown, command ? command : "", shown < len ? "…" : "");
+	return base_hint(
+		err, "airlock %s %s PATH... for what is finished, or airlock session end %s, which ends the command",
+		verb, name, name);
+}
+
 static int apply_as(const struct airlock_settings *s, const char *run, const char *const *paths, bool force, bool merge,
 		    struct airlock_changes **ret, struct airlock_error *err)
 {
 	_cleanup_decided_ struct decided d = DECIDED_INIT;
 	_cleanup_free_ bool *selected = NULL;
 	int rc = decided_open(&d, s, run, DECIDED_TO_APPLY, err);
+	if (rc == 0)
+		rc = check_running(&d, paths, "apply", err);
 	if (rc == 0)
 		rc = select_changes(d.run.set, paths, false, &selected, err);
 	if (rc == 0 && merge)
@@ -305,12 +329,16 @@ int airlock_changes_discard(const struct airlock_settings *s, const char *run, c
 	_cleanup_notes_ struct notes notes = NOTES_INIT;
 	_cleanup_lock_ struct lock lock = LOCK_INIT;
 	int rc = decided_open(&d, s, run, DECIDED_TO_APPLY, err);
+	if (rc == 0)
+		rc = check_running(&d, paths, "discard", err);
 	if (rc == 0 && e->set->n > 0)
 		rc = lock_record(e, &lock, err);
 	if (rc == 0)
 		rc = select_changes(e->set, paths, false, &selected, err);
 	size_t count = rc == 0 ? count_selected(e->set, selected) : 0;
-	for (size_t i = 0; count > 0 && i < e->set->n; i++)
+	if (rc == 0 && count > 0)
+		rc = decided_begin(&d, err);
+	for (size_t i = 0; rc == 0 && count > 0 && i < e->set->n; i++)
 		if (selected[i])
 			e->set->v[i].state = CHANGE_DISCARDED;
 	if (rc == 0 && count > 0)
@@ -395,7 +423,7 @@ int airlock_changes_undo(const struct airlock_settings *s, const char *run, cons
 	_cleanup_decided_ struct decided d = DECIDED_INIT;
 	_cleanup_free_ bool *selected = NULL;
 	enum airlock_changes_action action = AIRLOCK_ACTION_UNDO;
-	int rc = run ? decided_open(&d, s, run, DECIDED_TO_UNDO, err) : past_run_init(&d.run, s, err);
+	int rc = run ? decided_open(&d, s, run, DECIDED_TO_UNDO, err) : decided_init(&d.run, s, err);
 	if (rc == 0 && !run)
 		rc = find_last_applied(&d.run, err);
 	if (rc == 0 && !run)

@@ -97,8 +97,10 @@ static void add_userns(struct exam *x)
 	else
 		(void)snprintf(detail, sizeof detail, "%s; a mount namespace: %s", user.detail, mount.detail);
 	add_row(x, "user namespaces", grade_of_need(x, user.works && mount.works), detail,
-		x->bwrap.works ? "only bwrap, which has privileges or a profile of its own, can make a sandbox"
-			       : "no sandbox with namespaces can be made",
+		/* A container's filter can refuse sethostname and allow all that the native backend cannot do without. */
+		x->native.works	 ? "sandboxes can be made all the same: see the row \"native\""
+		: x->bwrap.works ? "only bwrap, which has privileges or a profile of its own, can make a sandbox"
+				 : "no sandbox with namespaces can be made",
 		user.works ? bwrap_cause_words(BWRAP_CONTAINER)->fix : w->fix);
 }
 

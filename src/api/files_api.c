@@ -234,3 +234,55 @@ int airlock_files_delete(struct airlock_place *place, const char *path, struct a
 	return is_direct(place) ? files_delete(&place->place, path, ret, err)
 				: stage_change(place->job, &place->place, &request, ret, err);
 }
+
+/* ── Large files ── */
+
+int airlock_files_open(struct airlock_place *place, const char *path, int *ret_fd, struct airlock_error *err)
+{
+	_cleanup_files_at_ struct files_at at = FILES_AT_INIT;
+	int rc = files_find(&place->place, path, 0, &at, err);
+	if (rc < 0)
+		return rc;
+	int fd = files_open_file(&at);
+	if (fd < 0)
+		return files_open_error(path, fd, err);
+	*ret_fd = fd;
+	return 0;
+}
+
+struct airlock_upload {
+	struct files_upload upload;
+};
+
+int airlock_upload_begin(struct airlock_place *place, const char *path, struct airlock_upload **ret,
+			 struct airlock_error *err)
+{
+	if (!place->place.workspace)
+		return base_error(err, AIRLOCK_ERR_INVALID, "write", path, "only a workspace takes files in pieces");
+	struct airlock_upload *u = calloc(1, sizeof *u);
+	if (!u)
+		return base_oom(err);
+	int rc = files_upload_begin(&u->upload, &place->place, path, err);
+	if (rc < 0)
+		free(u);
+	else
+		*ret = u;
+	return rc;
+}
+
+int airlock_upload_write(struct airlock_upload *u, const void *bytes, size_t size, struct airlock_error *err)
+{
+	return files_upload_write(&u->upload, bytes, size, err);
+}
+
+int airlock_upload_commit(struct airlock_upload *u, struct airlock_files **ret, struct airlock_error *err)
+{
+	return files_upload_commit(&u->upload, ret, err);
+}
+
+void airlock_upload_free(struct airlock_upload *u)
+{
+	if (u)
+		files_upload_done(&u->upload);
+	free(u);
+}

@@ -47,6 +47,10 @@ static int sweep_sessions(struct airlock_gc *g, const struct airlock_settings *s
 	struct host host = {0};
 	struct config *config = NULL;
 	int rc = host_init(s, &host, err);
+	_cleanup_notes_ struct notes notes = NOTES_INIT;
+	size_t count = 0;
+	if (rc == 0) /* their layers are no garbage */
+		rc = session_hold_cut(&(struct session_place){&host, NULL}, NULL, &count, &notes, err);
 	if (rc == 0)
 		rc = config_of_settings(s, &config, err);
 	if (rc == 0)

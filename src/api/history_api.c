@@ -10,6 +10,7 @@
 #include "history/history.h"
 #include "history/history_read.h"
 #include "project/project.h"
+#include "session/decided.h"
 #include "session/session.h"
 #include "store/audit.h"
 #include "supervise/output_capture.h"
@@ -135,12 +136,15 @@ static void ask_session(const struct session *s, struct airlock_past_run *r)
 		if (strcmp(s->steps[i].run, r->id) != 0)
 			continue;
 		is_there = true;
-		if (s->steps[i].state == SESSION_STEP_DECIDED && s->holds)
+		r->step = s->steps[i].number; /* the record of one that was cut short does not say */
+		if (s->steps[i].state == SESSION_STEP_DISCARDED)
+			r->changes_state = AIRLOCK_CHANGES_DISCARDED;
+		else if (s->steps[i].state == SESSION_STEP_DECIDED && s->holds)
 			r->changes_state = has_rest(s)	      ? AIRLOCK_CHANGES_PARTIAL
 					   : s->applies.n > 0 ? AIRLOCK_CHANGES_APPLIED
 							      : AIRLOCK_CHANGES_DISCARDED;
 	}
-	if (!is_there && s->holds)
+	if (!is_there && r->step && s->holds)
 		r->changes_state = AIRLOCK_CHANGES_DISCARDED; /* taken back */
 }
 
@@ -150,7 +154,7 @@ static void ask_sessions(struct airlock_log *l, const struct host *host)
 	_cleanup_session_ struct session s = SESSION_INIT;
 	for (size_t i = 0; i < l->n; i++) {
 		struct airlock_past_run *r = &l->v[i];
-		if (!r->session || !r->step || r->changes_state != AIRLOCK_CHANGES_HELD)
+		if (!r->session || r->changes_state != AIRLOCK_CHANGES_HELD)
 			continue;
 		if (!s.name || strcmp(s.name, r->session) != 0 || strcmp(s.project, r->project) != 0) {
 			session_done(&s);
@@ -181,7 +185,7 @@ static int list_runs(struct airlock_log *l, const struct airlock_settings *s, en
 	struct past_run e;
 	_cleanup_free_ char *project = NULL;
 	_cleanup_store_ struct store *store = NULL;
-	int rc = past_run_init(&e, s, err);
+	int rc = decided_init(&e, s, err);
 	rc = rc < 0 ? rc : log_project(s, &e, scope, &project, err);
 	rc = rc < 0 ? rc : open_store(&e, &store, err);
 	rc = rc < 0 ? rc : history_list(&e, store, project, limit, &l->rows, err);
@@ -257,7 +261,7 @@ int airlock_audit_verify(const struct airlock_settings *s, struct airlock_audit 
 	struct airlock_audit *a = calloc(1, sizeof *a);
 	if (!a)
 		return base_oom(err);
-	int rc = past_run_init(&e, s, err);
+	int rc = decided_init(&e, s, err);
 	rc = rc < 0 ? rc : open_store(&e, &store, err);
 	rc = rc < 0 ? rc : audit_verify(e.host.state_dir, store, &a->report, err);
 	past_run_done(&e);
@@ -409,7 +413,7 @@ static void *room_for(struct airlock_history *h, struct json_value list, size_t 
 READ_WORD(read_grade, airlock_grade, airlock_grade_name, AIRLOCK_GRADE_ENFORCED)
 READ_WORD(read_network, airlock_network, airlock_network_name, AIRLOCK_NETWORK_HOST)
 READ_WORD(read_capture, airlock_capture, airlock_capture_name, AIRLOCK_CAPTURE_COPY)
-READ_WORD(read_limit, airlock_limit, airlock_limit_name, AIRLOCK_LIMIT_FILE_SIZE)
+READ_WORD(read_limit, airlock_limit, airlock_limit_name, AIRLOCK_LIMIT_TMP)
 
 static void read_isolation(struct airlock_history *h, struct json_value from)
 {
@@ -601,7 +605,7 @@ int airlock_history_open(const struct airlock_settings *s, const char *run, stru
 	_cleanup_free_ char *id = NULL;
 	struct airlock_error unusable = {0};
 	struct airlock_history *h = calloc(1, sizeof *h);
-	int rc = h ? past_run_init(&h->e, s, err) : base_oom(err);
+	int rc = h ? decided_init(&h->e, s, err) : base_oom(err);
 	if (rc == 0 && open_store(&h->e, &h->store, &unusable) < 0)
 		h->store = NULL; /* the directory says as much */
 	rc = rc < 0 ? rc : find(&h->e, h->store, run, &id, err);

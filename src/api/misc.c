@@ -3,12 +3,19 @@
 #include "airlock/airlock.h"
 #include "base/buf.h"
 #include "base/columns.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "sys/probe.h"
 
 const char *airlock_version(void)
 {
 	return AIRLOCK_VERSION;
+}
+
+int airlock_is_inside(void)
+{
+	return sys_is_inside();
 }
 
 void airlock_free(void *p)
@@ -36,6 +43,11 @@ char *airlock_text_base64(const void *bytes, size_t len)
 	struct buf out = BUF_INIT;
 	text_add_base64(&out, bytes, len);
 	return buf_take(&out);
+}
+
+void airlock_text_sha256(const void *bytes, size_t len, char ret[65])
+{
+	hash_sha256_hex(bytes, len, ret);
 }
 
 int airlock_text_bool(const char *word)

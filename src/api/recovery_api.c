@@ -4,7 +4,9 @@
 #include "api/list.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "history/cut_run.h"
 #include "history/recovery.h"
+#include "session/session.h"
 
 struct airlock_recovery {
 	size_t count;
@@ -21,6 +23,10 @@ int airlock_recover(const struct airlock_settings *s, struct airlock_recovery **
 	int rc = host_init(s, &host, err);
 	if (rc == 0) {
 		rc = recovery_run(&host, &r->count, &r->notes, err);
+		if (rc == 0)
+			rc = cut_runs_hold(&host, &r->count, &r->notes, err);
+		if (rc == 0)
+			rc = session_hold_cut(&(struct session_place){&host, NULL}, NULL, &r->count, &r->notes, err);
 		host_done(&host);
 	}
 	if (rc == 0)

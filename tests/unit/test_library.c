@@ -4,6 +4,7 @@
 
 #include <airlock/changes.h>
 #include <airlock/history.h>
+#include <airlock/session.h>
 
 #include <errno.h>
 #include <poll.h>
@@ -97,6 +98,54 @@ static void what_a_run_had_changed_when_it_was_freed_is_held(void **state)
 	assert_null(airlock_changes_at(changes, 1));
 	assert_int_equal(airlock_changes_state(changes), AIRLOCK_CHANGES_HELD);
 	airlock_changes_free(changes);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
+/* What there is to read on one side of the change, or the code of the error. */
+static int read_side(const struct airlock_settings *s, const char *run, const char *path, enum airlock_side side,
+		     char *ret, size_t size)
+{
+	int fd = -1, rc = airlock_changes_content(s, run, path, side, &fd, NULL);
+	memset(ret, 0, size);
+	if (rc < 0)
+		return rc;
+	assert_true(read(fd, ret, size - 1) >= 0);
+	(void)close(fd);
+	return 0;
+}
+
+static void each_side_of_a_change_can_be_read_and_news_are_told(void **state)
+{
+	struct airlock_settings *s = settings();
+	struct airlock_job *job = NULL;
+	struct airlock_changes *done = NULL;
+	char text[64];
+	int news = -1;
+	assert_int_equal(airlock_log_watch(s, &news, NULL), 0);
+	struct pollfd p = {.fd = news, .events = POLLIN};
+	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_int_equal(airlock_settings_set(s, "changes", "hold", "this test", NULL), 0);
+	struct airlock_run *run = start(s, "echo new >side; ln -s target link; mkdir side.d", &job);
+	while (airlock_run_dispatch(run, -1) > 0)
+		;
+	assert_int_equal(poll(&p, 1, 10000), 1);
+	const char *id = airlock_run_id(run);
+	assert_int_equal(read_side(s, id, "side", AIRLOCK_SIDE_AFTER, text, sizeof text), 0);
+	assert_string_equal(text, "new\n");
+	assert_int_equal(read_side(s, id, "link", AIRLOCK_SIDE_AFTER, text, sizeof text), 0);
+	assert_string_equal(text, "target");
+	assert_int_equal(read_side(s, id, "side", AIRLOCK_SIDE_BEFORE, text, sizeof text), AIRLOCK_ERR_NOT_FOUND);
+	assert_int_equal(read_side(s, id, "side", AIRLOCK_SIDE_PROJECT, text, sizeof text), AIRLOCK_ERR_NOT_FOUND);
+	assert_int_equal(read_side(s, id, "side.d", AIRLOCK_SIDE_AFTER, text, sizeof text), AIRLOCK_ERR_INVALID);
+	assert_int_equal(read_side(s, id, "/etc/passwd", AIRLOCK_SIDE_PROJECT, text, sizeof text),
+			 AIRLOCK_ERR_NOT_FOUND);
+	assert_int_equal(airlock_changes_apply(s, id, NULL, 0, &done, NULL), 0);
+	airlock_changes_free(done);
+	assert_int_equal(read_side(s, id, "side", AIRLOCK_SIDE_PROJECT, text, sizeof text), 0);
+	assert_string_equal(text, "new\n");
+	(void)close(news);
+	airlock_run_free(run);
 	airlock_job_free(job);
 	airlock_settings_free(s);
 }
@@ -317,6 +366,74 @@ static void a_caller_that_ignores_sigchld_changes_nothing(void **state)
 	assert_int_equal(failures, 0);
 }
 
+static struct airlock_settings *of_session(const char *key, const char *value)
+{
+	struct airlock_settings *s = settings();
+	assert_int_equal(airlock_settings_set(s, key, value, "this test", NULL), 0);
+	assert_int_equal(airlock_settings_set(s, "session", "work", "this test", NULL), 0);
+	return s;
+}
+
+/* *ret_hold NULL: there is none yet. */
+static void run_in_workspace(const char *dir, struct airlock_workspace_hold **ret_hold, char *ret, size_t size)
+{
+	struct airlock_settings *s = of_session("workspace", dir);
+	struct airlock_error err = {0};
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = NULL;
+	assert_int_equal(airlock_settings_set_command(s, "readlink /proc/self/ns/mnt", &err), 0);
+	assert_int_equal(airlock_job_prepare(s, &job, &err), 0);
+	if (!*ret_hold)
+		assert_int_equal(airlock_job_hold_workspace(job, ret_hold, &err), 0);
+	airlock_job_use_hold(job, *ret_hold);
+	assert_int_equal(airlock_run_start(job, NULL, &run, &err), 0);
+	while (airlock_run_dispatch(run, -1) > 0)
+		;
+	assert_int_equal(airlock_run_exit_code(run), 0);
+	(void)snprintf(ret, size, "%s", airlock_run_result_text(run));
+	airlock_run_free(run);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
+static void a_held_workspace_keeps_its_mounts_until_it_is_released(void **state)
+{
+	char dir[128], usr[160], told[3][64];
+	struct airlock_workspace_hold *hold = NULL;
+	(void)snprintf(dir, sizeof dir, "%s/workspace", place);
+	(void)snprintf(usr, sizeof usr, "%s/usr", dir);
+	assert_int_equal(mkdir(dir, 0755), 0);
+	for (int i = 0; i < 3; i++)
+		run_in_workspace(dir, &hold, told[i], sizeof told[i]);
+	assert_string_equal(told[1], told[2]); /* the first has mounts of its own */
+	assert_int_equal(access(usr, F_OK), 0);
+	struct airlock_settings *s = settings();
+	assert_int_equal(airlock_settings_set(s, "project", dir, "this test", NULL), 0);
+	assert_int_equal(airlock_session_end(s, "work", NULL), 0);
+	airlock_workspace_release(hold);
+	assert_int_equal(access(usr, F_OK), -1);
+	assert_int_equal(airlock_session_remove(s, "work", NULL), 0);
+	assert_int_equal(airlock_session_remove(s, "work", NULL), AIRLOCK_ERR_NOT_FOUND);
+	airlock_settings_free(s);
+}
+
+static void a_session_that_holds_changes_is_not_removed(void **state)
+{
+	struct airlock_settings *s = of_session("changes", "hold");
+	struct airlock_job *job = NULL;
+	struct airlock_run *run = start(s, "echo x >held", &job);
+	while (airlock_run_dispatch(run, -1) > 0)
+		;
+	assert_int_equal(airlock_run_step(run), 1);
+	assert_int_equal(airlock_session_remove(s, "work", NULL), AIRLOCK_ERR_CONFLICT);
+	assert_int_equal(airlock_session_rewind(s, "work", 0, NULL), 0);
+	assert_int_equal(airlock_session_remove(s, "work", NULL), 0);
+	assert_false(airlock_session_exists(s, "work"));
+	airlock_run_free(run);
+	airlock_job_free(job);
+	airlock_settings_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +441,7 @@ int main(void)
 		cmocka_unit_test(the_callers_own_loop_can_drive_it),
 		cmocka_unit_test(freeing_a_running_one_kills_it),
 		cmocka_unit_test(what_a_run_had_changed_when_it_was_freed_is_held),
+		cmocka_unit_test(each_side_of_a_change_can_be_read_and_news_are_told),
 		cmocka_unit_test(objects_are_freed_in_any_order),
 		cmocka_unit_test(the_history_has_errors_that_nobody_wanted_to_know),
 		cmocka_unit_test(errors_are_told_in_the_callers_struct),
@@ -333,6 +451,8 @@ int main(void)
 		cmocka_unit_test(jobs_that_need_no_permission_have_no_question),
 		cmocka_unit_test(threads_do_not_meet),
 		cmocka_unit_test(a_caller_that_ignores_sigchld_changes_nothing),
+		cmocka_unit_test(a_held_workspace_keeps_its_mounts_until_it_is_released),
+		cmocka_unit_test(a_session_that_holds_changes_is_not_removed),
 	};
 	return cmocka_run_group_tests(tests, make_place, remove_place);
 }
