@@ -76,6 +76,8 @@ namespace Airlock {
 		/* Changes of an earlier run. paths: null is all. */
 		[CCode (cname = "airlock_changes_diff", cheader_filename = "airlock/changes.h")]
 		public int changes_diff (string run, [CCode (array_length = false, array_null_terminated = true, type = "const char *const *")] string[]? paths, bool colour, out string text, out Error err);
+		[CCode (cname = "airlock_changes_content", cheader_filename = "airlock/changes.h")]
+		public int changes_content (string run, string path, Side side, out int fd, out Error err);
 		[CCode (cname = "airlock_output_open")]
 		public int output_open (string run, bool is_stderr, out int fd, out Error err);
 		[CCode (cname = "airlock_changes_question", cheader_filename = "airlock/changes.h")]
@@ -132,6 +134,8 @@ namespace Airlock {
 		public int project_unclaimed (string dir, out Unclaimed reason, out Error err);
 
 		/* history.h */
+		[CCode (cname = "airlock_log_watch", cheader_filename = "airlock/history.h")]
+		public int log_watch (out int fd, out Error err);
 		[CCode (cname = "airlock_log_open", cheader_filename = "airlock/history.h")]
 		public int log (LogScope scope, int64 limit, out Log? log, out Error err);
 		[CCode (cname = "airlock_audit_verify", cheader_filename = "airlock/history.h")]
@@ -157,6 +161,14 @@ namespace Airlock {
 		[CCode (cname = "airlock_gc_run", cheader_filename = "airlock/history.h")]
 		public int gc (bool dry_run, out Gc? gc, out Error err);
 
+		/* agent.h */
+		[CCode (cname = "airlock_recipes_open", cheader_filename = "airlock/agent.h")]
+		public int recipes (out Recipes? recipes, out Error err);
+		[CCode (cname = "airlock_recipes_open_one", cheader_filename = "airlock/agent.h")]
+		public int recipe (string name, out Recipes? recipes, out Error err);
+		[CCode (cname = "airlock_settings_set_agent", cheader_filename = "airlock/agent.h")]
+		public int set_agent (string name, bool yolo, [CCode (array_length = false, array_null_terminated = true)] string[]? argv, out Error err);
+
 		/* session.h */
 		[CCode (cname = "airlock_sessions_open", cheader_filename = "airlock/session.h")]
 		public int sessions (bool all, out Sessions? sessions, out Error err);
@@ -177,6 +189,8 @@ namespace Airlock {
 		public int session_merge (string name, string into, out uint64 step, out string? conflicts, out Error err);
 		[CCode (cname = "airlock_session_end", cheader_filename = "airlock/session.h")]
 		public int session_end (string name, out Error err);
+		[CCode (cname = "airlock_session_remove", cheader_filename = "airlock/session.h")]
+		public int session_remove (string name, out Error err);
 	}
 
 	[CCode (has_target = true, has_typedef = false)]
@@ -321,6 +335,15 @@ namespace Airlock {
 		public int ask (out Asking? asking, out Error err);
 		[CCode (cname = "airlock_job_use_prestart")]
 		public void use_prestart (Prestart? prestart);
+		[CCode (cname = "airlock_job_hold_workspace", cheader_filename = "airlock/session.h")]
+		public int hold_workspace (out WorkspaceHold? hold, out Error err);
+		[CCode (cname = "airlock_job_use_hold", cheader_filename = "airlock/session.h")]
+		public void use_hold (WorkspaceHold? hold);
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_workspace_hold", free_function = "airlock_workspace_release", cheader_filename = "airlock/session.h")]
+	public class WorkspaceHold {
 	}
 
 	[Compact]
@@ -421,6 +444,9 @@ namespace Airlock {
 		[CCode (array_length_cname = "n_host_rules", array_length_type = "size_t")]
 		public unowned HostRule[] host_rules;
 		public bool asks_hosts;
+		public unowned string? session;
+		public int64 session_disk;
+		public int64 session_tmp;
 	}
 
 	[CCode (cname = "enum airlock_network_mode", cprefix = "AIRLOCK_NETWORK_MODE_", has_type_id = false, cheader_filename = "airlock/job.h")]
@@ -471,12 +497,13 @@ namespace Airlock {
 		PARENT_UNREADABLE, NO_MOUNT_POINT, MISSING, FOREIGN_PROJECT, FOREIGN_HOME, COPIED, PARTIAL_ISOLATION,
 		FELL_BACK, UNSANDBOXED, KILLED, KILLED_MEMORY, KILLED_FILE_SIZE, KILLED_FULL, FULL, OUTPUT_NOT_WRITTEN,
 		OUTPUT_NOT_STORED, ABSTRACT_SOCKETS, EXPOSED, HIDDEN_AGAIN, ANSWER_LOST, LINK_UNANSWERED, LINKS_UNANSWERED,
-		NOT_OBSERVED, REFUSED, REFUSED_MORE, HOST_REFUSED, NO_GATE, NOT_COPIED, OUTSIDE_NAMES, CLOCK_BACK, CHANGES_UNREAD,
+		NOT_OBSERVED, REFUSED, REFUSED_MORE, HOST_REFUSED, AGENT_SIGNED_IN, AGENT_NOT_HOME, AGENT_READ_ONLY, AGENT_UPDATES, AGENT_BUSY, NO_GATE, NOT_COPIED, OUTSIDE_NAMES, CLOCK_BACK, CHANGES_UNREAD,
 		CHANGES_NOT_KEPT, LEFT_OUT, CONTENT_LEFT_OUT, SOME_LEFT_OUT, CHANGES_LEFT_OUT, TAKEN_AS_CHANGED,
 		ALL_TAKEN_CHANGED, UNREAD_MORE, ACL_LOST, WAITING, LINK_SPLIT, LINK_NOT_MADE, KEPT_ASIDE,
 		MODES_NOT_RESTORED, CHANGED_MEANWHILE, INTERRUPTED, APPLY_FINISHED, APPLY_REVERTED, UNDO_FINISHED,
 		UNDO_REVERTED, NOT_RECOVERED, RECOVERY_TROUBLE, TAKEN_OUT, NOT_TAKEN_OUT, NOT_TAKEN_BACK, UNDO_NOT_RECORDED,
-		REDO_NOT_RECORDED, RECORDS_STALE, HISTORY_GAP, HISTORY_BEHIND, STEP_NOT_TOLD, SESSION_NOT_TOLD;
+		REDO_NOT_RECORDED, RECORDS_STALE, HISTORY_GAP, HISTORY_BEHIND, STEP_NOT_TOLD,
+		BACKGROUND, SESSION_OWN_SANDBOX, SESSION_OWN_NETWORK, SESSION_DISK, SESSION_TMP, SESSION_PIDS, SESSION_NOT_TOLD, CUT_SHORT, CUT_NOT_READ;
 		[CCode (cname = "airlock_note_name")]
 		public unowned string? name ();
 	}
@@ -520,7 +547,7 @@ namespace Airlock {
 	}
 
 	[CCode (cname = "enum airlock_limit", cprefix = "AIRLOCK_LIMIT_", cheader_filename = "airlock/result.h", has_type_id = false)]
-	public enum Limit { NONE, TIMEOUT, MEMORY, PIDS, FILE_SIZE;
+	public enum Limit { NONE, TIMEOUT, MEMORY, PIDS, FILE_SIZE, DISK, TMP;
 		[CCode (cname = "airlock_limit_name")]
 		public unowned string? name ();
 	}
@@ -651,6 +678,7 @@ namespace Airlock {
 		public int64 progress (out unowned string latest);
 		public unowned string id { [CCode (cname = "airlock_run_id")] get; }
 		public unowned string? session { [CCode (cname = "airlock_run_session", cheader_filename = "airlock/session.h")] get; }
+		public size_t background { [CCode (cname = "airlock_run_background", cheader_filename = "airlock/session.h")] get; }
 		public uint64 step { [CCode (cname = "airlock_run_step", cheader_filename = "airlock/session.h")] get; }
 		public Status status { [CCode (cname = "airlock_run_status")] get; }
 		public int exit_code { [CCode (cname = "airlock_run_exit_code")] get; }
@@ -700,6 +728,9 @@ namespace Airlock {
 		[CCode (cname = "airlock_changes_state_name")]
 		public unowned string name ();
 	}
+
+	[CCode (cname = "enum airlock_side", cprefix = "AIRLOCK_SIDE_", cheader_filename = "airlock/changes.h", has_type_id = false)]
+	public enum Side { BEFORE, AFTER, PROJECT }
 
 	[CCode (cname = "enum airlock_changes_mode", cprefix = "AIRLOCK_MODE_", cheader_filename = "airlock/changes.h", has_type_id = false)]
 	public enum ChangesMode { DIRECT, APPLY, ASK, HOLD, DISCARD }
@@ -1102,6 +1133,9 @@ namespace Airlock {
 		public unowned string name ();
 	}
 
+	[CCode (cname = "airlock_is_inside")]
+	public bool is_inside ();
+
 	[CCode (cname = "airlock_session_is_name", cheader_filename = "airlock/session.h")]
 	public bool session_is_name (string word);
 
@@ -1131,11 +1165,76 @@ namespace Airlock {
 	}
 
 	[Compact]
+	[CCode (cname = "struct airlock_session_damage", free_function = "", cheader_filename = "airlock/session.h")]
+	public class SessionDamage {
+		public unowned string name;
+		public Error error;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_session_usage", free_function = "", cheader_filename = "airlock/session.h")]
+	public class SessionUsage {
+		public int64 disk;
+		public int64 disk_limit;
+		public int64 tmp;
+		public int64 tmp_limit;
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_session_process", free_function = "", cheader_filename = "airlock/session.h")]
+	public class SessionProcess {
+		public int64 pid;
+		public unowned string command;
+		public int64 started_ns;
+	}
+
+	[CCode (cname = "airlock_sessions_end_with_program", cheader_filename = "airlock/session.h")]
+	public int sessions_end_with_program (out Error err);
+
+	[CCode (cname = "enum airlock_recipe_source", cprefix = "AIRLOCK_RECIPE_", has_type_id = false, cheader_filename = "airlock/agent.h")]
+	public enum RecipeSource {
+		BUILTIN,
+		SYSTEM,
+		USER;
+		[CCode (cname = "airlock_recipe_source_name")]
+		public unowned string name ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_recipe", free_function = "", cheader_filename = "airlock/agent.h")]
+	public class Recipe {
+		public unowned string name;
+		public unowned string title;
+		public RecipeSource source;
+		public unowned string file;
+		public unowned string text;
+		public unowned string program;
+		public unowned string? found;
+		public unowned string? install;
+		public unowned string? add_dir;
+		[CCode (cname = "airlock_recipe_json")]
+		public string? json ();
+	}
+
+	[Compact]
+	[CCode (cname = "struct airlock_recipes", free_function = "airlock_recipes_free", cheader_filename = "airlock/agent.h")]
+	public class Recipes {
+		public size_t count { [CCode (cname = "airlock_recipes_count")] get; }
+		[CCode (cname = "airlock_recipes_at")]
+		public unowned Recipe? at (size_t i);
+		[CCode (cname = "airlock_recipes_json")]
+		public unowned string? json ();
+	}
+
+	[Compact]
 	[CCode (cname = "struct airlock_sessions", free_function = "airlock_sessions_free", cheader_filename = "airlock/session.h")]
 	public class Sessions {
 		public size_t count { [CCode (cname = "airlock_sessions_count")] get; }
 		[CCode (cname = "airlock_sessions_at")]
 		public unowned SessionInfo? at (size_t i);
+		public size_t damaged_count { [CCode (cname = "airlock_sessions_damaged_count")] get; }
+		[CCode (cname = "airlock_sessions_damaged_at")]
+		public unowned SessionDamage? damaged_at (size_t i);
 		[CCode (cname = "airlock_sessions_json")]
 		public unowned string? json ();
 	}
@@ -1148,6 +1247,11 @@ namespace Airlock {
 		public size_t step_count { [CCode (cname = "airlock_session_step_count")] get; }
 		[CCode (cname = "airlock_session_step_at")]
 		public unowned SessionStep? step_at (size_t i);
+		public size_t process_count { [CCode (cname = "airlock_session_process_count")] get; }
+		[CCode (cname = "airlock_session_process_at")]
+		public unowned SessionProcess? process_at (size_t i);
+		[CCode (cname = "airlock_session_usage")]
+		public unowned SessionUsage usage ();
 		[CCode (cname = "airlock_session_changes")]
 		public unowned Changes changes ();
 		[CCode (cname = "airlock_session_json")]
@@ -1195,6 +1299,11 @@ namespace Airlock {
 	public string? text_json ([CCode (array_length_type = "size_t", type = "const char *")] uint8[] bytes);
 	[CCode (cname = "airlock_text_base64")]
 	public string? text_base64 ([CCode (array_length_type = "size_t", type = "const void *")] uint8[] bytes);
+	/* ret: 65 bytes, the digits and a NUL. */
+	[CCode (cname = "airlock_text_sha256")]
+	public void text_sha256 ([CCode (array_length_type = "size_t", type = "const void *")] uint8[] bytes, [CCode (array_length = false, type = "char *")] uint8[] ret);
+	[CCode (cname = "airlock_text_toml")]
+	public int text_toml ([CCode (array_length_type = "size_t", type = "const char *")] uint8[] text, string name, out string? json, out Error err);
 	[CCode (cname = "airlock_text_bool")]
 	public int text_bool (string word);
 	[CCode (cname = "airlock_text_columns")]
@@ -1207,6 +1316,15 @@ namespace Airlock {
 	/* ── Files ── */
 
 	[Compact]
+	[CCode (cname = "struct airlock_upload", free_function = "airlock_upload_free", cheader_filename = "airlock/files.h")]
+	public class Upload {
+		[CCode (cname = "airlock_upload_write")]
+		public int write ([CCode (array_length_type = "size_t", type = "const void *")] uint8[] bytes, out Error err);
+		[CCode (cname = "airlock_upload_commit")]
+		public int commit (out Files? result, out Error err);
+	}
+
+	[Compact]
 	[CCode (cname = "struct airlock_place", free_function = "airlock_place_free", cheader_filename = "airlock/files.h")]
 	public class Place {
 		[CCode (cname = "airlock_place_open")]
@@ -1217,6 +1335,10 @@ namespace Airlock {
 		public int ls (string? path, out Files? result, out Error err);
 		[CCode (cname = "airlock_files_read")]
 		public int read (string path, int64 offset, int64 limit, out Files? result, out Error err);
+		[CCode (cname = "airlock_files_open")]
+		public int open_file (string path, out int fd, out Error err);
+		[CCode (cname = "airlock_upload_begin")]
+		public int upload (string path, out Upload? upload, out Error err);
 		[CCode (cname = "airlock_files_glob")]
 		public int glob (string pattern, string? path, int64 max, out Files? result, out Error err);
 		[CCode (cname = "airlock_files_grep")]

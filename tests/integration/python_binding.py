@@ -116,6 +116,39 @@ def an_agents_questions(ws):
 
 
 @test
+def agents(ws):
+    """recipes are listed and shown, and an agent runs as a session"""
+    place = Path(tempfile.mkdtemp(dir=ws))
+    project, environ = place / "project", {**os.environ, "HOME": str(place), "PATH": f"{place}/bin:{os.environ['PATH']}"}
+    for name in [n for n in environ if n.startswith(("XDG_", "AIRLOCK_SESSION"))]:
+        del environ[name]
+    for directory in (project / ".git", place / ".config/airlock/agents", place / "bin"):
+        directory.mkdir(parents=True)
+    (place / ".config/airlock/agents/toy.toml").write_text(
+        'title = "Toy"\nprogram = "toy"\narguments = ["-u"]\nyolo = ["-y"]\nhosts = ["a.test:443"]\n'
+        '[home]\nprivate = ["~/.toy"]\nstate = ["~/.toy/s"]\nfiles = ["~/.toy/*.jsonl"]\n[env]\nset = { A = "1" }\n')
+    (place / "bin/toy").write_text('#!/bin/sh\necho "$@" $A; echo t >~/.toy/t.jsonl; echo x >made; exit 3\n')
+    (place / "bin/toy").chmod(0o755)
+    box = Sandbox(project=project, environ=environ)
+    every = {recipe.name: recipe for recipe in box.recipes()}
+    assert every["claude"].source == "built-in" and every["codex"].yolo, every
+    toy = box.recipe("toy")
+    assert toy == every["toy"] and isinstance(toy, airlock.Recipe), (toy, every["toy"])
+    assert (toy.title, toy.source, toy.found, toy.hosts) == ("Toy", "user", f"{place}/bin/toy", ("a.test:443",)), toy
+    assert (toy.private, toy.state, toy.env_set) == ((f"{place}/.toy",), (f"{place}/.toy/s",), ("A=1",)), toy
+    done = box.run_agent("toy", ["go", "on"], yolo=True)
+    assert (done.exit_code, done.stdout) == (3, "-u -y go on 1\n"), done
+    assert done.session.startswith("toy-") and done.changes.state == "held" and not (project / "made").exists(), done
+    assert (place / ".toy/t.jsonl").read_text() == "t\n"
+    assert box.apply(done.session) == 1 and (project / "made").exists()
+    assert box.run_agent("toy").session != done.session
+    assert box.run_agent("toy", session="mine").session == "mine"
+    assert Sandbox(project=project, session="own", environ=environ).run_agent("toy").session == "own"
+    raises(airlock.NotFoundError, box.recipe, "none")
+    raises(airlock.NotFoundError, box.run_agent, "none")
+
+
+@test
 def sessions(ws):
     """commands of a session see each other's changes; rewind, fork, merge, apply and undo are calls"""
     place = Path(tempfile.mkdtemp(dir=ws))
@@ -143,7 +176,10 @@ def sessions(ws):
     assert "+three" in box.diff("work")
     box.fork("work", "other")
     raises(airlock.ConflictError, box.fork, "work", "other")
+    assert box.session_diff("work", "other") == ""
     box.rewind("work", 1)
+    assert "+++ b/b" in box.session_diff("work", "other") and "+2" in box.session_diff("work", "other")
+    raises(airlock.NotFoundError, box.session_diff, "work", "none")
     assert box.execute("ls").stdout == "a\ntext\n"
     other = Sandbox(project=project, session="other", environ=environ)
     other.execute("echo 3 >c; sed -i s/^15$/fifteen/ text")
@@ -164,6 +200,8 @@ def sessions(ws):
     raises(airlock.ConflictError, box.rewind, "work", 0)
     box.undo("work")
     assert not (project / "a").exists() and "nine" in text.read_text() and "three" not in text.read_text()
+    usage = box.session_usage("work")
+    assert 0 < usage.disk < usage.disk_limit and usage.tmp == 0 and usage.tmp_limit == usage.disk_limit
     assert box.new_session() != box.new_session() and box.new_session("more") == "more"
     raises(airlock.NotFoundError, box.session, "none")
     raises(airlock.UsageError, box.new_session, "last")

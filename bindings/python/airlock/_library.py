@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""libairlock through ctypes: the functions of airlock/airlock.h, airlock/files.h, airlock/questions.h and airlock/session.h
-that are used here."""
+"""libairlock through ctypes: the functions of airlock/airlock.h, airlock/agent.h, airlock/files.h, airlock/questions.h and
+airlock/session.h that are used here."""
 
 from __future__ import annotations
 
@@ -84,6 +84,14 @@ class SessionStep(Structure):
     ]
 
 
+class SessionUsage(Structure):
+    _fields_ = [("disk", c_int64), ("disk_limit", c_int64), ("tmp", c_int64), ("tmp_limit", c_int64)]
+
+
+class SessionProcess(Structure):
+    _fields_ = [("pid", c_int64), ("command", c_char_p), ("started_ns", c_int64)]
+
+
 _ERR = POINTER(Error)
 _OUT = POINTER(c_void_p)
 _PATHS = POINTER(c_char_p)
@@ -144,7 +152,20 @@ _FUNCTIONS = {
     "airlock_session_rewind": (c_int, [c_void_p, c_char_p, c_uint64, _ERR]),
     "airlock_session_fork": (c_int, [c_void_p, c_char_p, c_char_p, _ERR]),
     "airlock_session_merge": (c_int, [c_void_p, c_char_p, c_char_p, POINTER(c_uint64), _OUT, _ERR]),
+    "airlock_session_diff": (c_int, [c_void_p, c_char_p, c_char_p, c_int, _OUT, _ERR]),
+    "airlock_session_usage": (POINTER(SessionUsage), [c_void_p]),
+    "airlock_session_process_count": (c_size_t, [c_void_p]),
+    "airlock_session_process_at": (POINTER(SessionProcess), [c_void_p, c_size_t]),
+    "airlock_sessions_end_with_program": (c_int, [_ERR]),
     "airlock_session_end": (c_int, [c_void_p, c_char_p, _ERR]),
+    "airlock_recipes_open": (c_int, [c_void_p, _OUT, _ERR]),
+    "airlock_recipes_open_one": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
+    "airlock_recipes_at": (c_void_p, [c_void_p, c_size_t]),
+    "airlock_recipes_json": (c_char_p, [c_void_p]),
+    "airlock_recipe_json": (c_void_p, [c_void_p]),
+    "airlock_recipes_free": (None, [c_void_p]),
+    "airlock_settings_set_agent": (c_int, [c_void_p, c_char_p, c_int, _PATHS, _ERR]),
+    "airlock_session_exists": (c_int, [c_void_p, c_char_p]),
     "airlock_place_open": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
     "airlock_place_free": (None, [c_void_p]),
     "airlock_files_ls": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),

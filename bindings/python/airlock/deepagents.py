@@ -18,7 +18,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from .errors import AirlockError
-from .sandbox import Sandbox
 
 READ_LIMIT = 2000
 
@@ -143,14 +142,18 @@ def _file_error(error: AirlockError) -> str:
 
 
 class AirlockBackend:
-    """A workspace of airlock as a deepagents backend. Takes what Sandbox takes."""
+    """A workspace of airlock as a deepagents backend. Takes what Sandbox takes, or a sandbox, local or remote."""
 
     def __new__(cls, *_args, **_options):
         base = _types().base
         return object.__new__(_with_base(cls, base) if base and not issubclass(cls, base) else cls)
 
-    def __init__(self, workspace=None, *, sandbox: Sandbox | None = None, **options):
-        self.sandbox = sandbox or Sandbox(workspace=workspace, **options)
+    def __init__(self, workspace=None, *, sandbox=None, **options):
+        if sandbox is None:
+            from .sandbox import Sandbox  # a remote one needs no libairlock
+
+            sandbox = Sandbox(workspace=workspace, **options)
+        self.sandbox = sandbox
 
     @property
     def id(self) -> str:

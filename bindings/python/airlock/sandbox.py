@@ -8,13 +8,15 @@ import json
 import os
 import select
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 
 from . import _library as c
+from .agents import Recipe
 from .errors import ConflictError
 from .results import Changes, Content, ExecuteResult, FileChange, FileEntry, Match, Matches, path_of
-from .sessions import Session, Step, session_of, step_of
+from .sessions import Process, Session, Step, Usage, process_of, session_of, step_of, usage_of
 
 # How long a wait in C may keep Python from looking at its own signals.
 _SLICE_MS = 200
@@ -117,6 +119,79 @@ class Sandbox:
             return self._run(job)
         finally:
             c.lib.airlock_job_free(job)
+
+    def run_agent(
+        self,
+        name: str,
+        arguments: Sequence[str] = (),
+        *,
+        yolo: bool = False,
+        session: str | None = None,
+        timeout: float | None = None,
+        working_dir: str | None = None,
+        changes: str | None = None,
+    ) -> ExecuteResult:
+        """Runs a whole agent in the sandbox, as one command of a session, and waits for its end. See airlock-agent(1).
+
+        arguments come after those of its recipe. yolo: with its own option that asks nothing. Without session, and without one of
+        this Sandbox, a name is made up; the result has it. The agent's changes are held unless changes says otherwise, and it has no
+        time limit but timeout. There is no terminal: give it the arguments with which it does one task and ends.
+
+            box = Sandbox(project=".")
+            done = box.run_agent("claude", ["-p", "fix the failing test"], yolo=True)
+            print(done.stdout, box.diff(done.session))
+
+        NotFoundError: there is no recipe of that name, or its program is not installed.
+        """
+        extra = [] if timeout is None else [("timeout", f"{timeout:f}s" if timeout else "none")]
+        extra += [] if working_dir is None else [("working-dir", working_dir)]
+        extra += [] if changes is None else [("changes", changes)]
+        is_named = "AIRLOCK_SESSION" in self._environ or any(option == "session" for option, _ in self._options)
+        if session or not is_named:
+            extra += [("session", session or self._free_session(name))]
+        job = c.c_void_p()
+        with self._settings(extra) as settings:
+            c.call("airlock_settings_set_agent", settings, c.encode(name, "agent"), int(yolo), c.words(arguments))
+            c.call("airlock_job_prepare", settings, c.byref(job))
+        try:
+            return self._run(job)
+        finally:
+            c.lib.airlock_job_free(job)
+
+    def _free_session(self, agent: str) -> str:
+        """"claude-1118-1": the first that the project does not have, as `airlock agent` names them."""
+        with self._settings() as settings:
+            for number in range(1, 10000):
+                name = f"{agent[:32]}-{time.strftime('%m%d')}-{number}"
+                if not c.lib.airlock_session_exists(settings, c.encode(name, "session")):
+                    return name
+        raise ConflictError("no name for a session could be found")
+
+    def recipes(self) -> list[Recipe]:
+        """The agents that run_agent can start, by name."""
+        found = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_recipes_open", settings, c.byref(found))
+        try:
+            text = c.lib.airlock_recipes_json(found)
+            if text is None:
+                raise MemoryError
+            return [Recipe.from_json(entry) for entry in json.loads(text)["agents"]]
+        finally:
+            c.lib.airlock_recipes_free(found)
+
+    def recipe(self, name: str) -> Recipe:
+        """NotFoundError: there is none of that name."""
+        found = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_recipes_open_one", settings, c.encode(name, "agent"), c.byref(found))
+        try:
+            text = c.c_void_p(c.lib.airlock_recipe_json(c.lib.airlock_recipes_at(found, 0)))
+            if not text:
+                raise MemoryError
+            return Recipe.from_json(json.loads(c.take_text(text)))
+        finally:
+            c.lib.airlock_recipes_free(found)
 
     def warm_up(self) -> bool:
         """Makes the sandbox of the next command while there is nothing else to do, and does not wait until it is there.
@@ -254,6 +329,17 @@ class Sandbox:
             count = c.lib.airlock_session_step_count(found)
             return [step_of(c.lib.airlock_session_step_at(found, i).contents) for i in range(count)]
 
+    def session_usage(self, name: str) -> Usage:
+        """What a session has written, and may write."""
+        with self._session(name) as found:
+            return usage_of(c.lib.airlock_session_usage(found).contents)
+
+    def processes(self, name: str) -> list[Process]:
+        """The processes that commands of the session left, and that still run."""
+        with self._session(name) as found:
+            count = c.lib.airlock_session_process_count(found)
+            return [process_of(c.lib.airlock_session_process_at(found, i).contents) for i in range(count)]
+
     def new_session(self, name: str | None = None) -> str:
         """Makes a session and returns its name; without name, one is made up. ConflictError: there is one."""
         made = c.c_void_p()
@@ -287,6 +373,13 @@ class Sandbox:
                 error.paths = [c.path(line) for line in c.take_text(conflicts).splitlines()]
                 raise
         return step.value or None
+
+    def session_diff(self, name: str, other: str) -> str:
+        """Git-style unified diff from what one session shows to what another does; "" when they show the same."""
+        out = c.c_void_p()
+        with self._settings() as settings:
+            c.call("airlock_session_diff", settings, c.encode(name, "session"), c.encode(other, "session"), 0, c.byref(out))
+        return c.text(c.take_text(out))
 
     def end_session(self, name: str) -> None:
         """Ends what is running in it. What it holds stays."""

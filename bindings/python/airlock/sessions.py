@@ -35,6 +35,36 @@ class Step:
     is_decided: bool  # applied or thrown away, in part at least: rewind cannot take it back
 
 
+@dataclass(frozen=True)
+class Process:
+    """A process that a command of a session left, and that still runs."""
+
+    pid: int  # outside of the sandbox
+    command: str
+    started: float  # seconds since 1970
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The bytes on the disk that a session has written, and its limits."""
+
+    disk: int  # all its layers
+    disk_limit: int | None
+    tmp: int  # its /tmp
+    tmp_limit: int | None
+
+
+def usage_of(usage: c.SessionUsage) -> Usage:
+    def limit(n: int) -> int | None:
+        return None if n < 0 else n
+
+    return Usage(usage.disk, limit(usage.disk_limit), usage.tmp, limit(usage.tmp_limit))
+
+
+def process_of(process: c.SessionProcess) -> Process:
+    return Process(process.pid, c.text(process.command), process.started_ns / 1e9)
+
+
 def session_of(info: c.SessionInfo) -> Session:
     return Session(
         name=c.text(info.name),
@@ -53,4 +83,4 @@ def step_of(step: c.SessionStep) -> Step:
     return Step(step.number, c.text(step.run), c.text(step.command), step.exit_code, step.count, bool(step.is_decided))
 
 
-__all__ = ["Session", "Step"]
+__all__ = ["Process", "Session", "Step", "Usage"]
