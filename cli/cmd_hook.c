@@ -6,6 +6,8 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,27 +81,110 @@ static int name_session(const struct invocation *inv, const char **ret, struct a
 	return output_fail(err, AIRLOCK_ERR_USAGE, "session", "AIRLOCK_SESSION or --session is no name of a session");
 }
 
+/* Only the shell beside this program, and only if the agent can start it: it would take another shell otherwise. */
+static bool is_shell_ours(const struct agent *a)
+{
+	const char *told = a->shell_variable ? getenv(a->shell_variable) : NULL;
+	char *ours = told ? agent_shell() : NULL;
+	bool is_ours = ours && strcmp(told, ours) == 0 && access(ours, X_OK) == 0;
+	free(ours);
+	return is_ours;
+}
+
+/* These agents call their tool bash, and models write for it. A shell that a person chose for airlock decides. */
+static const char *inner_shell(void)
+{
+	const char *chosen = getenv("AIRLOCK_SHELL");
+	return !(chosen && *chosen) && access("/bin/bash", X_OK) == 0 ? "bash" : NULL;
+}
+
+/* The name of a process's program and its parent. False: there is no such process. */
+static bool read_process(pid_t pid, char name[16], pid_t *ret_parent)
+{
+	char path[32], text[512];
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		(void)close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* "12 (name) S 1 …", and the name may contain anything. */
+	const char *begin = strchr(text, '('), *end = strrchr(text, ')');
+	int parent = 0;
+	if (!begin || !end || sscanf(end, ") %*c %d", &parent) != 1)
+		return false;
+	(void)snprintf(name, 16, "%.*s", (int)(end - begin - 1), begin + 1);
+	*ret_parent = parent;
+	return true;
+}
+
+/* The process that calls the hook: the first above us that is not of the line that setup wrote. 0: unknown. */
+static pid_t agent_process(void)
+{
+	static const char *const between[] = {"timeout", "sh", "dash", "bash", "zsh", "env"};
+	pid_t pid = getppid();
+	for (int i = 0; i < 6 && pid > 1; i++) {
+		char name[16];
+		pid_t parent = 0;
+		bool is_between = false;
+		if (!read_process(pid, name, &parent))
+			return 0;
+		for (size_t j = 0; j < sizeof between / sizeof *between; j++)
+			is_between |= strcmp(name, between[j]) == 0;
+		if (!is_between)
+			return pid;
+		pid = parent;
+	}
+	return 0;
+}
+
+/* The file that the agent's process runs; NULL: unknown, or not needed. The caller frees. */
+static char *agent_program_of(const struct agent *a, pid_t pid)
+{
+	char link[32], path[PATH_MAX];
+	if (!a->patch_option || pid <= 0)
+		return NULL;
+	(void)snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(link, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return n > 0 && access(path, X_OK) == 0 ? strdup(path) : NULL;
+}
+
 static int answer(const struct invocation *inv, const struct agent *a, struct airlock_error *err)
 {
 	char *input = NULL, *text = NULL, *program = agent_program(), *project = NULL;
 	const char *session = NULL;
+	pid_t agent_pid = agent_process();
+	char *patcher = agent_program_of(a, agent_pid);
+	bool refuses = false;
 	struct hook_call *call = NULL;
 	size_t len = 0;
 	int rc = program ? read_input(&input, &len, err)
 			 : output_fail(err, AIRLOCK_ERR_IO, "/proc/self/exe", "cannot find out where airlock is");
 	if (rc == 0)
 		rc = hook_read(a, input, len, &call, err);
-	if (rc == 0 && hook_runs_command(call))
+	if (rc == 0)
+		rc = arguments_flag(&inv->args, "mcp", &refuses, err);
+	if (rc == 0 && hook_runs_command(call) && !refuses)
 		rc = find_project(inv, start_dir(a, call), &project, err);
 	if (rc == 0)
 		rc = name_session(inv, &session, err);
 	if (rc == 0)
-		rc = hook_answer(call, &(struct hook_place){.program = program, .project = project, .session = session},
+		rc = hook_answer(call,
+				 &(struct hook_place){.program = program,
+						      .project = project,
+						      .session = session,
+						      .refuses = refuses,
+						      .agent_program = patcher,
+						      .agent_pid = agent_pid,
+						      .shell = inner_shell(),
+						      .is_shell_ours = is_shell_ours(a)},
 				 &text, err);
 	if (rc == 0)
 		rc = write_answer(text, err);
 	hook_free(call);
 	airlock_free(project);
+	free(patcher);
 	free(program);
 	free(input);
 	free(text);
@@ -109,9 +194,9 @@ static int answer(const struct invocation *inv, const struct agent *a, struct ai
 int cmd_hook(const struct invocation *inv, struct airlock_error *err)
 {
 	const struct agent *a = agent_find(inv->operand);
-	if (!a) {
+	if (!a || !a->tools) {
 		(void)output_fail(err, AIRLOCK_ERR_USAGE, inv->operand, "unknown agent '%s'", inv->operand);
-		return output_hint(err, "expected one of: " AGENT_NAMES);
+		return output_hint(err, "expected one of: " AGENT_HOOK_NAMES);
 	}
 	(void)alarm(PATIENCE_SECONDS);
 	if (answer(inv, a, err) == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `airlock setup AGENT`: reads the file, edits it in memory, and replaces it by a rename; keeps the old one beside it.
- */
+/* `airlock setup AGENT`: reads the agent's files, edits them in memory, and replaces each by a rename. Keeps the old ones beside
+ * them, so that --undo can give back the very bytes. */
 #include "commands.h"
 
 #include <errno.h>
@@ -15,14 +15,18 @@
 
 #include "agents.h"
 #include "output.h"
+#include "agent_sandbox.h"
 #include "setup.h"
 
 #define MAX_BYTES (4 << 20)
 #define BACKUP_SUFFIX ".before-airlock"
 
+/* One file of the agent's configuration. */
 struct target {
-	char *path; /* with links resolved: if the file is a link, it stays one */
-	char *text; /* NULL: there is no such file */
+	struct setup su;
+	char *path;   /* with links resolved: if the file is a link, it stays one */
+	char *text;   /* NULL: there is no such file */
+	char *backup; /* where the text of before is kept */
 	mode_t mode;
 	bool has_airlock; /* already */
 };
@@ -31,6 +35,7 @@ static void target_done(struct target *t)
 {
 	free(t->path);
 	free(t->text);
+	free(t->backup);
 }
 
 static int io_error(struct airlock_error *err, const char *doing, const char *path)
@@ -38,27 +43,36 @@ static int io_error(struct airlock_error *err, const char *doing, const char *pa
 	return output_fail(err, AIRLOCK_ERR_IO, path, "cannot %s %s: %s", doing, path, strerror(errno));
 }
 
-static int read_text(struct target *t, int fd, struct airlock_error *err)
+/* ret: NULL if there is no such file. */
+static int read_file(const char *path, char **ret, mode_t *ret_mode, struct airlock_error *err)
 {
 	struct stat st;
-	if (fstat(fd, &st) < 0)
-		return io_error(err, "read", t->path);
-	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
-		return output_fail(err, AIRLOCK_ERR_INVALID, t->path, "%s is not a file that airlock can edit",
-				   t->path);
-	t->mode = st.st_mode & 0777;
-	t->text = calloc(1, (size_t)st.st_size + 1);
-	ssize_t n = t->text ? read(fd, t->text, (size_t)st.st_size) : -1;
-	if (n != st.st_size)
-		return io_error(err, "read", t->path);
-	if (strlen(t->text) != (size_t)n)
-		return output_fail(err, AIRLOCK_ERR_INVALID, t->path, "%s is not a text file", t->path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*ret = NULL;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : io_error(err, "read", path);
+	int rc = fstat(fd, &st) < 0 ? io_error(err, "read", path) : 0;
+	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES))
+		rc = output_fail(err, AIRLOCK_ERR_INVALID, path, "%s is not a file that airlock can edit", path);
+	char *text = rc == 0 ? calloc(1, (size_t)st.st_size + 1) : NULL;
+	if (rc == 0 && (!text || read(fd, text, (size_t)st.st_size) != st.st_size))
+		rc = io_error(err, "read", path);
+	if (rc == 0 && strlen(text) != (size_t)st.st_size)
+		rc = output_fail(err, AIRLOCK_ERR_INVALID, path, "%s is not a text file", path);
+	(void)close(fd);
+	if (rc < 0) {
+		free(text);
+		return rc;
+	}
+	*ret = text;
+	*ret_mode = st.st_mode & 0777;
 	return 0;
 }
 
-static int target_read(struct target *t, const struct agent *a, struct airlock_error *err)
+static int target_read(struct target *t, struct airlock_error *err)
 {
-	*t = (struct target){.path = agent_file(a), .mode = 0600};
+	t->path = agent_file(t->su.agent, t->su.edits->file);
+	t->mode = 0600;
 	if (!t->path)
 		return output_fail(err, AIRLOCK_ERR_INVALID, "HOME", "HOME is not set to an absolute path");
 	char *real = realpath(t->path, NULL);
@@ -66,12 +80,11 @@ static int target_read(struct target *t, const struct agent *a, struct airlock_e
 		free(t->path);
 		t->path = real;
 	}
-	int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : io_error(err, "read", t->path);
-	int rc = read_text(t, fd, err);
-	(void)close(fd);
-	return rc;
+	if (asprintf(&t->backup, "%s" BACKUP_SUFFIX, t->path) < 0) {
+		t->backup = NULL;
+		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+	}
+	return read_file(t->path, &t->text, &t->mode, err);
 }
 
 static int make_parents(const char *path, struct airlock_error *err)
@@ -111,17 +124,17 @@ static int replace(const char *path, const char *text, mode_t mode, struct airlo
 	return rc;
 }
 
-/* As it was before airlock came: not again if only our own hook is changed or removed. */
+static int remove_file(const char *path, struct airlock_error *err)
+{
+	return unlink(path) < 0 && errno != ENOENT ? io_error(err, "remove", path) : 0;
+}
+
+/* As it was before airlock came: not again if only what is ours is changed or removed. */
 static int back_up(const struct target *t, struct airlock_error *err)
 {
-	char *path = NULL;
-	if (!t->text || t->has_airlock)
+	if (t->has_airlock)
 		return 0;
-	if (asprintf(&path, "%s" BACKUP_SUFFIX, t->path) < 0)
-		return output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
-	int rc = replace(path, t->text, t->mode, err);
-	free(path);
-	return rc;
+	return t->text ? replace(t->backup, t->text, t->mode, err) : remove_file(t->backup, err);
 }
 
 static int target_write(const struct target *t, const char *text, struct airlock_error *err)
@@ -131,20 +144,20 @@ static int target_write(const struct target *t, const char *text, struct airlock
 		rc = back_up(t, err);
 	if (rc < 0)
 		return rc;
-	if (*text)
-		return replace(t->path, text, t->mode, err);
-	return unlink(t->path) < 0 && errno != ENOENT ? io_error(err, "remove", t->path) : 0;
+	return *text ? replace(t->path, text, t->mode, err) : remove_file(t->path, err);
 }
 
 /* Prints what the file would contain. If the file cannot be edited, prints what must be added by hand. */
-static int print(const struct agent *a, const char *command, const struct target *t, struct airlock_error *err)
+static int print(struct target *t, bool is_only, struct airlock_error *err)
 {
 	struct airlock_error why = {0};
 	char *edited = NULL;
-	int rc = setup_edit(a, command, t->text, SETUP_ADD, &edited, &why);
+	int rc = setup_edit(&t->su, t->text, SETUP_ADD, &edited, &why);
 	if (rc < 0) {
 		output_say("%s; add this to %s by hand:", why.message, t->path);
-		rc = setup_edit(a, command, NULL, SETUP_ADD, &edited, err);
+		rc = setup_edit(&t->su, NULL, SETUP_ADD, &edited, err);
+	} else if (!is_only) {
+		output_say("%s:", t->path);
 	}
 	if (rc >= 0)
 		(void)fputs(edited, stdout);
@@ -152,64 +165,290 @@ static int print(const struct agent *a, const char *command, const struct target
 	return rc < 0 ? rc : 0;
 }
 
-static int tell(const struct agent *a, const struct target *t, bool undo, bool changed)
+static void tell(const struct target *t, const char *words)
 {
 	char *path = airlock_text_inert(t->path, strlen(t->path));
-	const char *shown = path ? path : a->file, *words = NULL;
-	if (undo)
-		words = changed ? "the hook was removed from" : "there is no hook in";
-	else
-		words = changed ? "the hook was added to" : "the hook is already in";
-	(void)printf("%s: %s %s\n", a->title, words, shown);
-	if (!undo)
-		(void)printf("%s: %s\n", a->title, a->until_active ? a->until_active : "new sessions will use it");
+	(void)printf("%s: %s %s\n", t->su.agent->title, words, path ? path : t->su.edits->file);
 	airlock_free(path);
-	return undo && !changed ? 1 : 0;
 }
 
-static int find_airlock(const struct agent *a, const char *command, struct target *t, struct airlock_error *err)
+static int add(struct target *t, struct airlock_error *err)
 {
-	char *without = NULL;
-	int rc = setup_edit(a, command, t->text, SETUP_REMOVE, &without, err);
-	t->has_airlock = rc > 0;
-	free(without);
-	return rc;
-}
-
-static int change(const struct agent *a, const char *command, struct target *t, bool undo, struct airlock_error *err)
-{
-	char *edited = NULL;
-	int rc = setup_edit(a, command, t->text, undo ? SETUP_REMOVE : SETUP_ADD, &edited, err);
+	char *edited = NULL, *without = NULL;
+	int rc = setup_edit(&t->su, t->text, SETUP_ADD, &edited, err);
 	bool changed = rc > 0;
-	if (changed)
-		rc = find_airlock(a, command, t, err);
+	if (changed) {
+		rc = setup_edit(&t->su, t->text, SETUP_REMOVE, &without, err);
+		t->has_airlock = rc > 0;
+	}
 	if (changed && rc >= 0)
 		rc = target_write(t, edited, err);
 	free(edited);
-	return rc < 0 ? rc : tell(a, t, undo, changed);
+	free(without);
+	if (rc < 0)
+		return rc;
+	tell(t, changed ? "airlock was added to" : "airlock is already in");
+	return 0;
+}
+
+/* ── Undo ── */
+
+/* Sets *ret to true if nobody edited the file since setup: setup would make the same text again from the text before it. */
+static int is_untouched(const struct target *t, const char *before, bool *ret, struct airlock_error *err)
+{
+	struct airlock_error ignored = {0};
+	char *edited = NULL;
+	int rc = setup_edit(&t->su, before, SETUP_ADD, &edited, &ignored);
+	*ret = rc > 0 && t->text && strcmp(edited, t->text) == 0;
+	free(edited);
+	return rc == AIRLOCK_ERR_INTERNAL ? output_fail(err, rc, NULL, "out of memory") : 0;
+}
+
+static int give_back(const struct target *t, const char *before, struct airlock_error *err)
+{
+	int rc = before ? replace(t->path, before, t->mode, err) : remove_file(t->path, err);
+	if (rc == 0)
+		rc = remove_file(t->backup, err);
+	if (rc == 0)
+		tell(t, before ? "gave back, as it was before airlock,"
+			       : "removed, because it was not there before airlock,");
+	return rc < 0 ? rc : 1;
+}
+
+static int take_out(struct target *t, struct airlock_error *err)
+{
+	char *edited = NULL;
+	int rc = setup_edit(&t->su, t->text, SETUP_REMOVE, &edited, err);
+	bool changed = rc > 0;
+	t->has_airlock = true; /* what is kept beside it stays */
+	if (changed)
+		rc = target_write(t, edited, err);
+	free(edited);
+	if (rc < 0)
+		return rc;
+	tell(t,
+	     changed ? "edited since setup, so only airlock's own lines were removed from" : "there is no airlock in");
+	return changed;
+}
+
+/* Returns whether there was something to undo. */
+static int undo(struct target *t, struct airlock_error *err)
+{
+	char *before = NULL;
+	mode_t mode = 0;
+	bool is_as_set_up = false;
+	int rc = read_file(t->backup, &before, &mode, err);
+	if (rc == 0)
+		rc = is_untouched(t, before, &is_as_set_up, err);
+	if (rc == 0)
+		rc = is_as_set_up ? give_back(t, before, err) : take_out(t, err);
+	free(before);
+	return rc;
+}
+
+/* ── Check ── */
+
+static bool is_no(const struct target *t, const char *why, const char *rest)
+{
+	(void)printf("%s: commands do not go through airlock: %s%s\n", t->su.agent->title, why, rest);
+	return true;
+}
+
+static bool contains(const struct target *t, const char *word)
+{
+	return t->text && strstr(t->text, word);
+}
+
+/* Settings of the agent's own that take the effect of ours away. */
+static bool is_switched_off(const struct target *t)
+{
+	static const char *const switches[][2] = {{"claude", "\"disableAllHooks\": true"}};
+	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+		if (strcmp(t->su.agent->name, switches[i][0]) == 0 && contains(t, switches[i][1]))
+			return is_no(t, "its configuration has ", switches[i][1]);
+	return false;
+}
+
+/* Codex keeps what a person trusted in another file. */
+static bool is_not_trusted(const struct target *t, struct airlock_error *err)
+{
+	if (!t->su.agent->until_active || t->su.edits->kind != AGENT_EDIT_HOOK)
+		return false;
+	char *path = agent_file(t->su.agent, "config.toml"), *text = NULL;
+	mode_t mode = 0;
+	bool trusted = path && read_file(path, &text, &mode, err) == 0 && text &&
+		       strstr(text, "hooks.json:pre_tool_use") && strstr(text, "trusted_hash");
+	free(path);
+	free(text);
+	return !trusted && is_no(t, t->su.agent->until_active, "");
+}
+
+/* Not with airlock's tools alone: servers run outside of the agent's sandbox. NULL: nothing is to be said. The caller frees. */
+static char *read_own_sandbox(const struct setup *su, struct airlock_error *err)
+{
+	const struct agent *a = su->agent;
+	char *path = a->sandbox_file && su->edits != a->mcp ? agent_file(a, a->sandbox_file) : NULL, *text = NULL,
+	     *advice = NULL;
+	mode_t mode = 0;
+	if (path && read_file(path, &text, &mode, err) == 0)
+		advice = agent_sandbox_advice(a, path, text);
+	free(path);
+	free(text);
+	return advice;
+}
+
+static bool needs_shell(const struct setup *su)
+{
+	for (size_t i = 0; i < su->n_edits; i++)
+		if (su->edits[i].value && strstr(su->edits[i].value, "@SHELL@"))
+			return true;
+	return false;
+}
+
+/* Returns whether something is wrong, after it has said what. */
+static int check(struct target *t, struct airlock_error *err)
+{
+	char *edited = NULL;
+	int rc = setup_edit(&t->su, t->text, SETUP_ADD, &edited, err);
+	free(edited);
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		return is_no(t, t->path, " does not have it, or has that of another airlock");
+	if (needs_shell(&t->su) && access(t->su.shell, X_OK) < 0)
+		return is_no(t, t->su.shell, " cannot be executed");
+	return is_switched_off(t) || is_not_trusted(t, err);
+}
+
+/* ── The whole ── */
+
+enum what { DO_ADD, DO_PRINT, DO_UNDO, DO_CHECK };
+
+static int one_file(enum what what, struct target *t, bool is_only, struct airlock_error *err)
+{
+	int rc = target_read(t, err);
+	if (rc < 0)
+		return rc;
+	switch (what) {
+	case DO_PRINT:
+		return print(t, is_only, err);
+	case DO_UNDO:
+		return undo(t, err);
+	case DO_CHECK:
+		return check(t, err);
+	case DO_ADD:
+		break;
+	}
+	return add(t, err);
+}
+
+static size_t count_same_file(const struct agent_edit *edits)
+{
+	size_t n = 1;
+	while (n < AGENT_EDITS_MAX && edits[n].file && strcmp(edits[n].file, edits->file) == 0)
+		n++;
+	return n;
+}
+
+/* Returns how many of the files had something to undo, or to complain about. */
+static int each_file(enum what what, const struct setup *su, struct airlock_error *err)
+{
+	int found = 0, rc = 0;
+	for (const struct agent_edit *e = su->edits; rc >= 0 && e < su->edits + AGENT_EDITS_MAX && e->file;) {
+		struct target t = {.su = *su};
+		t.su.edits = e;
+		t.su.n_edits = count_same_file(e);
+		e += t.su.n_edits;
+		rc = one_file(what, &t, t.su.n_edits == su->n_edits, err);
+		found += rc > 0;
+		target_done(&t);
+		if (what == DO_CHECK && rc > 0)
+			break; /* one reason is enough */
+	}
+	return rc < 0 ? rc : found;
+}
+
+/* Returns whether the agent's own sandbox is in the way, after it has said what to change. */
+static bool tell_own_sandbox(enum what what, const struct setup *su)
+{
+	struct airlock_error ignored = {0};
+	char *advice = read_own_sandbox(su, &ignored);
+	if (advice)
+		(void)printf("%s: %s%s\n", su->agent->title, what == DO_CHECK ? "commands fail: " : "", advice);
+	bool is_on = advice;
+	free(advice);
+	return is_on;
+}
+
+static int finish(enum what what, const struct setup *su, int found)
+{
+	const struct agent *a = su->agent;
+	bool is_mcp = su->edits == a->mcp;
+	if (what == DO_ADD && is_mcp)
+		(void)printf("%s: new sessions have airlock's tools, and no shell of their own\n", a->title);
+	else if (what == DO_ADD)
+		(void)printf("%s: %s\n", a->title, a->until_active ? a->until_active : "new sessions will use it");
+	/* After that, so that nobody switches it off first. */
+	if (what == DO_ADD || (what == DO_CHECK && found == 0))
+		found += tell_own_sandbox(what, su);
+	if (what == DO_CHECK && found == 0)
+		(void)printf("%s: %s\n", a->title,
+			     is_mcp ? "commands are run by airlock's tools" : "commands go through airlock");
+	return what == DO_UNDO ? found == 0 : what == DO_CHECK ? found > 0 : 0;
+}
+
+static int choose(const struct invocation *inv, enum what *ret, bool *ret_mcp, struct airlock_error *err)
+{
+	static const char *const names[] = {[DO_PRINT] = "print", [DO_UNDO] = "undo", [DO_CHECK] = "check"};
+	int rc = arguments_flag(&inv->args, "mcp", ret_mcp, err);
+	*ret = DO_ADD;
+	for (size_t i = DO_PRINT; rc == 0 && i <= DO_CHECK; i++) {
+		bool is_asked = false;
+		rc = arguments_flag(&inv->args, names[i], &is_asked, err);
+		if (rc == 0 && is_asked && *ret != DO_ADD)
+			rc = output_fail(err, AIRLOCK_ERR_USAGE, names[i], "--%s and --%s cannot be combined",
+					 names[*ret], names[i]);
+		if (is_asked)
+			*ret = (enum what)i;
+	}
+	return rc;
+}
+
+static int choose_edits(const struct agent *a, enum what what, bool mcp, struct setup *su, struct airlock_error *err)
+{
+	if (mcp && a->no_mcp)
+		return output_fail(err, AIRLOCK_ERR_UNAVAILABLE, a->name,
+				   "%s cannot be left with airlock's tools alone: %s", a->title, a->no_mcp);
+	if (!mcp && a->no_way && what == DO_ADD)
+		output_say("%s: its own tool cannot go through airlock: %s; so it gets airlock's tools instead",
+			   a->title, a->no_way);
+	su->edits = mcp || a->no_way ? a->mcp : a->edits;
+	while (su->n_edits < AGENT_EDITS_MAX && su->edits[su->n_edits].file)
+		su->n_edits++;
+	return 0;
 }
 
 static int set_up(const struct agent *a, const struct invocation *inv, struct airlock_error *err)
 {
-	bool only_print = false, undo = false;
-	int rc = arguments_flag(&inv->args, "print", &only_print, err);
+	enum what what;
+	bool mcp = false;
+	struct setup su = {.agent = a};
+	int rc = choose(inv, &what, &mcp, err);
 	if (rc == 0)
-		rc = arguments_flag(&inv->args, "undo", &undo, err);
-	if (rc == 0 && only_print && undo)
-		rc = output_fail(err, AIRLOCK_ERR_USAGE, "--print", "--print and --undo cannot be combined");
+		rc = choose_edits(a, what, mcp, &su, err);
 	if (rc < 0)
 		return rc;
-	struct target t = {0};
-	char *program = agent_program(), *command = program ? agent_command(a, program) : NULL;
-	rc = command ? target_read(&t, a, err)
-		     : output_fail(err, AIRLOCK_ERR_IO, "/proc/self/exe", "cannot find out where airlock is");
-	if (rc == 0)
-		rc = only_print ? print(a, command, &t, err) : change(a, command, &t, undo, err);
-	if (command)
-		target_done(&t);
+	char *program = agent_program(), *shell = agent_shell();
+	char *command = program ? agent_command(a, program, su.edits == a->mcp) : NULL;
+	su.program = program;
+	su.shell = shell;
+	su.command = command;
+	rc = command && shell ? each_file(what, &su, err)
+			      : output_fail(err, AIRLOCK_ERR_IO, "/proc/self/exe", "cannot find out where airlock is");
 	free(program);
+	free(shell);
 	free(command);
-	return rc;
+	return rc < 0 ? rc : finish(what, &su, rc);
 }
 
 int cmd_setup(const struct invocation *inv, struct airlock_error *err)

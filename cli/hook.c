@@ -56,18 +56,27 @@ static int read_call(struct hook_call *c, struct airlock_error *err)
 	return 0;
 }
 
-bool hook_runs_command(const struct hook_call *call)
+/* words: separated by spaces, or NULL */
+static bool is_among(const char *words, const char *word)
 {
-	if (call->is_shell_event)
-		return true;
-	size_t len = strlen(call->tool);
-	for (const char *at = call->agent->tools; *at;) {
+	size_t len = strlen(word);
+	for (const char *at = words; at && *at;) {
 		size_t n = strcspn(at, " ");
-		if (n == len && strncmp(at, call->tool, n) == 0)
+		if (n == len && strncmp(at, word, n) == 0)
 			return true;
 		at += n + (at[n] == ' ');
 	}
 	return false;
+}
+
+static bool is_shown(const struct hook_call *c)
+{
+	return !c->is_shell_event && is_among(c->agent->shown_tools, c->tool);
+}
+
+bool hook_runs_command(const struct hook_call *call)
+{
+	return call->is_shell_event || is_among(call->agent->tools, call->tool);
 }
 
 /* ── Where the agent was started ── */
@@ -112,16 +121,17 @@ const char *hook_start_dir(const struct hook_call *c)
 
 /* ── Rewriting ── */
 
-/* " --session NAME" made from the agent's own name for its session, so that its commands see one another; "" where it gives none. */
-struct session_option {
+/* Words for the line, each with a space before it; or nothing. */
+struct hook_option {
 	char text[80];
 };
 
-static struct session_option session_option(const struct hook_call *c, const struct hook_place *place)
+/* " --session NAME" made from the agent's own name for its session, so that its commands see one another; "" where it gives none. */
+static struct hook_option session_option(const struct hook_call *c, const struct hook_place *place)
 {
 	static const char *const fields[] = {"session_id", "sessionId", "conversation_id"};
 	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-	struct session_option o = {""};
+	struct hook_option o = {""};
 	const char *id = NULL;
 	if (place->session) {
 		(void)snprintf(o.text, sizeof o.text, " --session %.64s", place->session);
@@ -135,27 +145,70 @@ static struct session_option session_option(const struct hook_call *c, const str
 	return o;
 }
 
+/* " --end-with PID"; "" where it is not known. Not for a line that the model has to send back as it was: the agent's hooks may come
+ * from several processes. */
+static struct hook_option end_option(const struct hook_call *c, const struct hook_place *place)
+{
+	struct hook_option o = {""};
+	if (place->agent_pid > 0 && !c->is_shell_event)
+		(void)snprintf(o.text, sizeof o.text, " --end-with %d", place->agent_pid);
+	return o;
+}
+
 /* The line before the command itself. The mark and the project come first: nothing in the command can change them. */
-static char *wrap_start(const struct hook_call *c, const struct hook_place *place)
+static char *wrap_start(const struct hook_call *c, const struct hook_place *place, const char *more)
 {
 	char *program = agent_quote(place->program), *project = agent_quote(place->project), *start = NULL;
 	if (program && project &&
-	    asprintf(&start, "%s run --agent hook:%s -p %s%s -C . -c ", program, c->agent->name, project,
-		     session_option(c, place).text) < 0)
+	    asprintf(&start, "%s run --agent hook:%s -p %s%s%s%s%s -C .%s -c ", program, c->agent->name, project,
+		     session_option(c, place).text, end_option(c, place).text, place->shell ? " --shell " : "",
+		     place->shell ? place->shell : "", more) < 0)
 		start = NULL;
 	free(program);
 	free(project);
 	return start;
 }
 
+/* Models of some agents call a program apply_patch, which is in nobody's PATH: the agent itself acts on such a line, if it is not
+ * rewritten. Inside, the name is a function that calls the agent's own program, wherever that is. */
+struct patching {
+	char *mount, *command; /* an option that shows the program; the command with the function before it */
+};
+
+static void patching_done(struct patching *p)
+{
+	free(p->mount);
+	free(p->command);
+}
+
+static struct patching patching_of(const struct hook_call *c, const struct hook_place *place, const char *command)
+{
+	struct patching p = {NULL, NULL};
+	if (!c->agent->patch_option || !place->agent_program || !strstr(command, "apply_patch"))
+		return (struct patching){strdup(""), strdup(command)};
+	char *program = agent_quote(place->agent_program);
+	if (program && asprintf(&p.mount, " --ro %s", program) < 0)
+		p.mount = NULL;
+	if (program && asprintf(&p.command, "apply_patch() { %s %s \"${1-$(cat)}\"; }\n%s", program,
+				c->agent->patch_option, command) < 0)
+		p.command = NULL;
+	free(program);
+	return p;
+}
+
 static char *wrap(const struct hook_call *c, const struct hook_place *place, const char *command)
 {
-	char *start = wrap_start(c, place), *last = agent_quote(command), *line = NULL;
-	if (start && last && asprintf(&line, "%s%s", start, last) < 0)
-		line = NULL;
+	struct patching p = patching_of(c, place, command);
+	char *start = p.mount ? wrap_start(c, place, p.mount) : NULL, *last = p.command ? agent_quote(p.command) : NULL,
+	     *line = NULL;
+	/* The shell never runs the second line. It is replaced by the first or, if that fails, ends; `exit` also ends an interactive one. */
+	int n = !start || !last ? -1
+		: is_shown(c)	? asprintf(&line, "exec %s%s || exit 127\n%s", start, last, command)
+				: asprintf(&line, "%s%s", start, last);
+	patching_done(&p);
 	free(start);
 	free(last);
-	return line;
+	return n < 0 ? NULL : line;
 }
 
 /* The same call with another command. */
@@ -170,14 +223,32 @@ static json_t *rewrite(const struct hook_call *call, const char *line)
 
 /* ── Answering; each takes the rewritten input ── */
 
-static json_t *answer_nested(const struct agent *a, json_t *input)
+/* A person who wants a plan first wants no command that changes something; the agent asks. */
+static bool is_planning(const struct hook_call *c)
 {
+	const char *mode = json_string_value(json_object_get(c->root, "permission_mode"));
+	return mode && strcmp(mode, "plan") == 0;
+}
+
+/* NULL: the person's rules decide, and without one the agent asks. */
+static const char *decision_of(const struct hook_call *c)
+{
+	if (is_planning(c))
+		return "ask";
+	return c->agent->is_allow_final && is_shown(c) ? NULL : "allow";
+}
+
+/* input: NULL if the command can stay as it is. */
+static json_t *answer_nested(const struct hook_call *c, json_t *input)
+{
+	const struct agent *a = c->agent;
 	if (a->answer == AGENT_TOOL_INPUT)
 		return json_pack("{s:s, s:{s:s, s:o}}", "decision", "allow", "hookSpecificOutput", "hookEventName",
 				 a->event, "tool_input", input);
-	return json_pack("{s:{s:s, s:s, s:s, s:o}}", "hookSpecificOutput", "hookEventName", a->event,
-			 "permissionDecision", "allow", "permissionDecisionReason", "airlock runs it in a sandbox",
-			 "updatedInput", input);
+	const char *decision = decision_of(c);
+	return json_pack("{s:{s:s, s:s*, s:s*, s:o*}}", "hookSpecificOutput", "hookEventName", a->event,
+			 "permissionDecision", decision, "permissionDecisionReason",
+			 decision ? "airlock runs it in a sandbox" : NULL, "updatedInput", input);
 }
 
 static json_t *answer_with(const struct hook_call *call, json_t *input)
@@ -186,16 +257,16 @@ static json_t *answer_with(const struct hook_call *call, json_t *input)
 	if (!input)
 		return NULL;
 	if (call->is_camel_case)
-		return json_pack("{s:s, s:o}", "permissionDecision", "allow", "modifiedArgs", input);
+		return json_pack("{s:s*, s:o}", "permissionDecision", decision_of(call), "modifiedArgs", input);
 	if (a->answer == AGENT_FLAT)
 		return json_pack("{s:s, s:o}", "permission", "allow", "updated_input", input);
-	return answer_nested(a, input);
+	return answer_nested(call, input);
 }
 
 /* True if we made this line. Compares whole words, so that nothing can hide behind it. */
 static bool is_wrapped(const struct hook_call *c, const struct hook_place *place, const char *command)
 {
-	char *prefix = wrap_start(c, place);
+	char *prefix = wrap_start(c, place, "");
 	bool wrapped = false;
 	size_t n = prefix ? strlen(prefix) : 0, len = strlen(command);
 	if (n && len > n + 1 && strncmp(command, prefix, n) == 0 && command[n] == '\'' && command[len - 1] == '\'') {
@@ -234,6 +305,24 @@ static json_t *make_answer(const struct hook_call *call, const struct hook_place
 	return answer;
 }
 
+/* ── Refusing ── */
+
+#define REFUSAL "Commands run in a sandbox here: use the tool run_command of the server airlock."
+
+static json_t *refuse(const struct hook_call *c)
+{
+	const struct agent *a = c->agent;
+	if (c->is_camel_case)
+		return json_pack("{s:s, s:s}", "permissionDecision", "deny", "permissionDecisionReason", REFUSAL);
+	if (a->answer == AGENT_FLAT)
+		return json_pack("{s:s, s:s, s:s}", "permission", "deny", "user_message",
+				 "airlock: commands run in a sandbox", "agent_message", REFUSAL);
+	if (a->answer == AGENT_TOOL_INPUT)
+		return json_pack("{s:s, s:s}", "decision", "deny", "reason", REFUSAL);
+	return json_pack("{s:{s:s, s:s, s:s}}", "hookSpecificOutput", "hookEventName", a->event, "permissionDecision",
+			 "deny", "permissionDecisionReason", REFUSAL);
+}
+
 /* Fields with which a model would choose the shell of our own line, or its variables. */
 static bool chooses_its_shell(json_t *input)
 {
@@ -251,13 +340,18 @@ static int answer_call(const struct hook_call *call, const struct hook_place *pl
 {
 	if (!hook_runs_command(call)) {
 		*ret = json_object();
+	} else if (place->refuses) {
+		*ret = refuse(call);
 	} else {
 		const char *command = json_string_value(json_object_get(call->input, "command"));
 		if (!command)
 			return bad_input(err, "it has no command");
 		if (chooses_its_shell(call->input))
 			return bad_input(err, "it chooses the shell or its environment");
-		*ret = make_answer(call, place, command);
+		if (!place->is_shell_ours)
+			*ret = make_answer(call, place, command);
+		else /* its own rules decide about the command that the model wrote; without one it asks, or we allow it */
+			*ret = is_planning(call) ? json_object() : answer_nested(call, NULL);
 	}
 	return *ret ? 0 : output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
 }

@@ -134,3 +134,30 @@ for arguments in [], ["-i"]:
 	assert_status 127
 	assert_stderr_contains "cannot run $HOME/airlock"
 }
+
+@test "what the sandbox refused is told, without the option that would allow it" {
+	mkdir -p "$HOME/other"
+	run_program "$SH" -c 'echo x >"$HOME/other/x"' </dev/null
+	assert_stderr_contains "airlock: blocked: write to $HOME/other/x"
+	[[ $stderr != *--* ]] || fail "names an option: $stderr"
+	run_program "$SH" -c 'python3 -I -S -c "import socket; s = socket.socket(); s.bind((\"0.0.0.0\", 0)); s.listen()"' </dev/null
+	assert_status 0
+	assert_stderr ''
+}
+
+@test "airlock-bash has bash inside, and Claude Code learns in which directory its command ended" {
+	local file=$BATS_TEST_TMPDIR/claude-ab12-cwd
+	run_program "$(dirname "$SH")/airlock-bash" -c 'a=(x y); echo "${a[1]}"' </dev/null
+	assert_stdout y
+	CLAUDE_CODE_SESSION_ID=s1 run_program "$(dirname "$SH")/airlock-bash" -c -l \
+		"eval 'mkdir new; cd new; echo said >&2' < /dev/null && pwd -P >| $file" </dev/null
+	assert_status 0
+	assert_file "$file" "$PROJECT/new"
+	assert_stderr_contains said
+	[[ $stderr != *airlock-directory* ]] || fail "the mark is shown: $stderr"
+	CLAUDE_CODE_SESSION_ID=s1 run_program "$(dirname "$SH")/airlock-bash" -c "(exit 7) && pwd -P >| $file" </dev/null
+	assert_status 7
+	# No other file is written outside.
+	CLAUDE_CODE_SESSION_ID=s1 run_program "$(dirname "$SH")/airlock-bash" -c "pwd -P >| $HOME/claude-x" </dev/null
+	assert_absent "$HOME/claude-x"
+}

@@ -9,7 +9,7 @@ ASSETS=$BATS_TEST_DIRNAME/../assets/hook
 
 setup() {
 	default_setup
-	unset CLAUDE_PROJECT_DIR GEMINI_PROJECT_DIR CURSOR_PROJECT_DIR COPILOT_PROJECT_DIR
+	unset CLAUDE_CODE_SHELL CLAUDE_PROJECT_DIR GEMINI_PROJECT_DIR CURSOR_PROJECT_DIR COPILOT_PROJECT_DIR
 }
 
 # hook AGENT: with the call on stdin
@@ -32,6 +32,7 @@ call_of() {
 		assert_stderr ''
 		expected=$(<"${call%.json}.answer")
 		expected=${expected//AIRLOCK/$real}
+		stdout=$(sed -E 's/ --end-with [0-9]+//' <<<"$stdout")
 		assert_stdout "${expected//PROJECT/$PROJECT}"
 		n=$((n + 1))
 	done
@@ -65,7 +66,7 @@ print(json.dumps({"hook_event_name": "beforeShellExecution", "command": sys.argv
 			"$1" "$PROJECT")
 		assert_status 0
 	}
-	local start="'$real' run --agent hook:cursor -p '$PROJECT' -C . -c"
+	local start="'$real' run --agent hook:cursor -p '$PROJECT' --shell bash -C . -c"
 	for command in 'make' "it'\\''s" ''; do
 		event "$start '$command'"
 		assert_json allow permission
@@ -145,9 +146,16 @@ def find(value):
             if found:
                 return found
     return value if isinstance(value, str) and " run --agent " in value else None
-words = shlex.split(find(json.loads(sys.argv[1])))
+line = find(json.loads(sys.argv[1]))
+if line.startswith("exec "):
+    line, shown = line[5:].split(" || exit 127\n")
+    assert shown in line, shown
+words = shlex.split(line)
+if words[6] == "--end-with":
+    assert words[7].isdigit(), words
+    del words[6:8]
 assert words[1:4] == ["run", "--agent", "hook:" + sys.argv[2]], words
-assert words[4] == "-p" and words[6:9] == ["-C", ".", "-c"] and len(words) == 10, words
+assert words[4] == "-p" and words[6:11] == ["--shell", "bash", "-C", ".", "-c"] and len(words) == 12, words
 print(words[5])' "$stdout" "$1"
 }
 
@@ -218,4 +226,105 @@ print(words[5])' "$stdout" "$1"
 	hook claude <<<'{"session_id": "x; rm -rf /", "tool_name": "Bash", "tool_input": {"command": "true"}}'
 	assert_status 0
 	[[ $stdout != *--session* ]] || fail "a name that is none was taken"
+}
+
+@test "with airlock as its shell Claude Code keeps the command, and its own rules see it" {
+	local shell
+	shell=$(dirname "$(readlink -f "$AIRLOCK")")/airlock-bash
+	CLAUDE_CODE_SHELL=$shell hook claude <<<'{"permission_mode": "default", "tool_name": "Bash", "tool_input": {"command": "make"}}'
+	assert_status 0
+	assert_json allow hookSpecificOutput permissionDecision
+	[[ $stdout != *updatedInput* ]] || fail "rewritten: $stdout"
+	# A person who wants a plan is asked by the agent.
+	CLAUDE_CODE_SHELL=$shell hook claude <<<'{"permission_mode": "plan", "tool_name": "Bash", "tool_input": {"command": "make"}}'
+	assert_status 0
+	assert_stdout '{}'
+	hook claude <<<'{"permission_mode": "plan", "tool_name": "Bash", "tool_input": {"command": "make"}}'
+	assert_json ask hookSpecificOutput permissionDecision
+	# Another shell, or one that cannot be started, which makes the agent take another: then the command is rewritten.
+	cp "$(readlink -f "$AIRLOCK")" "$HOME/airlock"
+	for shell in /bin/bash "$HOME/airlock-bash"; do
+		CLAUDE_CODE_SHELL=$shell run_program "$HOME/airlock" hook claude <<<'{"tool_name": "Bash", "tool_input": {"command": "make"}}'
+		assert_status 0
+		[[ $stdout == *updatedInput* ]] || fail "not rewritten: $stdout"
+	done
+	for agent in opencode qwen pi continue; do
+		hook "$agent" <<<'{"tool_name": "Bash", "tool_input": {"command": "make"}}'
+		assert_status 2
+	done
+}
+
+@test "the command is for bash, unless a person chose another shell" {
+	hook claude <<<'{"tool_name": "Bash", "tool_input": {"command": "a=(x y); echo ${a[1]} ${BASH_VERSION:+bash}"}}'
+	run_program sh -c "$(json_get hookSpecificOutput updatedInput command)" </dev/null
+	assert_stdout 'y bash'
+	AIRLOCK_SHELL='sh' hook claude <<<'{"tool_name": "Bash", "tool_input": {"command": "make"}}'
+	[[ $stdout != *--shell* ]] || fail "chose another shell: $stdout"
+}
+
+@test "commands end with the agent, which is the process above the line that setup wrote" {
+	cat >"$BATS_TEST_TMPDIR/agent.py" <<-'EOF'
+		import json, os, subprocess, sys
+		call = {"tool_name": "Bash", "session_id": "s1", "tool_input": {"command": "sleep 300 & sleep 301"}}
+		done = subprocess.run(["sh", "-c", f"timeout -k 1 25 {sys.argv[1]} hook codex || exit 2"], input=json.dumps(call),
+		                      capture_output=True, text=True)
+		line = json.loads(done.stdout)["hookSpecificOutput"]["updatedInput"]["command"]
+		print("right" if f" --end-with {os.getpid()} " in line else line, flush=True)
+		subprocess.run(["bash", "-c", line])
+	EOF
+	python3 "$BATS_TEST_TMPDIR/agent.py" "$AIRLOCK" >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
+	local agent=$!
+	eventually has_processes 3 # the shell and both
+	assert_file "$BATS_TEST_TMPDIR/said" right
+	kill -KILL "$agent"
+	eventually has_processes 0
+}
+
+has_processes() { # COUNT
+	run_airlock session list --json
+	[ "$(json_get sessions 0 processes 2>/dev/null)" = "$1" ]
+}
+
+@test "for agents whose rules read the line, the model's command follows and never runs there" {
+	local command line shell
+	cp "$AIRLOCK" "$BATS_TEST_TMPDIR/airlock"
+	for command in 'touch ran' $'}; touch ran; {' $'\nfi; touch ran' ') ; touch ran' $'cat <<E\nE\ntouch ran' '& touch ran' "'" ; do
+		for agent in codex:Bash gemini:run_shell_command; do
+			run_program "$BATS_TEST_TMPDIR/airlock" hook "${agent%:*}" < <(python3 -c '
+import json, sys
+print(json.dumps({"tool_name": sys.argv[1], "tool_input": {"command": sys.argv[2]}}))' "${agent#*:}" "$command")
+			assert_status 0
+			line=$(json_get hookSpecificOutput "$([ "${agent%:*}" = codex ] && echo updatedInput || echo tool_input)" command)
+			[[ $line == "exec "*" || exit 127"$'\n'"$command" ]] || fail "$line"
+			mv "$BATS_TEST_TMPDIR/airlock" "$BATS_TEST_TMPDIR/gone"
+			for shell in 'sh -c' 'bash -c' 'bash -lc' 'bash -ic' 'bash -O execfail -c'; do
+				$shell "$line" </dev/null >/dev/null 2>&1 || true
+				$shell "{ $line
+				}; echo" </dev/null >/dev/null 2>&1 || true
+				assert_absent ran
+			done
+			mv "$BATS_TEST_TMPDIR/gone" "$BATS_TEST_TMPDIR/airlock"
+		done
+	done
+	# With airlock there it runs once, inside.
+	hook codex <<<'{"tool_name": "Bash", "tool_input": {"command": "echo one; (exit 4)"}}'
+	run_program bash -c "$(json_get hookSpecificOutput updatedInput command)" </dev/null
+	assert_status 4
+	assert_stdout one
+}
+
+@test "Codex's program for patches works in the sandbox, and patches only the project" {
+	mkdir -p "$BATS_TEST_TMPDIR/programs"
+	# A program of an agent that is a process and a patch program, as Codex is.
+	cp "$(readlink -f "$(command -v bash)")" "$BATS_TEST_TMPDIR/programs/codex"
+	cat >"$BATS_TEST_TMPDIR/agent.sh" <<-'EOF'
+		"$1" hook codex <<<'{"tool_name": "Bash", "tool_input": {"command": "apply_patch <<E\npatch\nE"}}'
+		:
+	EOF
+	run_program "$BATS_TEST_TMPDIR/programs/codex" "$BATS_TEST_TMPDIR/agent.sh" "$AIRLOCK"
+	assert_status 0
+	assert_stdout_contains "--ro '$BATS_TEST_TMPDIR/programs/codex' -c"
+	assert_stdout_contains "--codex-run-as-apply-patch"
+	hook codex <<<'{"tool_name": "Bash", "tool_input": {"command": "ls"}}'
+	[[ $stdout != *--ro* ]] || fail "$stdout"
 }
