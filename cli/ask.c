@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/signalfd.h>
@@ -154,7 +155,8 @@ static void stop_listening(struct listening *l)
 }
 
 /* Shows the question; keys count from now on. */
-static int listen_for_keys(struct listening *l, const char *text, const char *keys, struct airlock_error *err)
+static int listen_for_keys(struct listening *l, const char *before, const char *text, const char *keys,
+			   struct airlock_error *err)
 {
 	static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	sigset_t set;
@@ -173,6 +175,7 @@ static int listen_for_keys(struct listening *l, const char *text, const char *ke
 		return rc;
 	}
 	waiting_hold(1);
+	put(l->tty, before);
 	put(l->tty, text ? text : "");
 	put(l->tty, text ? "\n" : "");
 	put(l->tty, keys);
@@ -181,10 +184,18 @@ static int listen_for_keys(struct listening *l, const char *text, const char *ke
 	return 0;
 }
 
+/* The command may have left the cursor in the middle of a line that it wrote to be read with our question, and letters that
+ * cannot be seen or are drawn as others: a line of our own, plain letters, the usual character set, the cursor. */
+static const char *clear_of_command(void)
+{
+	const char *term = getenv("TERM");
+	return term && *term && strcmp(term, "dumb") != 0 ? "\033[m\033(B\017\033[?25h\n" : "\n";
+}
+
 int ask_terminal(const struct ask *ask, struct airlock_error *err)
 {
 	struct listening l;
-	int rc = listen_for_keys(&l, ask->text, ask->keys, err);
+	int rc = listen_for_keys(&l, ask->is_during_run ? clear_of_command() : "", ask->text, ask->keys, err);
 	if (rc < 0)
 		return rc;
 	int answer = read_answer(ask, l.tty, l.signals);
@@ -229,7 +240,7 @@ static int read_choice(const struct ask_keys *ask, const struct listening *l)
 int ask_key(const struct ask_keys *ask, struct airlock_error *err)
 {
 	struct listening l;
-	int rc = listen_for_keys(&l, ask->text, ask->keys, err);
+	int rc = listen_for_keys(&l, "", ask->text, ask->keys, err);
 	if (rc < 0)
 		return rc;
 	int letter = read_choice(ask, &l);
@@ -273,7 +284,8 @@ enum airlock_answer ask_permission(const struct airlock_question *q, void *data)
 		.word = "allow",
 		.said_yes = "allow once",
 		.said_no = q->is_optional ? "not this time" : "deny",
-		.more = q->one_time_only ? NULL : more};
+		.more = q->one_time_only ? NULL : more,
+		.is_during_run = q->n_reasons > 0 && q->reasons[0] == AIRLOCK_ASK_HOST};
 	struct airlock_error err = {0};
 	int rc = ask_terminal(&ask, &err);
 	if (rc < 0)

@@ -29,6 +29,7 @@ struct ask {
 		word; /* "allow": this word or its first letter, in upper or lower case, means yes, and so do "y" and "yes" as a line */
 	const char *said_yes, *said_no; /* shown when decided */
 	const struct ask_more *more;	/* ends with letter == 0; NULL: none */
+	bool is_during_run;		/* a command is writing to this terminal, too */
 };
 
 /* One of several things to do, each with its key. */

@@ -87,6 +87,10 @@ static void print_examination(const struct airlock_doctor *d)
 int cmd_doctor(const struct invocation *inv, struct airlock_error *err)
 {
 	struct airlock_doctor *d = NULL;
+	if (airlock_is_inside() && !inv->json) { /* what follows would be about the sandbox, not about the machine */
+		output_say("this is inside a sandbox of airlock already: it guards every command here");
+		return 1;
+	}
 	int rc = airlock_doctor_examine(inv->settings, &d, err);
 	if (rc < 0)
 		return rc;

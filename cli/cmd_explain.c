@@ -135,6 +135,11 @@ static void print_limits(const struct airlock_plan *p)
 	else
 		printf(", processes %lld", (long long)p->pids);
 	printf(", file size %s\n", p->file_size < 0 ? "none" : output_size((uint64_t)p->file_size).text);
+	if (!p->session)
+		return;
+	printf("session %s: may write %s", p->session,
+	       p->session_disk < 0 ? "without limit" : output_size((uint64_t)p->session_disk).text);
+	printf(", /tmp %s\n", p->session_tmp < 0 ? "without limit" : output_size((uint64_t)p->session_tmp).text);
 }
 
 /* One option a line, its values beside it. */
@@ -220,12 +225,10 @@ static void print_plan(const struct airlock_plan *p)
 	}
 }
 
-int cmd_explain(const struct invocation *inv, struct airlock_error *err)
+int explain_job(const struct invocation *inv, struct airlock_error *err)
 {
 	struct airlock_job *job = NULL;
-	int rc = choose_program(inv, err);
-	if (rc >= 0)
-		rc = airlock_job_prepare(inv->settings, &job, err);
+	int rc = airlock_job_prepare(inv->settings, &job, err);
 	const struct airlock_plan *plan = rc >= 0 ? airlock_job_plan(job) : NULL;
 	if (rc >= 0 && !plan)
 		rc = output_fail(err, AIRLOCK_ERR_INTERNAL, "plan", "out of memory");
@@ -237,4 +240,10 @@ int cmd_explain(const struct invocation *inv, struct airlock_error *err)
 		print_plan(plan);
 	airlock_job_free(job);
 	return rc < 0 ? rc : 0;
+}
+
+int cmd_explain(const struct invocation *inv, struct airlock_error *err)
+{
+	int rc = choose_program(inv, err);
+	return rc < 0 ? rc : explain_job(inv, err);
 }

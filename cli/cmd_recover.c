@@ -15,7 +15,7 @@ static void print_recovery(const struct airlock_recovery *r)
 	if (count == 0)
 		(void)puts("nothing to recover");
 	else
-		(void)printf("recovered %zu interrupted %s\n", count, count == 1 ? "apply" : "applies");
+		(void)printf("recovered %zu interrupted %s\n", count, count == 1 ? "apply or run" : "applies or runs");
 }
 
 int cmd_recover(const struct invocation *inv, struct airlock_error *err)

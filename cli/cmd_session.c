@@ -61,15 +61,32 @@ int cmd_session_list(const struct invocation *inv, struct airlock_error *err)
 	else if (rc >= 0) {
 		for (size_t i = 0; i < airlock_sessions_count(l); i++)
 			print_info(airlock_sessions_at(l, i), all);
-		if (airlock_sessions_count(l) == 0)
+		if (airlock_sessions_count(l) + airlock_sessions_damaged_count(l) == 0)
 			output_say(all ? "there are no sessions" : "this project has no sessions");
+	}
+	for (size_t i = 0; rc >= 0 && l && i < airlock_sessions_damaged_count(l); i++) {
+		const struct airlock_error *why = &airlock_sessions_damaged_at(l, i)->error;
+		if (!inv->json)
+			output_error(why);
+		rc = airlock_code_exit_status(why->code); /* the others are listed all the same */
 	}
 	airlock_sessions_free(l);
 	return rc;
 }
 
+static void print_usage(const char *what, int64_t bytes, int64_t limit)
+{
+	if (bytes == 0)
+		return;
+	(void)printf("      %s: %s", what, output_size((uint64_t)bytes).text);
+	if (limit >= 0)
+		(void)printf(" of %s", output_size((uint64_t)limit).text);
+	(void)putchar('\n');
+}
+
 static void print_session(const struct airlock_session *session)
 {
+	const struct airlock_session_usage *usage = airlock_session_usage(session);
 	const struct airlock_changes *changes = airlock_session_changes(session);
 	const struct airlock_session_info *i = airlock_session_info(session);
 	print_info(i, false);
@@ -82,6 +99,14 @@ static void print_session(const struct airlock_session *session)
 			(void)printf("  (exit %d)", step->exit_code);
 		(void)putchar('\n');
 	}
+	for (size_t k = 0; k < airlock_session_process_count(session); k++) {
+		const struct airlock_session_process *p = airlock_session_process_at(session, k);
+		(void)printf("      running, pid %" PRId64 ", %s: ", p->pid, output_age(p->started_ns).text);
+		output_text(stdout, p->command);
+		(void)putchar('\n');
+	}
+	print_usage("written", usage->disk, usage->disk_limit);
+	print_usage("/tmp", usage->tmp, usage->tmp_limit);
 	if (airlock_changes_count(changes) > 0)
 		output_say("%s", change_list_summary(changes).text);
 }

@@ -12,5 +12,6 @@ int cmd_shell(const struct invocation *inv, struct airlock_error *err)
 	int rc = airlock_settings_set(inv->settings, "pty", "true", "airlock shell", err);
 	if (rc >= 0)
 		rc = airlock_settings_set_argv(inv->settings, argv, err);
-	return rc < 0 ? rc : run_loop(inv, true, err);
+	const struct run_manner how = {.has_pty = true, .is_for_agent = airlock_settings_is_agent(inv->settings)};
+	return rc < 0 ? rc : run_loop(inv, &how, err);
 }

@@ -54,10 +54,78 @@ static const struct airlock_option own_options[] = {
 	 .kind = AIRLOCK_OPTION_FLAG,
 	 .help = "merge files that someone else changed since with their version, where that is clean"},
 	{.name = "print", .kind = AIRLOCK_OPTION_FLAG, .help = "print what would be written, and change nothing"},
+	{.name = "check", .kind = AIRLOCK_OPTION_FLAG, .help = "say whether commands go through airlock now"},
+	{.name = "mcp", .kind = AIRLOCK_OPTION_FLAG, .help = "airlock's tools instead of the agent's own shell"},
 	{.name = "watch",
 	 .kind = AIRLOCK_OPTION_FLAG,
 	 .help = "show questions as they come; on a terminal, answer by key"},
+	{.name = "yolo", .kind = AIRLOCK_OPTION_FLAG, .help = "start the agent with its own option that asks nothing"},
 	{.name = "undo", .kind = AIRLOCK_OPTION_FLAG, .help = "remove airlock from the agent's configuration"},
+	{.name = "listen",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "ADDRESS:PORT",
+	 .help = "where to listen; port 0 takes any that is free"},
+	{.name = "no-open", .kind = AIRLOCK_OPTION_FLAG, .help = "print the address, and open no browser"},
+	{.name = "tls-cert",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "FILE",
+	 .completes = "file",
+	 .help = "serve https with this certificate (PEM)"},
+	{.name = "tls-key",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "FILE",
+	 .completes = "file",
+	 .help = "the private key of the certificate (PEM)"},
+	{.name = "behind-proxy",
+	 .kind = AIRLOCK_OPTION_FLAG,
+	 .help = "a proxy in front encrypts, and checks the Host header"},
+	{.name = "token-file",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "FILE",
+	 .completes = "file",
+	 .help = "the tokens of clients and their quotas; read again on SIGHUP"},
+	{.name = "new-token",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "NAME",
+	 .help = "add a token to the token file, print it once, and end"},
+	{.name = "workspaces",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "DIR",
+	 .completes = "dir",
+	 .help = "where the sandboxes are kept"},
+	{.name = "max-sandboxes",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "N",
+	 .help = "maximum number of sandboxes of all tokens together"},
+	{.name = "name",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "NAME",
+	 .help = "the server's name, with which the ids of its sandboxes begin"},
+	{.name = "single",
+	 .kind = AIRLOCK_OPTION_FLAG,
+	 .help = "also serve the routes of agent-sandbox, on one sandbox"},
+	{.name = "pool",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "N",
+	 .help = "how many sandboxes to prepare ahead (default 4)"},
+	{.name = "idle",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "DUR",
+	 .help = "end the processes of a sandbox unused for so long (default 10m)"},
+	{.name = "max-age",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "DUR",
+	 .help = "delete a sandbox unused for so long (default none)"},
+	{.name = "drain",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "DUR",
+	 .help = "how long commands may go on after SIGTERM (default 30s)"},
+	{.name = "open-metrics", .kind = AIRLOCK_OPTION_FLAG, .help = "serve /metrics without a token"},
+	{.name = "audit",
+	 .kind = AIRLOCK_OPTION_VALUE,
+	 .value_name = "FILE",
+	 .completes = "file",
+	 .help = "append a line of JSON for everything that a token does"},
 	{0},
 };
 
@@ -200,6 +268,28 @@ const struct command commands[] = {
 		  "every command. If an agent wants more than they allow, its client asks you.",
 	 .examples = "airlock mcp --project ~/src/thing\tthe command for the agent's configuration\n"
 		     "airlock mcp --profile strict\twith tighter rules"},
+	{.name = "serve",
+	 .group = "Run commands",
+	 .summary = "serve sandboxes to programs over HTTP (REST and MCP)",
+	 .options = "listen token-file new-token workspaces max-sandboxes name single pool idle max-age drain audit "
+		    "open-metrics tls-cert tls-key behind-proxy profile backend timeout memory pids fsize bind-ro env "
+		    "max-output config",
+	 .run = cmd_http,
+	 .about =
+		 "Gives each client sandboxes of its own: a directory that is / inside, commands that run there, and its "
+		 "files. It listens on a loopback address, unless it has a certificate or a proxy in front.",
+	 .examples = "airlock serve --new-token ci --token-file tokens.toml\tmake a token, and print it\n"
+		     "airlock serve --listen 127.0.0.1:8080 --token-file tokens.toml\tfor programs on this machine"},
+	{.name = "ui",
+	 .group = "Decide about changes",
+	 .summary = "open a page in the browser to look at runs and decide about them",
+	 .options = "listen no-open",
+	 .run = cmd_http,
+	 .about =
+		 "Prints the address of the page, which only works with the token that is part of it, and serves it on this "
+		 "machine until it is stopped (Ctrl-C).",
+	 .examples = "airlock ui\topen the page\n"
+		     "airlock ui --no-open\tonly print its address"},
 	{.name = "changes",
 	 .group = "Decide about changes",
 	 .summary = "list what a run changed, and whether it was applied",
@@ -285,11 +375,12 @@ const struct command commands[] = {
 		     "airlock undo -- 2026\ta path that looks like a run id"},
 	{.name = "recover",
 	 .group = "Decide about changes",
-	 .summary = "finish or revert interrupted applies",
+	 .summary = "finish or revert interrupted applies, and hold the changes of interrupted runs",
 	 .options = "json",
 	 .run = cmd_recover,
 	 .about = "If a crash or a power cut interrupted an apply, finishes or reverts it, so that no file is half "
-		  "old and half new. Every run does this too before it starts.",
+		  "old and half new. If airlock was killed while a command ran, holds what the command had changed. "
+		  "Every command that looks at runs does this too.",
 	 .examples = "airlock recover\tafter a crash"},
 	{.name = "log",
 	 .group = "Look back",
@@ -384,19 +475,43 @@ const struct command commands[] = {
 	 .examples = "airlock config show\tthe values that apply here\n"
 		     "airlock config show --profile strict\tthe values with this option\n"
 		     "airlock config check .airlock.toml\tbefore you commit it"},
+	{.name = "agent",
+	 .group = "For agents",
+	 .summary = "run a whole agent in a sandbox, with its own state, credentials and hosts",
+	 .options = "yolo *",
+	 .operand = "NAME [ARG...]",
+	 .words = "list show explain claude codex continue copilot gemini opencode pi qwen",
+	 .is_run = true,
+	 .run = cmd_agent,
+	 .about =
+		 "Starts the agent in a session of its own, or in the one that --session names. It sees the project, may reach "
+		 "its own hosts, and keeps its own state; other hosts are asked about, in airlock questions. What it changes in "
+		 "the project is held until you decide. The agent's own arguments come after --.\n"
+		 "'airlock agent list' names the agents, 'airlock agent show NAME' prints the recipe of one and where it is from, "
+		 "'airlock agent explain NAME' what it would see. A recipe of your own is a file "
+		 "~/.config/airlock/agents/NAME.toml; airlock-agent(1) describes it.",
+	 .examples =
+		 "airlock agent claude\tClaude Code, as without airlock, but in a sandbox\n"
+		 "airlock agent codex --yolo\tCodex without its own questions: here nothing needs asking\n"
+		 "airlock agent gemini --session fix -- -p 'fix the tests'\twith arguments of its own, in the session fix\n"
+		 "airlock agent list\twhich agents there are"},
 	{.name = "setup",
 	 .group = "For agents",
 	 .summary = "make an agent run its commands in airlock",
-	 .options = "print undo",
+	 .options = "print undo check mcp",
 	 .operand = "AGENT",
 	 .words = AGENT_NAMES,
 	 .run = cmd_setup,
-	 .about = "Adds a hook to your configuration of the agent, so that airlock runs every command line of the "
-		  "agent. Everything else in the file stays, and the old file is kept beside it. Running it twice "
-		  "changes nothing.",
+	 .about =
+		 "Adds a hook or a shell to your configuration of the agent, so that airlock runs every command line of "
+		 "the agent. With --mcp the agent gets airlock's tools, and its own shell is switched off. Everything "
+		 "else in the file stays. --undo gives back the file as it was if nobody has edited it since. Running "
+		 "it twice changes nothing.",
 	 .examples = "airlock setup claude\tClaude Code runs its commands in airlock\n"
 		     "airlock setup gemini --print\tsee what would be written\n"
-		     "airlock setup claude --undo\tremove the hook"},
+		     "airlock setup codex --mcp\tairlock's tools instead of its own shell\n"
+		     "airlock setup claude --check\twhether it is in effect\n"
+		     "airlock setup claude --undo\tas if it had never been there"},
 	{.name = "questions",
 	 .group = "For agents",
 	 .summary = "list the questions of agents' runs that wait for your answer",
@@ -423,9 +538,9 @@ const struct command commands[] = {
 	{.name = "hook",
 	 .group = "For agents",
 	 .summary = "answer an agent's hook, so that its commands run in a sandbox",
-	 .options = "session",
+	 .options = "session mcp",
 	 .operand = "AGENT",
-	 .words = AGENT_NAMES,
+	 .words = AGENT_HOOK_NAMES,
 	 .run = cmd_hook,
 	 .about = "Reads the agent's next tool call as JSON from standard input, and answers in the agent's own "
 		  "format: it replaces a command line by one that airlock runs, and leaves every other call alone. "

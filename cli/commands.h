@@ -83,10 +83,13 @@ int invoke(const struct command *c, int argc, char **argv);
 bool invoke_wants_json(int argc, char *const *argv);
 /* New settings with the environment and the given options; the caller frees them, also on failure. */
 int invocation_settings(const struct invocation *inv, struct airlock_settings **ret, struct airlock_error *err);
+/* cmd_explain.c: prints the plan of the settings. */
+int explain_job(const struct invocation *inv, struct airlock_error *err);
 /* Reports a failure in the command's format, and returns its exit status. */
 int invoke_report(const struct command *c, bool json, const struct airlock_error *err);
 
-command_function cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_completion, cmd_help, cmd_mcp;
+command_function cmd_agent, cmd_run, cmd_shell, cmd_explain, cmd_doctor, cmd_trust, cmd_completion, cmd_help, cmd_mcp,
+	cmd_http;
 command_function cmd_permissions_list, cmd_permissions_revoke, cmd_permissions_clear;
 command_function cmd_questions, cmd_answer;
 command_function cmd_hook, cmd_setup;

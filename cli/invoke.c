@@ -223,9 +223,13 @@ int invoke(const struct command *c, int argc, char **argv)
 			 * stdout belongs to the protocol. */
 			bool is_server = strcmp(c->name, "mcp") == 0;
 			bool json = inv.json || (!c->takes_program && !is_server && invoke_wants_json(argc, argv));
-			status = invoke_report(c, json, &err);
-			if (c->is_run && !json)
-				first_aid(inv.settings, &err);
+			if (c->is_run && !json && first_aid_around(&err)) {
+				status = exit_status(c, &err);
+			} else {
+				status = invoke_report(c, json, &err);
+				if (c->is_run && !json)
+					first_aid(inv.settings, &err);
+			}
 		}
 	}
 	airlock_settings_free(inv.settings);

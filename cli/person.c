@@ -26,6 +26,8 @@ static const struct decision decisions[] = {
 	{"apply", NULL, "yes", NULL, "decide about changes"},
 	{"apply", NULL, "force", NULL, "decide about conflicts"},
 	{"undo", NULL, "force", NULL, "decide about conflicts"},
+	{"ui", NULL, NULL, NULL, "open the page"}, /* it decides about everything */
+	{"serve", NULL, NULL, NULL, "start a server"},
 	{"playground", "clear", NULL, NULL, "clear the playground"},
 	{0},
 };

@@ -10,6 +10,8 @@
  * of the set. */
 #include "run_loop.h"
 
+#include <airlock/session.h>
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,8 +22,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <airlock/session.h>
+
 #include "answer_wait.h"
 #include "ask.h"
+#include "attention.h"
 #include "first_aid.h"
 #include "output.h"
 #include "progress.h"
@@ -46,6 +51,7 @@ struct loop {
 	bool relays_keys; /* our terminal is raw while we are in its foreground: every key goes to the command's terminal */
 	struct terminal terminal;
 	struct progress progress;
+	struct attention attention;
 	int signal_fd;
 	int64_t interrupted_ms; /* 0: not yet */
 	int64_t remind_ms;	/* when to print the hint about it; 0: never */
@@ -101,7 +107,10 @@ static void remind(struct loop *l)
 static int wait_ms(const struct loop *l)
 {
 	int64_t left = l->remind_ms - now_ms();
+	int attention = attention_wait_ms(&l->attention);
 	int progress = l->relays_keys && l->terminal.fd < 0 ? FOREGROUND_MS : progress_wait_ms(&l->progress);
+	if (attention >= 0 && (progress < 0 || attention < progress))
+		progress = attention;
 	if (l->remind_ms == 0 || (progress >= 0 && left > progress))
 		return progress;
 	return left > 0 ? (int)left : 0;
@@ -172,11 +181,13 @@ static int dispatch(struct loop *l)
 static void loop_until_over(struct loop *l)
 {
 	struct pollfd fds[] = {{.fd = airlock_run_fd(l->run), .events = POLLIN},
-			       {.fd = l->signal_fd, .events = POLLIN}};
+			       {.fd = l->signal_fd, .events = POLLIN},
+			       {.fd = l->attention.watch_fd, .events = POLLIN}}; /* poll leaves out what is negative */
 	while (dispatch(l) > 0) {
 		if (airlock_run_take_stop(l->run))
 			stop_ourselves(l, 0); /* the whole job, as the terminal would */
-		int n = poll(fds, 2, wait_ms(l));
+		int n = poll(fds, 3, wait_ms(l));
+		attention_update(&l->attention, n == 0, now_ms());
 		take_terminal(l);
 		remind(l);
 		progress_update(&l->progress, l->run, n == 0);
@@ -186,25 +197,27 @@ static void loop_until_over(struct loop *l)
 	progress_erase(&l->progress);
 }
 
-static int tell_result(const struct loop *l, const struct airlock_job *job, const struct invocation *inv)
+static int tell_result(const struct loop *l, const struct airlock_job *job, const struct invocation *inv,
+		       const struct run_manner *how)
 {
 	const struct airlock_error *failure = airlock_run_error(l->run);
 	if (inv->json)
 		(void)fputs(airlock_run_result_json(l->run), stdout);
-	else if (failure->code != 0) {
+	else if (failure->code != 0 && !first_aid_around(failure)) {
 		output_error(failure);
 		first_aid(inv->settings, failure);
 	}
 	if (!inv->json)
-		report_run(inv, l->run);
+		report_run(inv, l->run, how->is_for_agent);
 	if (!inv->json && airlock_job_links_unanswered(job) > 0)
 		output_say("airlock project link PATH allows it for good, airlock project unlink PATH denies it");
 	return airlock_run_exit_code(l->run);
 }
 
-static int run_job(struct airlock_job *job, const struct invocation *inv, bool has_pty, struct airlock_error *err)
+static int run_job(struct airlock_job *job, const struct invocation *inv, const struct run_manner *how,
+		   struct airlock_error *err)
 {
-	bool json = inv->json;
+	bool json = inv->json, has_pty = how->has_pty;
 	bool is_terminal = isatty(STDIN_FILENO); /* the command has one even if the caller has none */
 	const struct airlock_io io = {.stdin_fd = STDIN_FILENO,
 				      .stdout_fd = json ? -1 : STDOUT_FILENO,
@@ -214,6 +227,7 @@ static int run_job(struct airlock_job *job, const struct invocation *inv, bool h
 	struct loop l = {.has_pty = has_pty,
 			 .relays_keys = has_pty && is_terminal && !json,
 			 .terminal = TERMINAL_INIT,
+			 .attention = ATTENTION_INIT,
 			 .signal_fd = open_signals(err),
 			 .progress = progress_begin(json, has_pty)};
 	int rc = l.signal_fd;
@@ -223,9 +237,12 @@ static int run_job(struct airlock_job *job, const struct invocation *inv, bool h
 		rc = airlock_run_start(job, &io, &l.run, err);
 	if (rc >= 0) {
 		take_terminal(&l);
+		if (how->is_agent && l.relays_keys)
+			attention_begin(&l.attention, inv->settings, airlock_settings_session(inv->settings));
 		loop_until_over(&l);
+		attention_end(&l.attention);
 		terminal_restore(&l.terminal);
-		rc = tell_result(&l, job, inv);
+		rc = tell_result(&l, job, inv, how);
 	}
 	airlock_run_free(l.run);
 	if (l.signal_fd >= 0)
@@ -252,16 +269,32 @@ static void tell_warnings(const struct airlock_job *job)
 		output_say("… and %zu more like these", n - shown);
 }
 
-/* True if the run may use a prestart: it is native only, and has a network namespace of its own. */
+/* True if the run may use a prestart: it is native only, and has namespaces of its own. */
 static bool may_be_native(const struct invocation *inv)
 {
 	const char *backend = arguments_value(&inv->args, "backend", NULL);
 	const char *mode = arguments_value(&inv->args, "network-mode", NULL);
-	return (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "native") == 0) &&
+	return !airlock_settings_session(inv->settings) &&
+	       (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "native") == 0) &&
 	       (!mode || strcmp(mode, "host") != 0);
 }
 
-int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err)
+/* The default if neither --pty nor --no-pty is given. A person at a terminal sees colours and progress bars as without
+ * airlock. A program that reads the output from a pipe or as JSON gets two clean streams. */
+static bool is_at_terminal(const struct invocation *inv)
+{
+	return !inv->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+}
+
+int run_loop_pty(const struct invocation *inv, bool *ret, struct airlock_error *err)
+{
+	if (arguments_value(&inv->args, "pty", NULL))
+		return arguments_flag(&inv->args, "pty", ret, err);
+	*ret = is_at_terminal(inv);
+	return *ret ? airlock_settings_set(inv->settings, "pty", "true", "the terminal", err) : 0;
+}
+
+int run_loop(const struct invocation *inv, const struct run_manner *how, struct airlock_error *err)
 {
 	struct airlock_job *job = NULL;
 	struct airlock_prestart *prestart = airlock_prestart_new();
@@ -272,7 +305,7 @@ int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *e
 	if (rc >= 0) {
 		airlock_job_use_prestart(job, prestart);
 		tell_warnings(job);
-		rc = run_job(job, inv, has_pty, err);
+		rc = run_job(job, inv, how, err);
 	}
 	airlock_job_free(job);
 	airlock_prestart_free(prestart);

@@ -6,9 +6,18 @@
 
 #include "commands.h"
 
-/* Prepares the job of inv's settings, runs it to its end and reports. has_pty: the command gets a terminal; standard
- * input must be one. Returns the exit status, or a negative code. */
-int run_loop(const struct invocation *inv, bool has_pty, struct airlock_error *err);
+struct run_manner {
+	bool has_pty;  /* the command gets a terminal; standard input must be one */
+	bool is_agent; /* the command is a whole agent: questions go elsewhere, and the session is told at the end */
+	bool is_for_agent; /* an agent reads what we say */
+};
+
+/* Prepares the job of inv's settings, runs it to its end and reports. Returns the exit status, or a negative code. */
+int run_loop(const struct invocation *inv, const struct run_manner *how, struct airlock_error *err);
+
+/* Whether the command gets a terminal: as the options say, else if standard input, output and error are terminals. Tells the
+ * settings. */
+int run_loop_pty(const struct invocation *inv, bool *ret, struct airlock_error *err);
 
 /* The program that `airlock shell` starts: the requested shell, else the user's own, else /bin/sh. */
 const char *run_loop_shell(const struct invocation *inv);

@@ -173,7 +173,7 @@ static void ask_about(const struct invocation *inv, struct airlock_run *run)
 		output_error(&err);
 }
 
-static void tell_changes(const struct invocation *inv, struct airlock_run *run)
+static void tell_changes(const struct invocation *inv, struct airlock_run *run, bool for_agent)
 {
 	const struct airlock_changes *changes = airlock_run_changes(run);
 	if (!changes)
@@ -183,7 +183,7 @@ static void tell_changes(const struct invocation *inv, struct airlock_run *run)
 	else if (should_ask(inv, run, changes))
 		ask_about(inv, run);
 	else
-		report_all(changes, airlock_settings_is_agent(inv->settings));
+		report_all(changes, for_agent);
 }
 
 /* An agent is told what was refused, not which option would allow it: it cannot set one, a person can. */
@@ -210,10 +210,10 @@ static void tell_denials(const struct airlock_run *run, bool for_agent)
 		output_say("blocked: %zu more: airlock show %s", n - REPORT_LINES, airlock_run_id(run));
 }
 
-void report_run(const struct invocation *inv, struct airlock_run *run)
+void report_run(const struct invocation *inv, struct airlock_run *run, bool for_agent)
 {
-	tell_denials(run, airlock_settings_is_agent(inv->settings));
-	tell_changes(inv, run);
+	tell_denials(run, for_agent);
+	tell_changes(inv, run, for_agent);
 	for (size_t i = 0; airlock_run_note(run, i); i++)
 		output_note(airlock_run_note(run, i));
 }

@@ -7,8 +7,8 @@
 
 #define REPORT_LINES 10 /* of changes or refusals; the rest is counted */
 
-/* Reports the run's changes; with --changes ask it asks first. Prints nothing if nothing changed. */
-void report_run(const struct invocation *inv, struct airlock_run *run);
+/* Reports the run's changes; with --changes ask it asks first. Prints nothing if nothing changed. for_agent: an agent reads it. */
+void report_run(const struct invocation *inv, struct airlock_run *run, bool for_agent);
 
 /* "2 changes applied, 1 held for you: airlock apply RUN PATH". */
 void report_headline(const struct airlock_changes *changes, bool for_agent);
