@@ -26,8 +26,10 @@ static void send_requests(struct mcp_request *r, json_t *requests)
 		(void)snprintf(id, sizeof id, "ask-%lld", (long long)++r->server->next_id);
 		json_t *own_id = json_string(id);
 		(void)json_object_set_new(r->asking.waiting, id, json_string(key));
-		mcp_send(r->server, rpc_request(own_id, json_string_value(json_object_get(request, "method")),
-						json_incref(json_object_get(request, "params"))));
+		mcp_send(r->server, r,
+			 rpc_request(own_id, json_string_value(json_object_get(request, "method")),
+				     json_incref(json_object_get(request, "params"))),
+			 false);
 		json_decref(own_id);
 	}
 }
@@ -37,8 +39,8 @@ void mcp_withdraw_questions(struct mcp_request *r)
 {
 	const char *id;
 	json_t *key;
-	json_object_foreach(r->asking.waiting, id, key)
-		mcp_send(r->server, rpc_request(NULL, "notifications/cancelled", json_pack("{s:s}", "requestId", id)));
+	json_object_foreach(r->asking.waiting, id, key) mcp_send(
+		r->server, r, rpc_request(NULL, "notifications/cancelled", json_pack("{s:s}", "requestId", id)), false);
 	json_decref(r->asking.waiting);
 	r->asking.waiting = NULL;
 }

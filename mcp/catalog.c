@@ -36,34 +36,17 @@
 
 #define RUN_OUTPUT_FIRST                                                                                               \
 	"\"run\":" OR_NULL(STRING) ",\"status\":{\"type\":\"string\",\"enum\":[\"exited\",\"signaled\",\"timeout\","   \
-				   "\"error\"]},\"exit_code\":" INTEGER                                                \
-				   ",\"signal\":" OR_NULL(INTEGER) ",\"duration_ms\":{\"type\":\"number\"}"
+				   "\"error\"]},\"exit_code\":" INTEGER ",\"signal\":" OR_NULL(INTEGER)
 #define RUN_OUTPUT_STREAMS                                                                                             \
 	"\"stdout\":" STRING ",\"stderr\":" STRING ",\"stdout_bytes\":" INTEGER ",\"stderr_bytes\":" INTEGER           \
 	",\"truncated\":{\"type\":\"boolean\"}"
-#define DENIALS_SCHEMA                                                                                                 \
-	OR_NULL("{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"op\":" STRING                    \
-		",\"path\":" STRING ",\"path_base64\":" STRING ",\"address\":" STRING ",\"program\":" STRING           \
-		",\"rule\":" STRING ",\"source\":" STRING                                                              \
-		",\"region\":" OR_NULL(STRING) ",\"text\":" STRING ",\"hint\":" OR_NULL(                               \
-			STRING) ",\"count\":" INTEGER "},\"required\":[\"op\",\"rule\",\"source\",\"count\"]}}")
-#define NETWORK_SCHEMA                                                                                                 \
-	"{\"type\":\"object\",\"properties\":{\"hosts\":{\"type\":\"array\",\"items\":{\"type\":\"object\","           \
-	"\"properties\":{\"host\":" STRING ",\"port\":" INTEGER ",\"decision\":" STRING ",\"by\":" STRING              \
-	",\"connections\":" INTEGER ",\"bytes_out\":" INTEGER ",\"bytes_in\":" INTEGER                                 \
-	"},\"required\":[\"host\",\"port\",\"decision\",\"by\"]}}},\"required\":[\"hosts\"]}"
-#define RUN_OUTPUT_REST                                                                                                \
-	"\"working_dir\":" OR_NULL(STRING) ",\"session\":" OR_NULL(STRING) ",\"step\":" OR_NULL(                       \
-		INTEGER) ",\"background\":" INTEGER                                                                    \
-			 ",\"isolation\":" OR_NULL(OBJECT) ",\"usage\":" OR_NULL(OBJECT) ",\"network\":" OR_NULL(      \
-				 NETWORK_SCHEMA) ",\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING \
-						 ",\"files\":" FILES_SCHEMA                                            \
-						 "},\"required\":[\"state\",\"files\"]},\"denials\":" DENIALS_SCHEMA   \
-						 ",\"denials_note\":" STRING ",\"notes\":" STRINGS                     \
-						 ",\"note_codes\":" STRINGS ",\"error\":" ERROR_SCHEMA
+#define RUN_OUTPUT_CHANGES                                                                                             \
+	"\"changes\":{\"type\":\"object\",\"properties\":{\"state\":" STRING ",\"count\":" INTEGER                     \
+	",\"files\":" FILES_SCHEMA "},\"required\":[\"state\",\"count\",\"files\"]}"
 #define RUN_OUTPUT                                                                                                     \
-	"{\"type\":\"object\",\"properties\":{" RUN_OUTPUT_FIRST "," RUN_OUTPUT_STREAMS "," RUN_OUTPUT_REST "},"       \
-	"\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"error\"]}"
+	"{\"type\":\"object\",\"properties\":{" RUN_OUTPUT_FIRST "," RUN_OUTPUT_STREAMS "," RUN_OUTPUT_CHANGES         \
+	",\"notices\":" STRINGS ",\"error\":" ERROR_SCHEMA                                                             \
+	"},\"required\":[\"run\",\"status\",\"exit_code\",\"stdout\",\"stderr\",\"changes\",\"notices\",\"error\"]}"
 
 #define INPUT(required, properties)                                                                                    \
 	"{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "],"                            \

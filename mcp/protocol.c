@@ -15,10 +15,13 @@ const struct mcp_method mcp_methods[] = {
 
 /* ── Out ── */
 
-void mcp_send(struct mcp_server *s, json_t *message)
+void mcp_send(struct mcp_server *s, const struct mcp_request *r, json_t *message, bool is_answer)
 {
 	char *text = message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
-	if (text)
+	if (s->host)
+		s->host->send(s->host->data, r ? r->origin : s->origin, text ? text : "", text ? strlen(text) : 0,
+			      is_answer);
+	else if (text)
 		wire_send(&s->wire, text, strlen(text));
 	else
 		s->wire.is_broken = true; /* out of memory: a missing answer would hang the client */
@@ -28,7 +31,7 @@ void mcp_send(struct mcp_server *s, json_t *message)
 
 void mcp_refuse_line(struct mcp_server *s, const char *why)
 {
-	mcp_send(s, rpc_error(NULL, RPC_INVALID_REQUEST, why, NULL));
+	mcp_send(s, NULL, rpc_error(NULL, RPC_INVALID_REQUEST, why, NULL), true);
 }
 
 /* The fields that 2026-07-28 requires in every result. */
@@ -59,7 +62,7 @@ void mcp_reply(struct mcp_request *r, json_t *result)
 	}
 	if (r->era == MCP_MODERN)
 		complete_modern(r, result);
-	mcp_send(r->server, rpc_result(r->id, result));
+	mcp_send(r->server, r, rpc_result(r->id, result), true);
 	mcp_drop(r);
 }
 
@@ -68,7 +71,7 @@ void mcp_fail(struct mcp_request *r, int code, json_t *data, const char *message
 	if (r->is_over || r->is_cancelled)
 		json_decref(data);
 	else
-		mcp_send(r->server, rpc_error(r->id, code, message, data));
+		mcp_send(r->server, r, rpc_error(r->id, code, message, data), true);
 	mcp_drop(r);
 }
 
@@ -77,7 +80,7 @@ void mcp_notify(struct mcp_request *r, const char *method, json_t *params)
 	if (r->is_over || r->is_cancelled)
 		json_decref(params);
 	else
-		mcp_send(r->server, rpc_request(NULL, method, params));
+		mcp_send(r->server, r, rpc_request(NULL, method, params), false);
 }
 
 bool mcp_wants_progress(const struct mcp_request *r)
@@ -216,21 +219,26 @@ static void dispatch(struct mcp_request *r, const char *method)
 
 static void take_request(struct mcp_server *s, const struct rpc_message *m)
 {
-	if (find_request(s, m->id)) {
-		mcp_send(s, rpc_error(m->id, RPC_INVALID_REQUEST,
-				      "Invalid Request: a request with this id is in flight", NULL));
+	/* Several clients may share a host's server that has no handshake: their ids are their own. */
+	if ((!s->host || s->legacy_revision) && find_request(s, m->id)) {
+		mcp_send(s, NULL,
+			 rpc_error(m->id, RPC_INVALID_REQUEST, "Invalid Request: a request with this id is in flight",
+				   NULL),
+			 true);
 		return;
 	}
 	struct mcp_request *r = s->n_requests < MCP_IN_FLIGHT_MAX ? calloc(1, sizeof *r) : NULL;
 	if (!r) {
-		mcp_send(s, rpc_error(m->id, RPC_INTERNAL_ERROR, "too many requests in flight", NULL));
+		mcp_send(s, NULL, rpc_error(m->id, RPC_INTERNAL_ERROR, "too many requests in flight", NULL), true);
 		return;
 	}
 	*r = (struct mcp_request){.server = s,
 				  .next = s->requests,
 				  .id = json_incref(m->id),
 				  .params = m->params ? json_incref(m->params) : json_object(),
-				  .fd = -1};
+				  .fd = -1,
+				  .origin = s->origin,
+				  .data = s->data};
 	s->requests = r;
 	s->n_requests++;
 	dispatch(r, m->method);
@@ -272,7 +280,7 @@ void mcp_receive(struct mcp_server *s, const char *line, size_t len)
 	case RPC_INVALID:
 		/* A notification is never answered, not even a wrong one. */
 		if (!m.root || m.id || !m.method || json_object_get(m.root, "id"))
-			mcp_send(s, rpc_error(m.id, m.code, m.why, NULL));
+			mcp_send(s, NULL, rpc_error(m.id, m.code, m.why, NULL), true);
 		break;
 	}
 	rpc_done(&m);

@@ -22,8 +22,13 @@ int64_t mcp_now_ms(void)
 
 static void free_request(struct mcp_request *r)
 {
+	const struct mcp_host *host = r->server->host;
+	if (host)
+		host->wait(host->data, r, &r->slot, -1, 0);
 	if (r->release)
 		r->release(r->state);
+	if (host && r->origin != r->server->origin) /* else mcp_server_take tells by what it returns */
+		host->over(host->data, r->origin);
 	json_decref(r->id);
 	json_decref(r->params);
 	json_decref(r->asked);
@@ -211,6 +216,70 @@ int mcp_serve(const struct mcp_spec *spec, int in_fd, int out_fd)
 	return rc;
 }
 
+/* ── For another loop ── */
+
+struct mcp_server *mcp_server_new(const struct mcp_spec *spec, const struct mcp_host *host)
+{
+	struct mcp_server *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	*s = (struct mcp_server){.spec = spec, .host = host, .signal_fd = -1, .wire = {.in_fd = -1, .out_fd = -1}};
+	if (mcp_tools_load(s) == 0)
+		return s;
+	mcp_server_free(s);
+	return NULL;
+}
+
+static bool is_in_flight(const struct mcp_server *s, const void *origin)
+{
+	for (const struct mcp_request *r = s->requests; r; r = r->next)
+		if (r->origin == origin)
+			return true;
+	return false;
+}
+
+bool mcp_server_take(struct mcp_server *s, const char *text, size_t len, void *origin, void *data)
+{
+	s->origin = origin;
+	s->data = data;
+	mcp_receive(s, text, len);
+	mcp_sweep(s);
+	s->origin = s->data = NULL;
+	return origin && is_in_flight(s, origin);
+}
+
+void mcp_request_wake(struct mcp_request *r)
+{
+	struct mcp_server *s = r->server;
+	if (!r->is_over && r->ready)
+		r->ready(r);
+	mcp_sweep(s);
+}
+
+void mcp_server_cancel(struct mcp_server *s, const void *origin)
+{
+	for (struct mcp_request *r = s->requests; r; r = r->next)
+		if (r->origin == origin && !r->is_over)
+			mcp_cancel(r);
+	mcp_sweep(s);
+}
+
+size_t mcp_server_in_flight(const struct mcp_server *s)
+{
+	return s->n_requests;
+}
+
+void mcp_server_free(struct mcp_server *s)
+{
+	if (!s)
+		return;
+	for (struct mcp_request *r = s->requests; r; r = r->next)
+		r->is_over = true;
+	mcp_sweep(s);
+	mcp_server_done(s);
+	free(s);
+}
+
 /* ── What handlers call ── */
 
 void mcp_wait(struct mcp_request *r, int fd, int64_t wake_ms, void (*ready)(struct mcp_request *r))
@@ -218,6 +287,8 @@ void mcp_wait(struct mcp_request *r, int fd, int64_t wake_ms, void (*ready)(stru
 	r->fd = fd;
 	r->wake_ms = wake_ms;
 	r->ready = ready;
+	if (r->server->host)
+		r->server->host->wait(r->server->host->data, r, &r->slot, fd, wake_ms);
 }
 
 int64_t mcp_wake_ms(const struct mcp_request *r)
@@ -239,7 +310,7 @@ void *mcp_state(const struct mcp_request *r)
 
 void *mcp_data(const struct mcp_request *r)
 {
-	return r->server->spec->data;
+	return r->data ? r->data : r->server->spec->data;
 }
 
 enum mcp_era mcp_era(const struct mcp_request *r)

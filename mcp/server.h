@@ -58,12 +58,36 @@ struct mcp_spec {
 	const struct mcp_tool *tools;	  /* ends with name == NULL */
 	const struct mcp_method *methods; /* besides the protocol's own; ends with name == NULL; may be NULL */
 	const struct mcp_idle *idle;	  /* may be NULL */
+	const char *
+		every_tool; /* JSON: properties that tools/list shows with every tool, and the transport takes away; may be NULL */
 	void *data;
 };
 
 /* Runs until end of input, SIGTERM, SIGINT or SIGHUP. Then cancels everything in flight and waits for it. 0, or -errno
  * if it could not start. */
 int mcp_serve(const struct mcp_spec *spec, int in_fd, int out_fd);
+
+/* ── A program with a loop of its own, instead of mcp_serve ── */
+
+/* origin: whatever the program gave with the message that a request came in. */
+struct mcp_host {
+	/* A message for the client. is_answer: the last of this origin. */
+	void (*send)(void *data, void *origin, const char *text, size_t len, bool is_answer);
+	/* Calls mcp_request_wake when fd is readable or at that time; replaces what was said before. -1 and 0: no more. *slot is the
+	 * program's, NULL at first. */
+	void (*wait)(void *data, struct mcp_request *r, void **slot, int fd, int64_t wake_ms);
+	void (*over)(void *data, void *origin); /* the request has ended, with an answer or without */
+	void *data;
+};
+/* spec and host: borrowed. NULL: out of memory. */
+struct mcp_server *mcp_server_new(const struct mcp_spec *spec, const struct mcp_host *host);
+/* One message. data: what mcp_data gives for this request instead of the spec's; NULL: the spec's. True: a request that goes on;
+ * `over` will be called. */
+bool mcp_server_take(struct mcp_server *s, const char *text, size_t len, void *origin, void *data);
+void mcp_request_wake(struct mcp_request *r);
+void mcp_server_cancel(struct mcp_server *s, const void *origin); /* the client wants no answer any more */
+size_t mcp_server_in_flight(const struct mcp_server *s);
+void mcp_server_free(struct mcp_server *s); /* ends whatever is in flight */
 
 /* ── Requests ── */
 

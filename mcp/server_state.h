@@ -31,6 +31,8 @@ struct mcp_request {
 	void (*release)(void *state);
 	void (*cancel)(struct mcp_request *r);
 	bool is_over, is_cancelled;
+	/* With a host. */
+	void *origin, *data, *slot;
 };
 
 /* A question that waits until its request comes again. */
@@ -60,6 +62,8 @@ struct mcp_server {
 	int64_t quiet_since_ms; /* nothing has come since then */
 	int64_t idle_due_ms;	/* length of the idle time; -1: nothing to do in it */
 	bool is_ending;
+	const struct mcp_host *host; /* NULL: mcp_serve */
+	void *origin, *data;	     /* of the message that is being taken */
 };
 
 /* server.c */
@@ -69,7 +73,8 @@ void mcp_server_done(struct mcp_server *s);
 /* protocol.c */
 void mcp_receive(struct mcp_server *s, const char *line, size_t len);
 void mcp_refuse_line(struct mcp_server *s, const char *why);
-void mcp_send(struct mcp_server *s, json_t *message); /* steals */
+/* Steals. r: what it belongs to; NULL: the message that is being taken. */
+void mcp_send(struct mcp_server *s, const struct mcp_request *r, json_t *message, bool is_answer);
 void mcp_cancel(struct mcp_request *r);
 extern const struct mcp_method mcp_methods[];
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tool_context.h"
+#include "run_result.h"
 
 #include <airlock/files.h>
 #include <airlock/history.h>
@@ -172,14 +173,22 @@ char *tool_join(char *text, const char *more)
 	return joined;
 }
 
+/* A call that is a run has the result of one, whatever its end was. */
+static json_t *failure_data(json_t *whole, bool is_run)
+{
+	json_t *data = is_run && whole ? run_result_brief(whole, NULL) : json_incref(whole);
+	json_decref(whole);
+	return data;
+}
+
 json_t *tool_failure(const struct airlock_error *err, bool is_run, bool with_hint)
 {
 	char *text = NULL, *json = is_run ? airlock_failure_json(err) : airlock_error_json(err);
 	bool has_hint = with_hint && err->hint[0];
 	if (asprintf(&text, "ERROR: %s%s%s", err->message, has_hint ? "\nHint: " : "", has_hint ? err->hint : "") < 0)
 		text = NULL;
-	json_t *result =
-		mcp_tool_text(text ? text : "ERROR: out of memory", json ? json_loads(json, 0, NULL) : NULL, true);
+	json_t *result = mcp_tool_text(text ? text : "ERROR: out of memory",
+				       failure_data(json ? json_loads(json, 0, NULL) : NULL, is_run), true);
 	free(text);
 	airlock_free(json);
 	return result;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* run_command: prepares the job, asks if something needs permission, starts it, and follows it from the server's loop.
  */
+#include "run_result.h"
 #include "tool_context.h"
+#include "words/change_lines.h"
 
 #include <airlock/questions.h>
 #include <airlock/result.h>
@@ -12,7 +14,8 @@
 #include <string.h>
 
 #define PROGRESS_MS 2000
-#define DENIALS_MAX 10 /* more than a model reads; all of them are in the structured result */
+#define DENIALS_MAX 10 /* more than a model reads; all of them are in the rest of the result */
+#define HELD_MAX 10
 
 struct command_run {
 	struct airlock_job *job;
@@ -32,29 +35,6 @@ static void release(void *state)
 
 /* ── The result ── */
 
-static char *add_notes(char *text, const struct command_run *c)
-{
-	const struct airlock_error *err = airlock_run_error(c->run);
-	if (err->code) {
-		text = tool_join(text, err->message);
-		text = tool_join(text, "\n");
-	}
-	for (size_t i = 0; airlock_run_note(c->run, i); i++) {
-		text = tool_join(text, "note: ");
-		char *line = airlock_note_text(airlock_run_note(c->run, i));
-		text = tool_join(text, line);
-		airlock_free(line);
-		text = tool_join(text, "\n");
-	}
-	const struct airlock_changes *changes = airlock_run_changes(c->run);
-	enum airlock_changes_state state = changes ? airlock_changes_state(changes) : AIRLOCK_CHANGES_NONE;
-	if (state == AIRLOCK_CHANGES_HELD || state == AIRLOCK_CHANGES_PARTIAL)
-		text = tool_join(
-			text,
-			"Held changes are not in the project yet: see diff, apply_changes and discard_changes.\n");
-	return text;
-}
-
 /* What would allow it: an argument of this tool, about which a person is asked. It never names an option of airlock. */
 static char *tool_hint(const struct airlock_denial *d)
 {
@@ -71,32 +51,114 @@ static char *tool_hint(const struct airlock_denial *d)
 	return text;
 }
 
-static char *add_denials(char *text, const struct command_run *c)
+static void add_notice(json_t *notices, char *text /* freed */)
+{
+	if (text)
+		(void)json_array_append_new(notices, mcp_string(text));
+	free(text);
+}
+
+static void add_denials(json_t *notices, const struct command_run *c)
 {
 	size_t n = airlock_run_denial_count(c->run);
 	for (size_t i = 0; i < n && i < DENIALS_MAX; i++) {
 		const struct airlock_denial *d = airlock_run_denial(c->run, i);
-		char *what = airlock_denial_text(d), *hint = tool_hint(d);
-		text = tool_join(text, "Blocked by the sandbox: ");
-		text = tool_join(text, what);
-		text = tool_join(text, "; to allow: ");
-		text = tool_join(text, hint);
-		text = tool_join(text, "\n");
+		char *what = airlock_denial_text(d), *hint = tool_hint(d), *text = NULL;
+		if (asprintf(&text, "Blocked by the sandbox: %s; to allow: %s", what ? what : "", hint ? hint : "") < 0)
+			text = NULL;
+		add_notice(notices, text);
 		airlock_free(what);
 		free(hint);
 	}
 	char more[64];
-	(void)snprintf(more, sizeof more, "Blocked by the sandbox: %zu more\n", n > DENIALS_MAX ? n - DENIALS_MAX : 0);
-	return n > DENIALS_MAX ? tool_join(text, more) : text;
+	(void)snprintf(more, sizeof more, "Blocked by the sandbox: %zu more", n > DENIALS_MAX ? n - DENIALS_MAX : 0);
+	if (n > DENIALS_MAX)
+		add_notice(notices, strdup(more));
 }
 
-static char *result_text(const struct command_run *c)
+static void add_notes(json_t *notices, const struct command_run *c)
+{
+	for (size_t i = 0; airlock_run_note(c->run, i); i++) {
+		char *line = airlock_note_text(airlock_run_note(c->run, i));
+		add_notice(notices, tool_join(strdup("note: "), line ? line : ""));
+		airlock_free(line);
+	}
+}
+
+/* " a (why), b (why)": the files of a result may be more than a model is shown. */
+static char *held_paths(const struct airlock_changes *changes, size_t *ret_left)
+{
+	char *text = strdup("");
+	size_t n = 0;
+	for (size_t i = 0; changes && i < airlock_changes_count(changes); i++) {
+		const struct airlock_change *held = airlock_changes_at(changes, i);
+		if (held->state != AIRLOCK_CHANGE_HELD || n++ >= HELD_MAX)
+			continue;
+		char *path = airlock_text_inert(held->path, strlen(held->path)), *why = change_reason(held),
+		     *one = NULL;
+		if (asprintf(&one, "%s%s%s%s%s", n > 1 ? ", " : " ", path ? path : "", why ? " (" : "", why ? why : "",
+			     why ? ")" : "") < 0)
+			one = NULL;
+		text = tool_join(text, one);
+		airlock_free(path);
+		airlock_free(why);
+		free(one);
+	}
+	*ret_left = n > HELD_MAX ? n - HELD_MAX : 0;
+	return text;
+}
+
+static void add_held(json_t *notices, const struct command_run *c)
+{
+	const struct airlock_changes *changes = airlock_run_changes(c->run);
+	enum airlock_changes_state state = changes ? airlock_changes_state(changes) : AIRLOCK_CHANGES_NONE;
+	if (state != AIRLOCK_CHANGES_HELD && state != AIRLOCK_CHANGES_PARTIAL)
+		return;
+	size_t left = 0;
+	char *paths = held_paths(changes, &left), more[48] = "", *text = NULL;
+	if (left > 0)
+		(void)snprintf(more, sizeof more, " and %zu more", left);
+	if (paths && asprintf(&text,
+			      "Held changes are not in the project yet:%s%s. See diff, apply_changes and "
+			      "discard_changes.",
+			      paths, more) < 0)
+		text = NULL;
+	add_notice(notices, text);
+	free(paths);
+}
+
+static void add_background(json_t *notices, json_t *whole)
+{
+	json_int_t n = json_integer_value(json_object_get(whole, "background"));
+	char text[96];
+	(void)snprintf(text, sizeof text, "%lld process%s of this session go%s on in the background.", (long long)n,
+		       n == 1 ? "" : "es", n == 1 ? "es" : "");
+	if (n > 0)
+		add_notice(notices, strdup(text));
+}
+
+static json_t *make_notices(const struct command_run *c, json_t *whole)
+{
+	json_t *notices = json_array();
+	if (airlock_run_status(c->run) != AIRLOCK_FAILED)
+		add_denials(notices, c);
+	add_notes(notices, c);
+	add_held(notices, c);
+	add_background(notices, whole);
+	return notices;
+}
+
+static char *result_text(const struct command_run *c, json_t *notices)
 {
 	bool is_failure = airlock_run_status(c->run) == AIRLOCK_FAILED;
-	char *text = strdup(is_failure ? "ERROR: " : "");
-	if (!is_failure)
-		text = add_denials(tool_join(text, airlock_run_result_text(c->run)), c);
-	return add_notes(text, c);
+	const struct airlock_error *err = airlock_run_error(c->run);
+	char *text = strdup(is_failure ? "ERROR: " : airlock_run_result_text(c->run));
+	json_t *notice;
+	size_t i;
+	if (err->code)
+		text = tool_join(tool_join(text, err->message), "\n");
+	json_array_foreach(notices, i, notice) text = tool_join(tool_join(text, json_string_value(notice)), "\n");
+	return text;
 }
 
 /* What did not fit is a resource. */
@@ -113,18 +175,22 @@ static void link_stream(json_t *content, const char *run, const char *stream, ui
 static void finish(struct mcp_request *r, struct command_run *c)
 {
 	bool is_failure = airlock_run_status(c->run) == AIRLOCK_FAILED;
-	json_t *data = json_loads(airlock_run_result_json(c->run), JSON_ALLOW_NUL, NULL);
-	char *text = result_text(c);
+	json_t *whole = json_loads(airlock_run_result_json(c->run), JSON_ALLOW_NUL, NULL);
+	json_t *notices = make_notices(c, whole), *brief = whole ? run_result_brief(whole, notices) : NULL;
+	char *text = result_text(c, notices);
 	tool_remember_run(tool_context_of(r), airlock_run_id(c->run));
-	json_t *result = data && text ? mcp_tool_text(text, json_incref(data), is_failure) : NULL;
+	json_t *result = brief && text ? mcp_tool_text(text, brief, is_failure) : NULL;
 	const struct airlock_output *output = airlock_run_output(c->run);
 	json_t *content = json_object_get(result, "content");
 	if (output->is_stdout_cut)
 		link_stream(content, airlock_run_id(c->run), "stdout", output->stdout_bytes);
 	if (output->is_stderr_cut)
 		link_stream(content, airlock_run_id(c->run), "stderr", output->stderr_bytes);
+	if (result)
+		run_result_add_rest(result, whole);
 	mcp_reply(r, result);
-	json_decref(data);
+	json_decref(whole);
+	json_decref(notices);
 	free(text);
 }
 
@@ -175,6 +241,9 @@ static void start(struct mcp_request *r, struct command_run *c)
 {
 	struct airlock_error err = {0};
 	airlock_job_use_prestart(c->job, tool_context_of(r)->prestart);
+	const struct mcp_options *options = tool_context_of(r)->options;
+	if (options->hold)
+		airlock_job_use_hold(c->job, options->hold(options->data));
 	if (airlock_run_start(c->job, NULL, &c->run, &err) < 0) {
 		tool_fail_run(r, &err);
 		return;

@@ -33,6 +33,19 @@ void mcp_tools_unload(struct mcp_server *s)
 	free(s->schemas);
 }
 
+/* A schema with some more properties. New reference. */
+static json_t *extended(json_t *schema, const char *properties)
+{
+	json_t *more = properties ? json_loads(properties, 0, NULL) : NULL,
+	       *whole = more ? json_deep_copy(schema) : NULL;
+	if (whole && !json_object_get(whole, "properties"))
+		(void)json_object_set_new(whole, "properties", json_object());
+	if (whole)
+		(void)json_object_update(json_object_get(whole, "properties"), more);
+	json_decref(more);
+	return whole ? whole : json_incref(schema);
+}
+
 static json_t *describe(const struct mcp_tool *t, json_t *input)
 {
 	json_t *hints = json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", t->title, "readOnlyHint", t->is_read_only,
@@ -54,8 +67,11 @@ void mcp_tools_list(struct mcp_request *r, json_t *params)
 		mcp_fail(r, RPC_INVALID_PARAMS, NULL, "Invalid params: unknown cursor");
 		return;
 	}
-	for (size_t i = 0; s->spec->tools[i].name; i++)
-		(void)json_array_append_new(tools, describe(&s->spec->tools[i], s->schemas[i]));
+	for (size_t i = 0; s->spec->tools[i].name; i++) {
+		json_t *input = extended(s->schemas[i], s->spec->every_tool);
+		(void)json_array_append_new(tools, describe(&s->spec->tools[i], input));
+		json_decref(input);
+	}
 	mcp_reply(r, json_pack("{s:o}", "tools", tools));
 }
 

@@ -162,6 +162,11 @@ class Client:
         return self.tool("run_command", command=command, **arguments)
 
 
+def whole(result):
+    """The result of a command as programs read it: what a model is shown, and the rest."""
+    return {**result.get("_meta", {}).get("airlock/result", {}), **result["structuredContent"]}
+
+
 def text_of(result):
     return result["content"][0]["text"]
 

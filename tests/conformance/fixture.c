@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The server the conformance suite talks to: airlock's protocol, and the tools, prompts and resources the suite wants to
  * find. Never installed. What is always the same is in the tables below, as JSON. */
+#include "http/http_mcp.h"
 #include "mcp/server_state.h"
 
 #include <stdio.h>
@@ -442,7 +443,47 @@ static const struct mcp_tool tools[] = {
 	{0},
 };
 
-int main(void)
+/* ── Over HTTP: what airlock serve does with airlock's own tools ── */
+
+static void post(struct http_request *r)
+{
+	http_mcp_post(http_data(r), r);
+}
+
+static void end_session(struct http_request *r)
+{
+	http_mcp_delete(http_data(r), r);
+}
+
+static const struct http_route http_routes[] = {
+	{"POST", "/mcp", post, HTTP_NO_TOKEN, (size_t)16 << 20},
+	{"DELETE", "/mcp", end_session, HTTP_NO_TOKEN},
+	{"GET", "/mcp", http_mcp_refuse, HTTP_NO_TOKEN},
+	{0},
+};
+static const struct http_route *const http_tables[] = {http_routes, NULL};
+
+static int serve_http(const struct mcp_spec *spec, const char *address)
+{
+	struct airlock_error err = {0};
+	struct http_options options = {.listen_fd = -1, .idle_seconds = 60, .max_connections = 200};
+	const struct http_mcp_app app = {.spec = spec};
+	struct http_loop *loop = http_loop_new();
+	struct http_mcp *mcp = loop ? http_mcp_new(loop, &app) : NULL;
+	const struct http_app http = {.routes = http_tables, .data = mcp};
+	struct http_server *server = NULL;
+	bool is_loopback = false;
+	if (!mcp || http_listen(address, &options.listen_fd, &options.port, &is_loopback, &err) < 0 ||
+	    http_server_start(loop, &http, &options, &server, &err) < 0) {
+		(void)fprintf(stderr, "fixture: %s\n", err.message);
+		return 1;
+	}
+	(void)printf("%u\n", options.port);
+	(void)fflush(stdout);
+	return http_loop_run(loop) < 0; /* until it is killed */
+}
+
+int main(int argc, char **argv)
 {
 	const struct mcp_spec spec = {.name = "fixture",
 				      .title = "conformance fixture",
@@ -453,5 +494,7 @@ int main(void)
 					      "\"completions\":{},\"logging\":{}}",
 				      .tools = tools,
 				      .methods = methods};
+	if (argc == 3 && strcmp(argv[1], "--http") == 0)
+		return serve_http(&spec, argv[2]);
 	return mcp_serve(&spec, STDIN_FILENO, STDOUT_FILENO) < 0;
 }

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from mcp_client import Client, main, program, test, text_of  # noqa: E402
+from mcp_client import Client, main, program, test, text_of, whole  # noqa: E402
 
 INTERFACES = "tail -n +3 /proc/net/dev | wc -l"
 ALLOW = {"action": "accept", "content": {"decision": "allow_once"}}
@@ -70,9 +70,9 @@ def accepting_gives_the_network_for_this_once(place):
     for revision in ("2025-06-18", "2025-11-25"):
         with asking(place, ALLOW, revision) as client:
             for _ in range(2):  # asked each time
-                data = client.run("echo 'a b'", network=True)["structuredContent"]
+                data = whole(client.run("echo 'a b'", network=True))
                 assert data["stdout"] == "a b\n" and data["isolation"]["network"] == "allowed", data
-            assert client.run("true")["structuredContent"]["isolation"]["network"] == "blocked"
+            assert whole(client.run("true"))["isolation"]["network"] == "blocked"
             assert len(client.asked) == 2, client.asked
             request = client.asked[0]
             assert request["method"] == "elicitation/create" and isinstance(request["id"], (str, int)), request
@@ -98,7 +98,7 @@ def accepting_without_a_decision_is_a_no(place):
                 denied(client.run("echo x >made", network=True), "network")
             assert not (place.project / "made").exists()
             client.answer = lambda request: ALLOW
-            assert client.run("echo x >made", network=True)["structuredContent"]["exit_code"] == 0
+            assert whole(client.run("echo x >made", network=True))["exit_code"] == 0
             (place.project / "made").unlink()
 
 
@@ -134,7 +134,7 @@ def without_elicitation_it_is_denied_and_only_the_person_is_told_how_to_grant_it
 def yes_on_the_servers_command_line_asks_nobody(place):
     with Client(place, "--yes") as client:
         client.initialize()
-        assert client.run("true", network=True)["structuredContent"]["isolation"]["network"] == "allowed"
+        assert whole(client.run("true", network=True))["isolation"]["network"] == "allowed"
 
 
 @test
@@ -142,7 +142,7 @@ def more_writable_directories_are_asked_for(place):
     extra = place.home / "extra"
     extra.mkdir()
     with asking(place, ALLOW) as client:
-        data = client.run("echo x >../extra/made", allow_write=[str(extra)], network=True)["structuredContent"]
+        data = whole(client.run("echo x >../extra/made", allow_write=[str(extra)], network=True))
         assert data["exit_code"] == 0 and (extra / "made").exists(), data
         message = client.asked[0]["params"]["message"]
         assert len(client.asked) == 1 and str(extra) in message and "network" in message, message
@@ -162,7 +162,7 @@ def what_is_shown_is_inert(place):
 def sensitive_changes_need_a_person_too(place):
     with Client(place) as client:
         client.initialize()
-        data = client.run(HOOK)["structuredContent"]
+        data = whole(client.run(HOOK))
         assert data["changes"]["state"] == "partial", data
         result = client.tool("apply_changes", run=data["run"])
         denied(result, "sensitive-changes")
@@ -283,7 +283,7 @@ def what_the_mode_held_waits_for_a_person_elsewhere(place):
     place.env["AIRLOCK_PERMISSION_WAIT"] = "40s"
     with Client(place, "--hold") as client:
         client.initialize()
-        run = client.run("echo x >made")["structuredContent"]["run"]
+        run = whole(client.run("echo x >made"))["run"]
         for word in ("deny", "allow"):
             number = client.start("tools/call", call("apply_changes", run=run))
             (question,) = pending(place)
@@ -299,11 +299,11 @@ def what_the_mode_held_waits_for_a_person_elsewhere(place):
 def what_the_mode_held_is_applied_by_a_person_only(place):
     with Client(place, "--hold") as client:
         client.initialize()
-        run = client.run("echo x >made; mkdir d; echo y >d/other")["structuredContent"]["run"]
+        run = whole(client.run("echo x >made; mkdir d; echo y >d/other"))["run"]
         result = client.tool("apply_changes", run=run)
         denied(result, "held-changes")
         names_no_grant(result)
-        killed = client.run("echo x >late; sleep 60", timeout=3)["structuredContent"]
+        killed = whole(client.run("echo x >late; sleep 60", timeout=3))
         assert killed["status"] == "timeout", killed
         denied(client.tool("apply_changes", run=killed["run"]), "held-changes")
     with asking(place, {"action": "accept"}) as client:
@@ -326,7 +326,7 @@ def what_the_mode_held_is_applied_by_a_person_only(place):
 def what_a_timeout_held_in_apply_mode_needs_nobody(place):
     with Client(place) as client:
         client.initialize()
-        data = client.run("echo x >made; sleep 60", timeout=3)["structuredContent"]
+        data = whole(client.run("echo x >made; sleep 60", timeout=3))
         assert data["status"] == "timeout" and not (place.project / "made").exists(), data
         assert client.tool("apply_changes", run=data["run"])["structuredContent"]["count"] == 1
         assert (place.project / "made").exists()
@@ -358,7 +358,7 @@ def in_2026_the_request_comes_again_with_the_answer(place):
                                                    "inputResponses": {key: answer}})["result"]
             assert result["resultType"] == "complete", result
             if allowed:
-                assert text_of(result) == "hi\n" and result["structuredContent"]["isolation"]["network"] == "allowed"
+                assert text_of(result) == "hi\n" and whole(result)["isolation"]["network"] == "allowed"
             else:
                 denied(result, "network")
         assert not client.asked, "a server of 2026-07-28 sends no requests"
@@ -420,7 +420,7 @@ def without_elicitation_2026_denies_as_well(place):
 def sensitive_changes_in_2026(place):
     with Client(place) as client:
         client.modern(elicitation={})
-        run = client.run(HOOK)["structuredContent"]["run"]
+        run = whole(client.run(HOOK))["run"]
         params = call("apply_changes", run=run)
         key, question, state = first_round(client, params)
         assert "pre-commit" in question["message"], question
@@ -433,7 +433,7 @@ def sensitive_changes_in_2026(place):
 def what_the_mode_held_in_2026(place):
     with Client(place, "--hold") as client:
         client.modern(elicitation={})
-        run = client.run("echo x >made")["structuredContent"]["run"]
+        run = whole(client.run("echo x >made"))["run"]
         params = call("apply_changes", run=run)
         for answer, applied in (({"action": "accept"}, False), (ALLOW, True)):
             key, question, state = first_round(client, params)
@@ -469,7 +469,7 @@ def a_link_is_asked_about_and_only_a_decision_opens_it(place):
                 assert "project link" not in str(result), result
             (place.project / "made").unlink()
         with asking(place, ALLOW, revision) as client:
-            assert client.run(write)["structuredContent"]["exit_code"] == 0
+            assert whole(client.run(write))["exit_code"] == 0
             assert (target / "new").read_text() == "1\n"
         with asking(place, {"action": "accept", "content": {"decision": "deny_always"}}, revision) as client:
             client.run(f"echo 2 >link-{revision}/new")
@@ -482,7 +482,7 @@ def a_link_that_a_command_made_is_applied_by_a_person_only(place):
     target = place.project.parent / "outside-made"
     target.mkdir()
     with asking(place, {"action": "accept"}) as client:
-        data = client.run(f"ln -s {target} made; ln -s . inside")["structuredContent"]
+        data = whole(client.run(f"ln -s {target} made; ln -s . inside"))
         assert (place.project / "inside").is_symlink() and not (place.project / "made").is_symlink(), data
         for answer in ({"action": "accept"}, {"action": "decline"}, {"action": "cancel"}):
             client.answer = lambda request, answer=answer: answer

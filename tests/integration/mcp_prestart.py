@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from mcp_client import PATIENCE, Client, main, test  # noqa: E402
+from mcp_client import PATIENCE, Client, main, test, whole  # noqa: E402
 
 TRIES = 5  # somebody who replaces /etc/shadow, say, spoils what waits with it hidden
 VIEW = (Path(__file__).resolve().parent.parent / "inside_view.py").read_text()
@@ -55,7 +55,7 @@ def run(client, command, prestarted, **arguments):
     for _ in range(TRIES if prestarted else 1):
         if prestarted:
             ready(client)
-        data = client.run(command, **arguments)["structuredContent"]
+        data = whole(client.run(command, **arguments))
         assert data["error"] is None, data["error"]
         if prestarted is None or data["usage"]["warm_start"] == prestarted:
             return data
@@ -117,7 +117,7 @@ def of_many_at_once_one_gets_it_and_all_are_served(place):
             replies = {}
             while len(replies) < len(numbers):
                 message = client.receive()
-                replies[message["id"]] = message["result"]["structuredContent"]
+                replies[message["id"]] = whole(message["result"])
             assert [replies[number]["stdout"] for number in numbers] == [f"{i}\n" for i in range(4)], replies
             prestarted = [replies[number]["usage"]["warm_start"] for number in numbers]
             assert not any(prestarted[1:]), prestarted
@@ -152,12 +152,15 @@ def limits_hold_in_it(place):
     with server(place, "--memory", "200M", "--pids", "20", "--fsize", "1M", "--timeout", "20s") as client:
         data = run(client, "head -c 2M /dev/zero >big", True)
         assert data["usage"]["limit_hit"] == "fsize", data
-        data = run(client, "for i in $(seq 40); do sleep 5 & done; wait", True)
+        data = run(client, "for i in $(seq 40); do sleep 1 & done; wait", True)
         assert data["usage"]["limit_hit"] == "pids", data
+        data = whole(client.run("true"))  # what the shell left counts, as long as it runs
+        assert data["error"] is None or data["error"]["code"] == "limit", data
+        time.sleep(1.5)
         data = run(client, "python3 -c 'x = b\"x\" * 10**9; import time; time.sleep(9)'", True)
         assert data["usage"]["limit_hit"] == "memory", data
         ready(client)
-        data = client.run("sleep 987", timeout=0.2)["structuredContent"]
+        data = whole(client.run("sleep 987", timeout=0.2))
         assert data["status"] == "timeout", data
 
 
@@ -197,20 +200,21 @@ def what_fails_inside_is_told_as_ever(place):
                               {"command": "exit 3"}, {"command": "kill -9 $$"}):
                 if switch == "true":
                     ready(client)
-                data = client.run(**arguments)["structuredContent"]
+                data = whole(client.run(**arguments))
                 answers.append([data[key] for key in ("status", "exit_code", "signal", "stderr", "error")])
     assert answers[:4] == answers[4:], answers
 
 
 @test
 def what_fails_while_it_is_finished_names_what_was_done(place):
-    assert place.airlock("run", "--", "true").returncode == 0  # that this machine can is remembered
+    # That this machine can is remembered, and the session has a holder, which makes the same calls.
+    assert place.airlock("run", "--session", "work", "--", "true").returncode == 0
     fault = ("strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pivot_root", "-e", "inject=pivot_root:error=EPERM")
-    with Client(place, through=fault) as client:
+    with Client(place, "--session", "work", through=fault) as client:
         client.initialize()
         for _ in range(TRIES):
             ready(client)
-            data = client.run("true")["structuredContent"]
+            data = whole(client.run("true"))
             assert data["status"] == "error" and data["exit_code"] == 125, data
             assert data["error"]["code"] == "init_failed" and data["error"]["op"] == "change the root", data
             assert "Operation not permitted" in data["error"]["message"], data
@@ -263,7 +267,7 @@ def one_that_died_is_not_missed(place):
         number = client.start("tools/call", {"name": "run_command", "arguments": {"command": "echo fine"}})
         time.sleep(0.3)  # it is taken, most likely, and does nothing
         os.kill(pid, signal.SIGKILL)
-        data = client.wait(number)["result"]["structuredContent"]
+        data = whole(client.wait(number)["result"])
         assert data["stdout"] == "fine\n" and data["error"] is None, data
         assert said(client, "echo fine", True) == "fine\n"
 

@@ -5,12 +5,13 @@
     mcp_tools.py BUILD
 """
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from mcp_client import Client, main, test, text_of  # noqa: E402
+from mcp_client import Client, main, test, text_of, whole  # noqa: E402
 
 
 
@@ -25,7 +26,7 @@ def a_command_gives_its_output_its_exit_code_and_its_changes(place):
     with Client(place) as client:
         client.initialize()
         result = client.run("echo out; echo err >&2; echo new >made; rm old; exit 3")
-        data = result["structuredContent"]
+        data = whole(result)
         assert not result.get("isError"), result
         assert (data["stdout"], data["stderr"], data["exit_code"], data["status"]) == ("out\n", "err\n", 3, "exited"), data
         assert data["changes"]["state"] == "applied" and states(data["changes"]) == {"made": "applied", "old": "applied"}
@@ -62,7 +63,7 @@ def where_a_command_runs(place):
 def no_network_no_input_no_writing_outside(place):
     with Client(place) as client:
         client.initialize()
-        data = client.run("cat; tail -n +3 /proc/net/dev; touch /etc/x ~/x")["structuredContent"]
+        data = whole(client.run("cat; tail -n +3 /proc/net/dev; touch /etc/x ~/x"))
         assert data["stdout"].count(":") == data["stdout"].count("lo:") and data["exit_code"] == 1, data
         assert not (place.home / "x").exists()
 
@@ -71,7 +72,7 @@ def no_network_no_input_no_writing_outside(place):
 def time_is_limited_and_cannot_be_stretched(place):
     with Client(place, "--timeout", "4s") as client:
         client.initialize()
-        data = client.run("echo x >made; sleep 987", timeout=3)["structuredContent"]
+        data = whole(client.run("echo x >made; sleep 987", timeout=3))
         assert data["status"] == "timeout" and data["exit_code"] == 124 and data["changes"]["state"] == "held", data
         assert data["duration_ms"] >= 3000 and not (place.project / "made").exists(), data
         result = client.run("sleep 987", timeout=86400)
@@ -90,7 +91,7 @@ def many_commands_at_once(place):
         replies = {}
         while len(replies) < n:
             message = client.receive()
-            replies[message["id"]] = message["result"]["structuredContent"]["stdout"]
+            replies[message["id"]] = whole(message["result"])["stdout"]
         assert [replies[number] for number in ids] == [f"{i}\n" for i in range(n)], replies
 
 
@@ -143,7 +144,7 @@ def changes_are_listed_compared_undone_and_done_again(place):
     (place.project / "a").write_text("one\n")
     with Client(place) as client:
         client.initialize()
-        run = client.run("echo two >a; echo b >b")["structuredContent"]["run"]
+        run = whole(client.run("echo two >a; echo b >b"))["run"]
         for name in (run, run[:-2], "last"):
             listed = client.tool("list_changes", run=name)
             assert listed["structuredContent"]["run"] == run, listed
@@ -174,12 +175,28 @@ def held_changes_are_applied_or_discarded(place):
 
 
 @test
+def a_server_whose_session_has_written_too_much_says_so_and_names_no_setting(place):
+    config = place.home / ".config/airlock/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('[session]\ndisk = "2M"\n')
+    with Client(place, "--hold") as client:
+        client.initialize()
+        assert client.run("head -c 1M /dev/zero >a; sleep 0.3; echo fine")["structuredContent"]["stdout"] == "fine\n"
+        result = client.run("head -c 3M /dev/zero >b; sleep 20")
+        assert whole(result)["usage"]["limit_hit"] == "disk", result
+        assert any("has written more than 2 MiB" in n for n in result["structuredContent"]["notices"]), result
+        refused = client.run("true")
+        assert refused["isError"] and refused["structuredContent"]["error"]["code"] == "limit", refused
+        assert "a person can apply or discard" in text_of(refused) and "airlock.toml" not in text_of(result) + text_of(refused)
+
+
+@test
 def a_newer_edit_is_a_conflict(place):
     (place.project / "a").write_text("one\n")
     with Client(place, "--hold") as client:
         client.answer = lambda request: {"action": "accept", "content": {"decision": "allow_once"}}
         client.initialize(elicitation={})
-        run = client.run("echo two >a")["structuredContent"]["run"]
+        run = whole(client.run("echo two >a"))["run"]
         (place.project / "a").write_text("mine\n")
         result = client.tool("apply_changes", run=run)
         assert result["isError"] and text_of(result).startswith("ERROR: "), result
@@ -227,7 +244,7 @@ def output_of_other_projects_is_not_shown_even_where_nothing_was_changed(place):
 def a_run_that_changed_nothing_has_no_changes(place):
     with Client(place) as client:
         client.initialize()
-        run = client.run("true")["structuredContent"]["run"]
+        run = whole(client.run("true"))["run"]
         assert client.tool("list_changes", run=run)["structuredContent"] == {"run": run, "state": "none", "files": []}
 
 
@@ -237,7 +254,7 @@ def long_output_is_cut_and_whole_as_a_resource(place):
         client.initialize()
         result = client.run("seq 1 200000; echo short >&2")
         data = result["structuredContent"]
-        assert data["truncated"] and len(data["stdout"]) < 105000 and data["stdout_bytes"] == 1288895, data["stdout_bytes"]
+        assert data["truncated"] and len(data["stdout"]) <= 31000 and data["stdout_bytes"] == 1288895, data["stdout_bytes"]
         assert data["stdout"].startswith("1\n2\n") and data["stdout"].endswith("\n200000\n")
         links = [item["uri"] for item in result["content"] if item["type"] == "resource_link"]
         assert links == [f"airlock://run/{data['run']}/stdout"], links
@@ -250,10 +267,58 @@ def long_output_is_cut_and_whole_as_a_resource(place):
 
 
 @test
+def the_cap_on_output_is_the_persons_where_one_set_it(place):
+    with Client(place, "--max-output", "50K") as client:
+        client.initialize()
+        assert 45000 < len(client.run("seq 1 20000")["structuredContent"]["stdout"]) < 52000
+    with Client(place) as client:
+        client.initialize()
+        data = client.run("seq 1 20000 | head -c 30720")["structuredContent"]
+        assert not data["truncated"] and len(data["stdout"]) == 30720, data["truncated"]
+
+
+@test
+def the_structured_result_is_small_and_complete(place):
+    """Some clients show their model this instead of the text."""
+    subprocess.run(["git", "init", "-q", place.project], check=True)
+    (place.home / "other").mkdir()
+    with Client(place) as client:
+        client.initialize()
+        result = client.run("i=0; while [ $i -lt 300 ]; do echo >new$i; i=$((i + 1)); done; "
+                            "echo >.git/hooks/pre-commit; echo x >~/other/x; exit 1")
+        data = result["structuredContent"]
+        assert list(data) == ["run", "status", "exit_code", "signal", "stdout", "stderr", "stdout_bytes", "stderr_bytes",
+                              "truncated", "error", "changes", "notices"], list(data)
+        assert list(data["changes"]) == ["state", "count", "files"] and data["changes"]["count"] == 301, data["changes"]
+        assert len(data["changes"]["files"]) == 30
+        assert all(list(file) == ["path", "kind", "state", "reason"] for file in data["changes"]["files"])
+        blocked, held = data["notices"]
+        assert blocked.startswith("Blocked by the sandbox: write to ") and "/other/x" in blocked, blocked
+        assert "not in the project yet: .git/hooks/pre-commit (runs outside the sandbox: git hook)" in held, held
+        assert len(json.dumps(data)) < 5000 and len(text_of(result)) < 5000, len(text_of(result))
+        assert all(notice in text_of(result) for notice in data["notices"]) and "… and 201 more" in text_of(result)
+        rest = result["_meta"]["airlock/result"]
+        assert rest["isolation"]["filesystem"] == "enforced" and not set(rest) & set(data), rest
+        listed = client.tool("list_changes", run=data["run"])["structuredContent"]["files"]
+        assert len(listed) == 301 and "mode" in listed[0], listed[0]
+        refused = client.run("true", network=True)["structuredContent"]
+        assert list(refused) == list(data) and refused["error"]["code"] == "denied", refused
+
+
+@test
+def a_server_that_listens_is_no_refused_connection(place):
+    with Client(place) as client:
+        client.initialize()
+        result = client.run("python3 -I -S -c 'import socket; s = socket.socket(); s.bind((\"0.0.0.0\", 0)); s.listen(); "
+                            "socket.create_connection((\"127.0.0.1\", s.getsockname()[1]))'")
+        assert result["structuredContent"]["exit_code"] == 0 and result["structuredContent"]["notices"] == [], result
+
+
+@test
 def resources_are_listed(place):
     with Client(place) as client:
         client.initialize()
-        run = client.run("echo x >a")["structuredContent"]["run"]
+        run = whole(client.run("echo x >a"))["run"]
         listed = client.request("resources/list")["result"]["resources"]
         assert [item["uri"] for item in listed] == [f"airlock://run/{run}/{what}" for what in ("stdout", "stderr", "diff")]
         diff = client.request("resources/read", {"uri": listed[2]["uri"]})["result"]["contents"][0]
@@ -266,7 +331,7 @@ def resources_are_listed(place):
 def bytes_that_are_no_text(place):
     with Client(place) as client:
         client.initialize()
-        data = client.run(r"printf 'a\377b\n'; touch $(printf 'n\377')")["structuredContent"]
+        data = whole(client.run(r"printf 'a\377b\n'; touch $(printf 'n\377')"))
         assert data["stdout"] == "a\ufffdb\n" and data["changes"]["files"][0]["path_base64"], data
         blob = client.request("resources/read", {"uri": f"airlock://run/{data['run']}/stdout"})["result"]["contents"][0]
         assert blob["blob"] == "Yf9iCg==", blob
@@ -287,7 +352,7 @@ def nul_bytes_do_not_end_the_result(place):
 def a_part_of_a_long_text_ends_with_a_whole_character(place):
     with Client(place) as client:
         client.initialize()
-        run = client.run("printf x; yes äöü | tr -d '\\n' | head -c 4200000")["structuredContent"]["run"]
+        run = whole(client.run("printf x; yes äöü | tr -d '\\n' | head -c 4200000"))["run"]
         uri = f"airlock://run/{run}/stdout"
         first = client.request("resources/read", {"uri": uri})["result"]["contents"][0]
         rest = first["_meta"]["airlock/nextOffset"]
@@ -300,7 +365,7 @@ def a_part_of_a_long_text_ends_with_a_whole_character(place):
 def the_history_says_which_client_asked(place):
     with Client(place) as client:
         client.initialize()
-        run = client.run("echo x >a")["structuredContent"]["run"]
+        run = whole(client.run("echo x >a"))["run"]
         assert "mcp: test" in place.airlock("show", run, "--json").stdout
 
 
@@ -308,7 +373,7 @@ def the_history_says_which_client_asked(place):
 def the_servers_options_hold_for_every_call(place):
     with Client(place, "--profile", "strict") as client:
         client.initialize()
-        data = client.run("true")["structuredContent"]
+        data = whole(client.run("true"))
         assert data["isolation"]["profile"] == "strict", data
         result = client.run("true", network=True)
         assert result["isError"] and text_of(result).startswith("ERROR: "), result
@@ -333,7 +398,7 @@ def what_was_blocked_is_explained(place):
                 f"to allow: \"allow_write\": [\"{home}/other\"]\n"
                 "Blocked by the sandbox: connect to 192.0.2.1:443 (network off: built-in: moderate); "
                 "to allow: \"network\": true\n"), text_of(result)
-            denials = result["structuredContent"]["denials"]
+            denials = whole(result)["denials"]
             assert [(d["op"], d["rule"], d["count"]) for d in denials] == [
                 ("open", "hidden", 1), ("write", "read-only", 1), ("connect", "network off", 1)], denials
             # What would open the sandbox is told to the person, not to the model.
@@ -341,7 +406,7 @@ def what_was_blocked_is_explained(place):
             shown = json.loads(place.airlock("show", result["structuredContent"]["run"], "--json").stdout)
             assert [d["hint"] for d in shown["denials"]] == [
                 f"--ro {home}/.ssh/id", f"--allow-write {home}/other", "--network"], shown["denials"]
-        assert client.run("cat ../nothing; true")["structuredContent"]["denials"] == []
+        assert whole(client.run("cat ../nothing; true"))["denials"] == []
 
 
 @test
@@ -349,13 +414,13 @@ def explaining_can_be_switched_off(place):
     with Client(place, "--no-explain-denials") as client:
         client.initialize()
         result = client.run("echo x >/etc/x; true")
-        assert result["structuredContent"]["denials"] is None and "Blocked" not in text_of(result), result
+        assert whole(result)["denials"] is None and "Blocked" not in text_of(result), result
     config = place.home / ".config/airlock/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("[sandbox]\nexplain_denials = false\n")
     with Client(place) as client:
         client.initialize()
-        assert client.run("echo x >/etc/x; true")["structuredContent"]["denials"] is None
+        assert whole(client.run("echo x >/etc/x; true"))["denials"] is None
 
 
 if __name__ == "__main__":
