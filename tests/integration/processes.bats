@@ -303,3 +303,24 @@ if left:
 	assert_stderr ''
 	files_in_home | diff "$BATS_TEST_TMPDIR/before" - >&2 || fail "files were left"
 }
+
+@test "--end-with ends the command with another process, whatever the command ignores" {
+	each_backend end_with
+}
+end_with() {
+	sleep 300 3>&- &
+	local other=$!
+	start run --end-with "$other" --timeout 60s -c "trap '' TERM; $(stay)
+		echo started; sleep 100"
+	eventually says started
+	kill -0 "$PID" || fail "it ended too early"
+	kill "$other"
+	finish
+	assert_status 137
+	assert_no_process "$MARKER"
+	run_airlock run --end-with 4194999 -c 'echo ran'
+	assert_status 125
+	[ -z "$stdout" ] || fail "it ran"
+	run_airlock run --end-with some -c true
+	assert_status 2
+}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Random file operations as several commands of a session, with commands taken back, forks and merges between them, and directly on a
-twin: each command sees what the ones before it did, the report of the session is exactly the difference, applied it is the twin's
+"""Random file operations as several commands of a session, with commands taken back or cut short, forks, and applies that are undone
+between them, and directly on a twin: each command sees what the ones before it did, the report of the session is exactly the difference, applied it is the twin's
 tree, and undo gives the original. Prints TAP.
 
     session_fuzz.py BUILD [SEED]
@@ -10,6 +10,7 @@ FUZZ_SECONDS=N goes on with new seeds for that long; otherwise a fixed number of
 """
 import os
 import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -58,7 +59,7 @@ class Session(Run):
 
     def detour(self):
         """A command that is taken back, or the session under another name: what comes next is the same."""
-        way = self.rng.choice(("none", "rewind", "fork", "look"))
+        way = self.rng.choice(("none", "rewind", "fork", "look", "undo", "cut"))
         if way == "rewind":
             steps = self.world.json("session", "show", self.name)["steps"]
             self.command([["create", "detour", "x", 0o644], ["mkdir", "detours", 0o755], ["create", "detours/x", "", 0o600]])
@@ -67,8 +68,28 @@ class Session(Run):
             self.world.airlock("session", "fork", self.name, self.name + "f")
             self.command([["create", "other", "x", 0o644]])  # the first one goes its own way
             self.name += "f"
+        elif way == "undo" and self.world.json("changes", self.name)["files"]:
+            self.world.airlock("apply", self.name, "--yes")
+            self.world.airlock("undo", self.name)
+            self.world.is_split = True  # an undo brings files back one by one: hard links between them are not looked at
+        elif way == "cut":
+            self.cut_short()
         elif way == "look":
             self.world.airlock("changes", self.name)
+
+    def cut_short(self):
+        """Kills airlock while a command runs: what it changed is a step, which is taken back."""
+        steps = self.world.json("session", "show", self.name)["steps"]
+        process = subprocess.Popen([self.world.program, "run", "--session", self.name, "-c", "echo x >cut; echo up; sleep 60"],
+                                   cwd=self.world.project, env=self.world.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process.stdout.readline()
+        process.kill()
+        process.wait()
+        after = self.world.json("session", "show", self.name)["steps"]
+        if len(after) != len(steps) + 1:
+            raise Failed(f"{len(after)} steps after a command was cut short, {len(steps)} before")
+        self.world.airlock("session", "rewind", self.name, str(steps[-1]["step"] if steps else 0))
 
     def report(self):
         return self.result["changes"]["files"]

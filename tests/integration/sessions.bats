@@ -79,10 +79,10 @@ sees_earlier_commands() {
 shares_tmp() {
 	local name=tmp-$AIRLOCK_BACKEND
 	new_session "$name"
-	run_airlock run --session "$name" -c 'echo x >/tmp/shared; stat -c %a /tmp; touch "$HOME/playground/p"'
+	run_airlock run --session "$name" -c 'echo x >/tmp/shared; stat -c %a /tmp; touch "$HOME/playground/p" /dev/shm/own'
 	assert_status 0
 	assert_stdout 1777
-	run_airlock run --session "$name" -c 'cat /tmp/shared; ls "$HOME/playground"'
+	run_airlock run --session "$name" -c 'cat /tmp/shared; ls "$HOME/playground"; ls /dev/shm'
 	assert_stdout $'x\np'
 	[ ! -e /tmp/shared ] || fail "it is the machine's own /tmp"
 	run_airlock run -c 'test ! -e /tmp/shared && echo none'
@@ -203,6 +203,18 @@ shares_tmp() {
 	run_airlock diff "$run"
 	assert_status 0
 	assert_stdout_contains '+x'
+}
+
+@test "review without RUN goes through the session that the last held command belongs to" {
+	new_session
+	step 'echo x >x'
+	step 'echo y >y'
+	at_lines 'ff:' a -- review
+	assert_status 0
+	assert_file x x
+	assert_file y y
+	run_airlock session show s --json
+	assert_json applied changes state
 }
 
 @test "sensitive changes of a session wait for a person when it is applied" {
@@ -465,4 +477,49 @@ shares_tmp() {
 	run_airlock apply s
 	assert_status 0
 	assert_file log $'1\n2\n3'
+}
+
+@test "the log tells what became of each step" {
+	new_session
+	step 'echo x >x'
+	step 'echo y >y'
+	step 'echo z >z'
+	run_airlock apply s x
+	run_airlock discard s y
+	run_airlock discard s z
+	run_airlock log --json
+	[ "$(json '{r["step"]: r["changes"]["state"] for r in d["runs"] if r["step"]}')" = "{3: 'discarded', 2: 'discarded', 1: 'applied'}" ] || fail "$(json 'd["runs"]')"
+}
+
+# The kernel shows whiteouts in a directory that hides everything below it.
+@test "what is deleted from a new directory stays deleted when layers are merged, or applied and undone" {
+	new_session
+	step 'mkdir d d/s; touch d/a d/b d/s/a'
+	step 'rm d/a d/s/a'
+	for i in {1..16}; do step "echo $i >f"; done
+	[ "$(grep -c '^layer' "$XDG_STATE_HOME"/airlock/sessions/*/s/session)" -lt 16 ] || fail "nothing was merged"
+	step 'ls d d/s'
+	assert_json $'d:\nb\ns\n\nd/s:' stdout
+	step 'mkdir e; mv e x; rm -r other; mkdir other; touch other/o'
+	run_airlock apply s
+	run_airlock undo s
+	step 'ls other; rm -r d'
+	assert_json o stdout
+	run_airlock apply s
+	assert_status 0
+	[ ! -e d ] || fail "it is there"
+}
+
+@test "undo brings back what it undoes, and nothing that was decided since" {
+	new_session
+	step 'echo x >x; echo y >y'
+	run_airlock apply s x
+	step 'echo z >z'
+	run_airlock discard s y
+	run_airlock undo s
+	assert_status 0
+	run_airlock changes s --json
+	assert_states 'x=held z=held'
+	run_airlock run --session s -c 'ls'
+	assert_stdout $'file\nother\nx\nz'
 }
