@@ -4,6 +4,9 @@ of them the tests and airlock run, with an /etc/hosts and a name server of their
 that look public. Nothing leaves the machine, and it works for an ordinary user, too.
 
     hosts_world.enter()      executes the program again in there, and returns the second time
+
+Others may add to it: entries of /etc/hosts, a function that makes files, and one that starts servers; both are given its
+directory, the first on the tests' side, the second on the servers' side.
 """
 import ctypes
 import hashlib
@@ -19,7 +22,8 @@ import threading
 import time
 
 SERVER, SERVER6 = "203.0.113.10", "2001:db8:9::10"
-OWN = "203.0.113.1"
+OWN, OWN6 = "203.0.113.1", "2001:db8:9::1"
+ROUTED = "203.0.113.200"  # a route makes it the machine's own; no interface has it
 HOSTS = f"""127.0.0.1 localhost
 {SERVER} srv.test bad.test other.test a.wild.test b.wild.test wild.test xwild.test xn--bcher-kva.test tls.test third.test
 {SERVER6} six.test
@@ -30,6 +34,7 @@ HOSTS = f"""127.0.0.1 localhost
 127.0.0.1 loop.test
 169.254.169.254 metadata.test
 64:ff9b::7f00:1 nat64.test
+{ROUTED} routed.test
 """
 PORTS = {"http": 80, "other": 8000, "echo": 7000, "reset": 7001, "bulk": 7002, "tls": 443}
 libc = ctypes.CDLL(None, use_errno=True)
@@ -40,12 +45,12 @@ def call(name, *arguments):
         raise OSError(ctypes.get_errno(), f"{name}: {os.strerror(ctypes.get_errno())}")
 
 
-def enter():
+def enter(hosts="", make=None, more=None):
     if "HOSTS_WORLD" not in os.environ:
         own = [] if os.geteuid() == 0 else ["-U", "--map-current-user", "--keep-caps"]
         os.environ["HOSTS_WORLD"] = "1"
         os.execvp("unshare", ["unshare", *own, "-m", "-n", "--kill-child", sys.executable, *sys.argv])
-    build()
+    build(hosts, make, more)
 
 
 def ip(*words):
@@ -57,15 +62,17 @@ def write(path, text):
         file.write(text)
 
 
-def build():
+def build(hosts, make, more):
     top = os.environ.get("TMPDIR") or os.path.expanduser("~")
     place = os.path.join(top, f"world.{os.getpid()}")
     os.mkdir(place)
     call("mount", None, b"/", None, 0x40000 | 0x4000, None)  # MS_PRIVATE | MS_REC
-    for name, text in ("hosts", HOSTS), ("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"):
+    for name, text in ("hosts", HOSTS + hosts), ("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"):
         write(os.path.join(place, name), text)
         call("mount", os.path.join(place, name).encode(), os.path.realpath(f"/etc/{name}").encode(), None, 0x1000, None)
-    certificate(place)
+    certificate(place, hosts)
+    if make:
+        make(place)
     ip("link", "set", "lo", "up")
     threading.Thread(target=name_server, daemon=True).start()
     ready, told = os.pipe()
@@ -74,14 +81,16 @@ def build():
         call("prctl", 1, signal.SIGKILL, 0, 0, 0)  # ends with us
         call("unshare", 0x40000000)
         os.write(told, b"x")
-        serve(place)
+        serve(place, more)
     os.read(ready, 1)
     ip("link", "add", "gate0", "type", "veth", "peer", "name", "gate1", "netns", str(pid))
     for words in (("addr", "add", f"{OWN}/24", "dev", "gate0"),
-                  ("addr", "add", "2001:db8:9::1/64", "dev", "gate0", "nodad"), ("link", "set", "gate0", "up")):
+                  ("addr", "add", f"{OWN6}/64", "dev", "gate0", "nodad"), ("link", "set", "gate0", "up"),
+                  ("route", "add", "local", f"{ROUTED}/32", "dev", "lo")):
         ip(*words)
     eventually(lambda: socket.create_connection((SERVER, PORTS["bulk"]), 1).close())
     call("prctl", 47, 4, 0, 0, 0)  # no capability goes to what the tests execute
+    os.environ["HOSTS_WORLD_PLACE"] = place
     os.environ["HOSTS_WORLD_CA"] = os.path.join(place, "ca.pem")
 
 
@@ -94,9 +103,10 @@ def eventually(function):
     return function()
 
 
-def certificate(place):
+def certificate(place, hosts):
+    names = ",".join(f"DNS:{name}" for name in ["tls.test", *(word for word in hosts.split() if word.endswith(".test"))])
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-subj", "/CN=tls.test", "-addext", "subjectAltName=DNS:tls.test", "-days", "2", "-keyout",
+                    "-subj", "/CN=tls.test", "-addext", f"subjectAltName={names}", "-days", "2", "-keyout",
                     f"{place}/key.pem", "-out", f"{place}/ca.pem"], check=True, stderr=subprocess.DEVNULL)
 
 
@@ -115,6 +125,9 @@ class Page(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     address_family = socket.AF_INET6
     request_queue_size = 500
+
+    def handle_error(self, *_):
+        """Clients may go when they like."""
 
 
 def each_client(port, serve_one):
@@ -152,7 +165,7 @@ def bulk(client):
     client.close()
 
 
-def serve(place):
+def serve(place, more=None):
     for words in (("link", "set", "lo", "up"),):
         ip(*words)
     eventually(lambda: subprocess.run(["ip", "addr", "add", f"{SERVER}/24", "dev", "gate1"], check=False,
@@ -168,6 +181,8 @@ def serve(place):
         threading.Thread(target=server.serve_forever, daemon=True).start()
     for name, function in ("echo", echo), ("reset", reset):
         threading.Thread(target=each_client, args=(PORTS[name], function), daemon=True).start()
+    if more:
+        more(place)
     each_client(PORTS["bulk"], bulk)
 
 
@@ -177,10 +192,19 @@ def wait_a_bit():
 
 
 LOOKED_UP = []  # names the machine's own name server was asked about
+ANSWERS = {}  # a name, and a function of the query and of where its question ends that gives the answer; None: says nothing
+
+
+def addresses(query, end, *all, flags=0x8180):
+    """An answer with these IPv4 addresses; none to a question for others."""
+    all = all if query[end - 4:end - 2] == b"\0\1" else ()
+    records = b"".join(b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton(each) for each in all)
+    return query[:2] + struct.pack(">HHHHH", flags, 1, len(all), 0, 0) + query[12:end] + records
 
 
 def name_server():
-    """The machine's own: knows dns.test, and says that others do not exist."""
+    """The machine's own: knows dns.test, does not want to talk about names that begin with "unwanted", and says that others do
+    not exist."""
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind(("127.0.0.1", 53))
     while True:
@@ -191,9 +215,14 @@ def name_server():
             at += query[at] + 1
         name, kind, end = ".".join(name), query[at + 1:at + 3], at + 5
         LOOKED_UP.append(name)
+        if name in ANSWERS:
+            if answer := ANSWERS[name](query, end):
+                udp.sendto(answer, client)
+            continue
         known = name == "dns.test"
         answer = b""
         if known and kind == b"\0\1":
             answer = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + socket.inet_aton(SERVER)
-        udp.sendto(query[:2] + (b"\x81\x80" if known else b"\x81\x83") + b"\0\1\0" + bytes([1 if answer else 0]) +
+        code = 0 if known else 5 if name.startswith("unwanted") else 3
+        udp.sendto(query[:2] + b"\x81" + bytes([0x80 | code]) + b"\0\1\0" + bytes([1 if answer else 0]) +
                    b"\0\0\0\0" + query[12:end] + answer, client)
