@@ -7,6 +7,7 @@ import importlib.util
 import io
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -75,6 +76,17 @@ def running(out):
         failed = [suite.name for suite in log.run(builds)]
     out.test("run: after a build comes what it makes possible, and nothing after one that failed",
              [] if failed == ["bad"] and log.total.passed == 1 and "never" not in printed.getvalue() else [printed.getvalue()])
+    with tempfile.TemporaryDirectory() as place:
+        mark = Path(place, "tried")
+        once = f'[ -e {mark} ] && echo "ok 1 - late" || echo "not ok 1 - late"; touch {mark}; echo 1..1'
+        log = check.Log()
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            failed = log.run([check.Suite("late", ["sh", "-c", once]),
+                              check.Suite("never", ["sh", "-c", 'echo "not ok 1"; echo 1..1'])])
+        told = said.getvalue()
+    out.test("run: a suite that failed is run once more alone, and what failed at first is shown",
+             [] if [suite.name for suite in failed] == ["never"] and log.only_alone == ["late"] and (log.total.passed, log.total.failed) == (1, 1)
+             and told.count("not ok 1") == 3 else [told, failed])
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)  # as nohup and scripts do
     check.hear_signals()

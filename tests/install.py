@@ -17,7 +17,7 @@ sys.path.insert(0, str(TOP / "tools"))
 import tap  # noqa: E402  (lies in tools/)
 
 EXPECTED = (  # patterns below the prefix, and how many files at least
-    ("bin/airlock", 1), ("bin/airlock-sh", 1), ("lib/libairlock.so*", 3), ("lib/pkgconfig/airlock.pc", 1), ("include/airlock/*.h", 4),
+    ("bin/airlock", 1), ("bin/airlock-sh", 1), ("bin/airlock-bash", 1), ("libexec/airlock/airlock-http", 1), ("lib/libairlock.so*", 3), ("lib/pkgconfig/airlock.pc", 1), ("include/airlock/*.h", 4),
     ("lib/python3*/dist-packages/airlock/*.py", 5), ("share/vala/vapi/airlock.vapi", 1), ("share/man/man1/airlock*.1", 20),
     ("share/man/man3/libairlock.3", 1), ("share/man/man5/airlock.toml.5", 1), ("share/man/man7/airlock-security.7", 1),
     ("share/bash-completion/completions/airlock", 1), ("share/zsh/vendor-completions/_airlock", 1),

@@ -97,7 +97,26 @@ def set_forward_meanwhile(place):
     expect(process.returncode == 0 and (place.project / "file").read_text() == "changed\n", stderr)
 
 
-TESTS = (last_is_the_last, nothing_new_is_removed, set_back_meanwhile, set_forward_meanwhile)
+def set_back_between_steps(place):
+    """the steps of a session go by their order, whatever the clock says, and an edit between them is a conflict"""
+    (place.project / "file").write_text("original\n")
+    for offset, text in (0, "one"), (-DAY, "two"), (-2 * DAY, "three"):
+        place.set_clock(offset)
+        told = place.airlock("run", "--session", "s", "--hold", "-c", f"cat log; echo {text} >>log; echo {text} >>file")
+        expect(told[0] == 0, told)
+    told = place.airlock("session", "rewind", "s", "2")
+    expect(told[0] == 0, told)
+    told = place.airlock("run", "--session", "s", "-c", "cat log")
+    expect(told[1] == "one\ntwo\n", told)
+    (place.project / "file").write_text("edited\n")
+    expect(place.airlock("apply", "s")[0] == 3 and (place.project / "file").read_text() == "edited\n", "it was overwritten")
+    told = place.airlock("gc")
+    expect(told[0] in (0, 1), told)
+    told = place.airlock("apply", "s", "log")
+    expect(told[0] == 0 and (place.project / "log").read_text() == "one\ntwo\n", told)
+
+
+TESTS = (last_is_the_last, nothing_new_is_removed, set_back_meanwhile, set_back_between_steps, set_forward_meanwhile)
 
 
 def main():

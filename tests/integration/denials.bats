@@ -199,6 +199,28 @@ links() {
 	each_backend links
 }
 
+# The project's own mount is known after the first call: ways out of it must still be seen, and what is hidden in it.
+after_work_in_the_project() {
+	echo hidden >"$PROJECT/secret.txt"
+	touch "$HOME/there"
+	observed --hide "$PROJECT/secret.txt" -c 'mkdir d; for i in 1 2 3; do echo x >d/f$i; rm d/f$i; done
+		ln -s ~/there out; ln -s ~/not-there dangling; ln -s ~ home; cd d
+		echo x >>../out; echo x >../dangling; echo x >../home/new; rm ../home/there; rm ../missing
+		cat ../secret.txt; echo x >../../above; cd ..; cat d/../secret.txt; true'
+	assert_status 0
+	assert_denials "write $HOME/there: read-only, built-in: moderate, 1" \
+		"write $HOME/not-there: read-only, built-in: moderate, 1" \
+		"write $HOME/new: read-only, built-in: moderate, 1" \
+		"delete $HOME/there: read-only, built-in: moderate, 1" \
+		"open $PROJECT/secret.txt: hidden, --hide, 2" \
+		"write $(dirname "$PROJECT")/above: read-only, built-in: moderate, 1"
+	rm secret.txt "$HOME/there"
+	rm -rf d out dangling home
+}
+@test "what is refused is still seen after much work in the project" {
+	each_backend after_work_in_the_project
+}
+
 in_strict() {
 	echo x >"$HOME/notes"
 	observed --profile strict -c 'cat ~/notes ~/nothing ~/.ssh/id_ed25519 /nobody-at-all/x; true'
@@ -437,7 +459,7 @@ calls_are_named() {
 	[[ $stderr != *refused* ]] || fail "a command that did without it was told"
 	# An agent is told what was refused, not how to allow it.
 	AIRLOCK_AGENT=1 run_airlock run -- unshare --user true
-	assert_stderr_contains 'refused: make or enter a namespace, as unshare tried'
+	assert_stderr_contains 'blocked: make or enter a namespace, as unshare tried'
 	[[ $stderr != *nested* && $stderr != *permissive* ]] || fail "an agent was told how"
 	observed -- unshare --user true
 	assert_status 1

@@ -53,7 +53,7 @@ def no_memory_for_the_record(tools):
     with one.place() as place:
         told = one.without_memory(place, f"{number}+").stderr.decode()
     word, finding = walk.judge(one, walk.Case("run", "allocation", f"{number}+"))
-    is_true = "could not be recorded: the project does not have them" in told and "/upper until" in told
+    is_true = "could not be recorded: the project does not have them" in told and "/upper" in told
     return [told] * (not is_true) + [finding] * (finding is not None), word
 
 

@@ -55,8 +55,8 @@ age_backups() {
 	"$AIRLOCK" undo last
 }
 
-@test "the layers of a crashed run go, those of a run that goes on stay" {
-	"$AIRLOCK" run -c 'mkdir d; echo x >d/f; chmod 0 d; echo up; sleep 60' >"$BATS_TEST_TMPDIR/out" &
+@test "the layers of a crashed run that throws its changes away go, those of a run that goes on stay" {
+	"$AIRLOCK" run --discard -c 'mkdir d; echo x >d/f; chmod 0 d; echo up; sleep 60' >"$BATS_TEST_TMPDIR/out" &
 	pid=$!
 	until [ -s "$BATS_TEST_TMPDIR/out" ]; do sleep 0.05; done
 	run_airlock gc --json
@@ -306,7 +306,7 @@ age_sessions() {
 	pid=$!
 	exec 7>"$BATS_TEST_TMPDIR/go"
 	until grep -q up "$BATS_TEST_TMPDIR/out"; do sleep 0.05; done
-	"$AIRLOCK" discard work
+	"$AIRLOCK" discard work f2
 	age_sessions
 	run_airlock gc
 	echo >&7

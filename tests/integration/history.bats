@@ -352,7 +352,7 @@ states() {
 		assert [(e.get("session"), e.get("step")) for e in events if e["event"] == "run"][:5] == [
 		    ("work", 1), ("work", 2), ("work", 3), ("work", None), (None, None)], events
 		assert [(e["event"], e["session"]) for e in events if e["event"] != "run"] == [
-		    ("session-rewind", "work"), ("apply", "work"), ("undo", "work")], events
+		    ("session-begin", "work"), ("session-rewind", "work"), ("apply", "work"), ("undo", "work")], events
 	END
 	run_airlock log --verify
 	assert_status 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every field of a result is known everywhere: what `airlock run --json` prints is in the schema of MCP's run_command, in the
-Python binding and in the manual page, or this says where it is missing. Prints TAP.
+"""Every field of a result is known everywhere: what `airlock run --json` prints is in the Python binding and in the manual page,
+and what MCP's run_command shows a model is in its schema, or this says where it is missing. Prints TAP.
 
     result_fields.py BUILD
 """
@@ -58,9 +58,9 @@ def names_of(value):
                 yield from names_of(member)
 
 
-def missing(result, schema):
+def missing(result, shown, schema):
     """Where a field of the result is not known, one line each."""
-    for name in not_in_schema(result, schema):
+    for name in not_in_schema(shown, schema):
         yield f"{name} is not in the schema of run_command (mcp/catalog.c)"
     for kind, value in ((ExecuteResult, result), (Change, result["changes"]["files"][0])):
         known = {field.name.removeprefix("renamed_") for field in dataclasses.fields(kind)}  # "from" is a word of Python
@@ -73,28 +73,30 @@ def missing(result, schema):
 
 
 def run_and_schema(place):
-    done = subprocess.run([program(), "run", "--json", "--explain-denials", "--session", "work", "-c", "echo new >made; mkdir ~/made; exit 3"],
+    command = "echo new >made; mkdir ~/made; exit 3"
+    done = subprocess.run([program(), "run", "--json", "--explain-denials", "--session", "work", "-c", command],
                           cwd=place.project, env=place.env, stdout=subprocess.PIPE, text=True)
     with Client(place) as client:
         client.initialize()
         tools = client.request("tools/list")["result"]["tools"]
-    return json.loads(done.stdout), next(tool["outputSchema"] for tool in tools if tool["name"] == "run_command")
+        shown = client.run(command)["structuredContent"]
+    return json.loads(done.stdout), shown, next(tool["outputSchema"] for tool in tools if tool["name"] == "run_command")
 
 
 @test
 def every_field_of_a_result_is_known_everywhere(place):
-    result, schema = run_and_schema(place)
+    result, shown, schema = run_and_schema(place)
     assert result["denials"] and result["changes"]["files"], result
-    faults = list(missing(result, schema))
+    faults = list(missing(result, shown, schema))
     assert not faults, "\n".join(faults)
 
 
 @test
 def a_new_field_is_missed_everywhere(place):
-    result, schema = run_and_schema(place)
-    result["brand_new"] = 1
+    result, shown, schema = run_and_schema(place)
+    result["brand_new"] = shown["brand_new"] = 1
     result["usage"]["also_new"] = 1
-    places = sorted(fault.split(" is not ")[0] + ":" + fault.split("(")[-1] for fault in missing(result, schema))
+    places = sorted(fault.split(" is not ")[0] + ":" + fault.split("(")[-1] for fault in missing(result, shown, schema))
     assert len(places) == 4 and {place.split(":")[0] for place in places} == {"brand_new", "also_new"}, places
 
 
