@@ -52,7 +52,8 @@ class Server:
                        "params": {"name": "run_command", "arguments": {"command": "true"}}})
         for _ in range(times):
             answer = self.receive()
-            self.was_warm = answer.get("result", {}).get("structuredContent", {}).get("usage", {}).get("warm_start")
+            more = answer.get("result", {}).get("_meta", {}).get("airlock/result", {})
+            self.was_warm = more.get("usage", {}).get("warm_start")
             if answer.get("result", {}).get("structuredContent", {}).get("exit_code") != 0:
                 raise Failed(f"run_command true: {json.dumps(answer)[:300]}")
 

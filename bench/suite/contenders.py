@@ -108,6 +108,8 @@ def bwrap_as_airlock(airlock):
 
     def call(command, project):
         options = ["--backend", "bubblewrap", "--changes", "direct", "--", *command]
+        # The first run makes the directories that caches are kept in.
+        subprocess.run([airlock, "run", "--changes", "direct", "--", "true"], cwd=project, check=True, **QUIET)
         done = subprocess.run([airlock, "explain", "--json", *options], cwd=project, stdout=subprocess.PIPE)
         if done.returncode:
             raise Failed("airlock explain could not tell")

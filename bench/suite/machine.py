@@ -199,6 +199,9 @@ def stage(airlock):
         top.chmod(0o755)
         (top / "home").mkdir(mode=0o700)
         shutil.copy2(os.path.realpath(airlock), top / "airlock")
+        server = Path(airlock).absolute().parent / "http/airlock-http"
+        if server.exists():
+            shutil.copy2(server, top / "airlock-http")
         for library in Path(airlock).absolute().parent.glob("libairlock.so.?"):
             shutil.copy2(library.resolve(), top / library.name)
         yield top

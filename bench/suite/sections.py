@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What is measured. Each section takes the bench (who, where, how long) and puts its measures into the results."""
+import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -10,6 +12,7 @@ from . import worlds
 from .calls import Server
 from .contenders import REFERENCE
 from .measure import Failed, Series, Thing, every_for, interleave, once, run
+from .served import Served
 
 ALONE = "alone"
 WORKERS = (1, 2, 8)
@@ -197,6 +200,50 @@ def grep(bench):
     measure(bench, "grep", things, failures, 40, 40, ALONE)
 
 
+# ---- many files: what the command itself takes, without the start of the sandbox and what is done with the changes
+
+OVERLAY = "the kernel's overlay"
+MOUNT_OVERLAY = ('mkdir "$1" "$1/upper" "$1/work" "$1/view" && '
+                 'mount -t overlay overlay -o "userxattr,volatile,lowerdir=$2,upperdir=$1/upper,workdir=$1/work" "$1/view" && '
+                 'cd "$1/view" && exec /bin/sh -c "$3"')
+
+
+def inside_things(bench, project, line):
+    """On a copy of the project, through an overlay and nothing else, and in our sandbox, which throws the changes away."""
+    timed, copy, layer = worlds.TIMED.format(line), bench.home / "inside-copy", bench.home / "inside-layer"
+    shell = ["/bin/sh", "-c", timed]
+
+    def fresh_copy():
+        shutil.rmtree(copy, ignore_errors=True)
+        subprocess.run(["cp", "-a", str(project), str(copy)], check=True)
+
+    def no_layer():
+        subprocess.run(["chmod", "-R", "u+rwx", str(layer)], check=False, **worlds.QUIET)
+        shutil.rmtree(layer, ignore_errors=True)
+
+    def ours(*options):
+        return [str(bench.airlock), "run", "--backend", "native", "--changes", "discard", *options, "--", *shell]
+    overlay = ["unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", MOUNT_OVERLAY, "sh", str(layer), str(project), timed]
+    return {
+        ALONE: Thing(lambda: told_by(["/bin/sh", "-c", f"cd {copy} && {timed}"]), fresh_copy),
+        OVERLAY: Thing(lambda: told_by(overlay), no_layer),
+        "airlock": Thing(lambda: told_by(ours("--no-explain-denials"))),
+        "airlock --explain-denials": Thing(lambda: told_by(ours("--explain-denials"))),
+    }
+
+
+def inside(bench):
+    """Commands that make, change or read many files, beside the same without a sandbox; and the part of it that the kernel's overlay
+    takes alone."""
+    files, c_files = (1_000, 10) if bench.is_quick else (5_000, worlds.C_FILES)
+    project = bench.project("inside", lambda path: worlds.make_inside(path, files, c_files))
+    os.chdir(project)
+    for column, line in worlds.INSIDE.items():
+        series, failures = interleave(inside_things(bench, project, line), bench.rounds(9), bench.seconds(8))
+        bench.results.add_all("inside", column, series, ALONE)
+        bench.results.note("inside", failures)
+
+
 # ---- a server's calls, the file API, the scan
 
 def call(bench):
@@ -265,5 +312,154 @@ def scan(bench):
     bench.results.add_all("scan", "", series, "find -ls")
 
 
-SECTIONS = {"start-up": start_up, "cycle": cycle, "build": build, "grep": grep, "memory": memory, "rate": rate, "call": call,
-            "files": files, "scan": scan}
+# ---- the network
+
+BYTES, SHORT = 1 << 30, 1000
+CODEX_CONFIG = 'default_permissions = "net"\n[features]\nnetwork_proxy = true\n[permissions.net]\nextends = ":workspace"\n' \
+               '[permissions.net.network]\nenabled = true\nallow_local_binding = true\n[permissions.net.network.domains]\n"{}" = "allow"\n'
+BEHIND_PROXY = 'p=${HTTP_PROXY#http://}; case $p in *@*) s=:$(printf %s "${p%@*}" | base64 -w0); p=${p##*@};; esac; p=${p%/}; ' \
+            'exec "$0" "$@" "127.0.0.1:${p##*:}$s"'
+
+
+def own_address():
+    """One of this machine that is not the loopback's: a sandbox has a loopback of its own. None without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+            return probe.getsockname()[0]
+        except OSError:
+            return None
+
+
+def told_by(argv):
+    """The milliseconds that a program prints."""
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise Failed((done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1][:200])
+    return float(done.stdout.split()[-1])
+
+
+def network_things(bench, project, words, address):
+    """The same client alone, through our gate, and through the proxies of others, which it must be told of."""
+    client = str(bench.tool("transfer"))
+    things = {ALONE: Thing(lambda: told_by([client, *words])),
+              "airlock": Thing(lambda: told_by([str(bench.airlock), "run", "--config", str(bench.hosts_config(address)), "--", client, *words]))}
+    behind = ["/bin/sh", "-c", BEHIND_PROXY, client, *words]
+    for contender in bench.contenders:
+        if contender.key == "srt":
+            settings = bench.home / "srt-hosts.json"
+            settings.write_text(json.dumps({"network": {"allowedDomains": [address], "deniedDomains": []},
+                                            "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []}}))
+            argv = contender.argv(behind, project)
+            argv[argv.index("--settings") + 1] = str(settings)
+            things["srt"] = Thing(lambda argv=argv: told_by(argv), every=4)
+        elif contender.key == "codex":
+            place = bench.home / "codex-hosts"
+            place.mkdir(exist_ok=True)
+            (place / "config.toml").write_text(CODEX_CONFIG.format(address))
+            argv = ["/usr/bin/env", f"CODEX_HOME={place}", contender.argv(behind, project)[0], "sandbox", "-P", "net", "--", *behind]
+            things["codex"] = Thing(lambda argv=argv: told_by(argv), every=2)
+    return things
+
+
+def network(bench):
+    """A gigabyte, and 1,000 short connections, through the gate, beside the same directly, both to a server of this machine; and
+    the start of a command that may reach one host, beside one without network. The time of start is not part of the first two."""
+    project = bench.project("small")
+    os.chdir(project)
+    address = own_address()
+    off, hosts = [str(bench.airlock), "run", "--", "/bin/true"], \
+        [str(bench.airlock), "run", "--config", str(bench.hosts_config(address or "192.0.2.1")), "--", "/bin/true"]
+    series, failures = interleave({"airlock": Thing(lambda: run(off)), "airlock with hosts": Thing(lambda: run(hosts))},
+                                  bench.rounds(200), bench.seconds(25))
+    bench.results.add_all("network", "start-up", series, "airlock")
+    bench.results.note("network", failures)
+    if not address:
+        bench.results.note("network", {"airlock": "this machine has no address but the loopback's"})
+        return
+    with socket.socket() as free:
+        free.bind(("", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen([bench.tool("transfer"), "serve", str(port)])
+    try:
+        time.sleep(0.2)
+        for column, words, rounds in ("1 GB", ["get", address, str(port), str(BYTES if not bench.is_quick else BYTES >> 4)], 15), \
+                ("1,000 connections", ["many", address, str(port), str(SHORT if not bench.is_quick else SHORT // 10)], 25):
+            series, failures = interleave(network_things(bench, project, words, address), bench.rounds(rounds), bench.seconds(60))
+            bench.results.add_all("network", column, series, ALONE)
+            bench.results.note("network", {f"{key} ({column})": why for key, why in failures.items()})
+    finally:
+        server.kill()
+        server.wait()
+
+
+# ---- sessions
+
+DEEP = 50
+
+
+def sessions(bench):
+    """A fork of a session that holds much beside one that holds little; a command many steps deep beside one after the first step; and
+    a command of a session beside bwrap."""
+    files, many = (10_000, 1000) if bench.is_quick else (100_000, 10_000)
+    project = bench.project(f"session-files-{files}", lambda path: worlds.make_files(path, files))
+    os.chdir(project)
+
+    def argv(name, *command):
+        return [str(bench.airlock), "run", "--session", name, "--hold", "--", *command]
+
+    def fork(name):
+        made = iter(range(1 << 30))
+        return Thing(lambda: run([str(bench.airlock), "session", "fork", name, f"{name}-{next(made)}"]))
+    for name, count in ("few", 10), ("many", many):
+        run(argv(name, str(bench.tool("rewrite")), str(count)))
+    series, failures = interleave({"10 held": fork("few"), "many held": fork("many")}, bench.rounds(60), bench.seconds(15))
+    bench.results.add_all("sessions", "fork", series, "10 held")
+    bench.results.note("sessions", failures)
+    for step in range(DEEP):
+        run(argv("deep", "/bin/sh", "-c", f"echo {step} >step-{step}"))
+        if step == 0:
+            run([str(bench.airlock), "session", "fork", "deep", "first"])
+    things = {"first step": Thing(lambda: run(argv("first", "/bin/true"))), "50 steps": Thing(lambda: run(argv("deep", "/bin/true")))}
+    series, failures = interleave(things, bench.rounds(200), bench.seconds(25))
+    bench.results.add_all("sessions", "depth", series, "first step")
+    bench.results.note("sessions", failures)
+    found, failures = things_for(["/bin/true"], project, [one for one in bench.contenders if one.key == REFERENCE], REFERENCE, 5)
+    things = {**found, "airlock --session": Thing(lambda: run(argv("first", "/bin/true")))}
+    measure(bench, "sessions", things, failures, 200, 25, REFERENCE, "command")
+    shutil.rmtree(project)
+
+
+# ---- the server
+
+CLIENTS = 8
+
+
+def serve(bench):
+    """Commands per second of `airlock serve` with 8 clients, each with a sandbox of its own, beside plain bwrap with 8 workers; and how
+    much longer a slow request takes than most."""
+    project = bench.project("small")
+    os.chdir(project)
+    seconds, tails, slices = bench.seconds(1.0, least=0.3), Series(), iter(range(1 << 30))
+    plain = next((one for one in bench.contenders if one.key == REFERENCE), None)
+    served = Served(bench, CLIENTS)
+
+    def load():
+        rate, median, p99 = served.load(seconds)
+        tails[next(slices)] = p99 / median
+        return rate
+    try:
+        things = {"airlock serve": Thing(load)}
+        if plain:
+            things[REFERENCE] = Thing(lambda: rate_of(bench, plain, project, CLIENTS, seconds))
+        series, failures = interleave(things, bench.rounds(20), is_warm=True)
+    finally:
+        served.end()
+    bench.results.add_all("serve", str(CLIENTS), series, REFERENCE, "per second")
+    bench.results.note("serve", failures)
+    if tails:
+        bench.results.add("serve", "p99", "airlock serve", tails, "× the median")
+
+
+SECTIONS = {"start-up": start_up, "cycle": cycle, "build": build, "grep": grep, "inside": inside, "memory": memory, "rate": rate,
+            "call": call, "files": files, "scan": scan, "network": network, "sessions": sessions, "serve": serve}

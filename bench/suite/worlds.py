@@ -56,6 +56,53 @@ def make_c_files(project, count=C_FILES):
     Path(project, "Makefile").write_text(MAKEFILE)
 
 
+# ---- many files inside: each is a line of shell in a project with a tree of files, an archive of it and C files
+
+REPLACE = """
+import os
+for top, _, names in os.walk("tree"):
+    for name in names:
+        with open(f"{top}/{name}.new", "w") as file:
+            file.write("new content")
+        os.rename(f"{top}/{name}.new", f"{top}/{name}")
+"""
+NEW_FILES = """
+import os
+for i in range(10000):
+    if i % 100 == 0:
+        os.makedirs(f"new/d{i // 100}")
+    with open(f"new/d{i // 100}/f{i}", "w") as file:
+        file.write("a line of text")
+"""
+INSIDE = {
+    "untar": "tar -xf tree.tar",
+    "10,000 new files": f"/usr/bin/python3 -c '{NEW_FILES}'",
+    "cp -a": "cp -a tree new",
+    "rsync -a": "rsync -a tree/ new/",
+    "replace by rename": f"/usr/bin/python3 -c '{REPLACE}'",
+    "chmod -R": "chmod -R go-rwx tree",
+    "rm -r": "rm -r tree",
+    "mv of a directory": "mv tree new",
+    "mv of a new directory": "cp -a tree new; start=$(date +%s%N); mv new newer",
+    "grep -r": "grep -rF nothing-of-that tree || true",
+    "find": "find tree -size +1000k",
+    "make -j2": "make -s -j2 -C c",
+}
+TIMED = 'start=$(date +%s%N); {} >/dev/null; took=$(( ($(date +%s%N) - start) / 1000 )); printf "%d.%03d\\n" $((took / 1000)) $((took % 1000))'
+
+
+def make_inside(project, files, c_files):
+    """Sizes as in a source tree: from nothing to 4 KB."""
+    for i in range(files):
+        if i % 100 == 0:
+            Path(project, "tree", f"d{i // 100}").mkdir(parents=True)
+        Path(project, "tree", f"d{i // 100}", f"f{i}").write_bytes(b"a line\n" * (i % 600))
+    subprocess.run(["tar", "-cf", "tree.tar", "--transform=s/^tree/new/", "tree"], cwd=project, check=True, **QUIET)
+    Path(project, "c").mkdir()
+    make_c_files(project / "c", c_files)
+    Path(project, ".airlock.toml").touch()
+
+
 def make_lines(workspace):
     Path(workspace, "src").mkdir()
     for i in range(50):
