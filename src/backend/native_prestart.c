@@ -401,6 +401,8 @@ static int send_command(const struct backend_prestart *p, const struct plan *pla
 					  [CHILD_TAKEN_STDERR] = fds->stderr_fd,
 					  [CHILD_TAKEN_JOB] = fds->job_fd,
 					  [CHILD_TAKEN_PLAN] = plan_fd};
+	if (p->pid > 0)
+		launch_keep_away(p->pid);
 	long n = pass_send(p->control_fd, &m, all, CHILD_TAKEN_FDS);
 	return n < 0 ? (int)n : 0;
 }

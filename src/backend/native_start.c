@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 static const struct child_layer *layer_of(const struct backend_fds *fds, const char *root)
 {
@@ -126,6 +127,8 @@ int native_translate(const struct plan *plan, const struct native_scene *scene, 
 		.mounts = {mounts},
 		.n_mounts = (uint32_t)plan->n_mounts,
 	};
+	long size = syscall(SYS_sched_getaffinity, 0, sizeof ret->cpus, ret->cpus);
+	ret->cpus_size = size > 0 ? (uint32_t)size : 0;
 	return 0;
 }
 

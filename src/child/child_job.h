@@ -390,11 +390,17 @@ struct child_mount {
 	struct child_identity source_is, place_is;
 };
 
+#define CHILD_MAX_CPUS 1024
+
 struct child_plan {
 	uint32_t magic, size, flags;
 	uint32_t uid, gid;
 	uint32_t n_mounts;
 	int64_t idle_ms; /* of a holder (hold.h) */
+	/* The processors that the command gets, in bytes of cpus; 0: those that the child has. A child that makes its mounts while its
+	 * parent works is kept off the parent's processor until then (launch.h). */
+	uint32_t cpus_size;
+	uint64_t cpus[CHILD_MAX_CPUS / 64];
 	/* With CHILD_PLAN_USER_LAST: ids 1 to n_ids - 1 inside are those behind first_id outside. 0: only uid and gid exist. */
 	uint32_t first_id, n_ids;
 	union {

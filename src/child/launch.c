@@ -15,6 +15,7 @@
 #include "child/launch.h"
 
 #include "child/child_exec.h"
+#include "child/child_job.h"
 #include "sys/raw.h"
 
 #include <errno.h>
@@ -110,34 +111,36 @@ static void forget_frames(const char *stack, size_t size)
 	(void)size;
 }
 
-#define MAX_CPUS 1024
 #define WORD_BITS (8 * sizeof(unsigned long))
 
-/* The scheduler likes to start a process on the processor of the one that made it, which goes on and keeps it waiting: then
- * nothing is won by starting early. The starter's own mask is put back at once: where it is then, it stays. */
-static void move_elsewhere(pid_t pid)
+/* The scheduler likes to run a process on the processor of the one that made or woke it, which goes on and keeps it waiting: then
+ * nothing is won by starting early. */
+void launch_keep_away(pid_t pid)
 {
-	unsigned long allowed[MAX_CPUS / WORD_BITS] = {0}, others[MAX_CPUS / WORD_BITS];
+	unsigned long cpus[CHILD_MAX_CPUS / WORD_BITS] = {0};
 	unsigned cpu = 0;
-	long len = raw_call3(__NR_sched_getaffinity, 0, sizeof allowed, allowed);
-	if (len <= 0 || raw_call3(__NR_getcpu, &cpu, 0, 0) < 0 || cpu >= MAX_CPUS)
+	long size = raw_call3(__NR_sched_getaffinity, 0, sizeof cpus, cpus);
+	if (size <= 0 || raw_call3(__NR_getcpu, &cpu, 0, 0) < 0 || cpu >= CHILD_MAX_CPUS)
 		return;
-	for (unsigned i = 0; i < MAX_CPUS / WORD_BITS; i++)
-		others[i] = allowed[i] & ~(i == cpu / WORD_BITS ? 1ul << cpu % WORD_BITS : 0);
-	if (raw_call3(__NR_sched_setaffinity, pid, len, others) == 0) /* refused where there is no other */
-		(void)raw_call3(__NR_sched_setaffinity, pid, len, allowed);
+	cpus[cpu / WORD_BITS] &= ~(1ul << cpu % WORD_BITS);
+	(void)raw_call3(__NR_sched_setaffinity, pid, size, cpus); /* refused where there is no other */
 }
 
-IN_CHILD int launch_begin(struct launch_starter *s)
+IN_CHILD static int begin(struct launch_starter *s)
 {
 	s->l.failed_call = NULL;
 	s->result = 0;
 	s->child = 0;
-	uint64_t before = block_signals();
 	s->pid = clone(starter_main, s->stack + sizeof s->stack, CLONE_VM | SIGCHLD, s);
-	int rc = s->pid < 0 ? -errno : 0;
+	return s->pid < 0 ? -errno : 0;
+}
+
+int launch_begin(struct launch_starter *s)
+{
+	uint64_t before = block_signals();
+	int rc = begin(s);
 	if (rc == 0)
-		move_elsewhere(s->pid);
+		launch_keep_away(s->pid);
 	restore_signals(before);
 	return rc;
 }
@@ -161,7 +164,9 @@ int launch_end(struct launch_starter *s, pid_t *ret_pid)
 static int launch_inside(struct launch *l, pid_t *ret_pid)
 {
 	struct launch_starter s = {.l = *l};
-	int rc = launch_begin(&s);
+	uint64_t before = block_signals();
+	int rc = begin(&s);
+	restore_signals(before);
 	l->failed_call = "clone";
 	if (rc < 0)
 		return rc;

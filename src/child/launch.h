@@ -44,9 +44,14 @@ struct launch_starter {
 /* 0 and the child's pid, or -errno with failed_call set. The environment is empty, signals are as a new program expects. */
 int launch(struct launch *l, pid_t *ret_pid);
 
-/* The same without waiting. 0, or -errno and there is nothing to end. */
+/* The same without waiting. 0, or -errno and there is nothing to end. The child may not use the processor that the caller is on now,
+ * until it has carried out a plan (child_plan.cpus). */
 int launch_begin(struct launch_starter *s);
 int launch_end(struct launch_starter *s, pid_t *ret_pid);
+
+/* Keeps a process off the processor that the caller is on, until it has carried out a plan: for one that is about to be woken while
+ * the caller goes on. */
+void launch_keep_away(pid_t pid);
 
 /* Runs step in a process that shares our memory, and waits for its end. step makes system calls only and writes nothing but
  * what data points to. 0, or -errno when there was no such process. */

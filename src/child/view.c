@@ -709,6 +709,9 @@ void view_build(int64_t *ret_idle_ms)
 	hide_from_others();
 	drop_privileges(plan->n_ids > 0 ? KEPT_WITH_IDS : 0);
 	(void)raw_call1(__NR_umask, umask);
+	if (plan->cpus_size)
+		mounts_check(CHILD_OP_PRIVILEGES,
+			     raw_call3(__NR_sched_setaffinity, 0, plan->cpus_size, plan->cpus));
 	*ret_idle_ms = plan->idle_ms;
 	(void)raw_call2(__NR_munmap, plan, plan->size);
 }
