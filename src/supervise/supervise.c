@@ -10,8 +10,10 @@
 
 #include "backend/backend_prestart.h"
 #include "base/other_ids.h"
+#include "base/path.h"
 #include "child/program.h"
 #include "filter/filter.h"
+#include "fs/fs.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -248,6 +251,19 @@ static int spawn(struct supervise *s, struct airlock_error *err)
 	return rc;
 }
 
+/* The kernel does not mount a layer again whose working directory was in use when its mounter was killed. Nothing of the command is in
+ * there. */
+static void renew_work_directories(const struct supervise *s)
+{
+	for (size_t i = 0; i < s->spec.n_layers; i++) {
+		const char *work = s->spec.layers[i].work.text;
+		_cleanup_free_ char *above = *work ? path_dirname(work) : NULL;
+		_cleanup_close_ int fd = above ? open(above, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
+		if (fd >= 0 && fs_remove_tree_at(fd, path_basename(work), NULL, NULL) == 0)
+			(void)mkdirat(fd, path_basename(work), 0700); /* without it the mount fails, which is told */
+	}
+}
+
 /* The prestarted sandbox ended before it was the first process, without a word: a mount changed in the moment it was
  * taken, or somebody killed it. Nothing has run, so a new one may. */
 bool supervise_start_again(struct supervise *s)
@@ -261,6 +277,7 @@ bool supervise_start_again(struct supervise *s)
 	base_closep(&s->first_fd);
 	s->watched_fd[ON_SPAWNED] = -EBADF;
 	s->spec.prestart = NULL;
+	renew_work_directories(s);
 	int rc = spawn(s, &s->result.error);
 	s->spawned_dead = s->spawned_fd < 0;
 	if (rc < 0)
