@@ -269,13 +269,12 @@ static void tell_warnings(const struct airlock_job *job)
 		output_say("… and %zu more like these", n - shown);
 }
 
-/* True if the run may use a prestart: it is native only, and has namespaces of its own. */
+/* True if the run may use a prestart: it is native only. */
 static bool may_be_native(const struct invocation *inv)
 {
 	const char *backend = arguments_value(&inv->args, "backend", NULL);
 	const char *mode = arguments_value(&inv->args, "network-mode", NULL);
-	return !airlock_settings_session(inv->settings) &&
-	       (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "native") == 0) &&
+	return (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "native") == 0) &&
 	       (!mode || strcmp(mode, "host") != 0);
 }
 
@@ -299,7 +298,10 @@ int run_loop(const struct invocation *inv, const struct run_manner *how, struct 
 	struct airlock_job *job = NULL;
 	struct airlock_prestart *prestart = airlock_prestart_new();
 	struct airlock_error ignored = {0};
-	if (prestart && may_be_native(inv))
+	bool in_session = airlock_settings_session(inv->settings) != NULL;
+	if (prestart && may_be_native(inv) && in_session)
+		airlock_settings_use_prestart(inv->settings, prestart);
+	else if (prestart && may_be_native(inv))
 		(void)airlock_prestart_begin(prestart, &ignored);
 	int rc = airlock_job_prepare(inv->settings, &job, err);
 	if (rc >= 0) {

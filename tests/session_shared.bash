@@ -150,6 +150,28 @@ ends_the_session() {
 	rm -rf "$XDG_STATE_HOME/airlock/sessions"
 }
 
+# The same by an attack that asks nobody's name and so meets the first process at every stage, while it makes its mounts too. Its own
+# process and the holder, which is process 1, are left out.
+ends_the_session_at_any_stage() {
+	local i
+	cat >attack <<-'EOF'
+		while ! grep -q '^PPid:.1$' /proc/$$/status; do sleep 0.05; done
+		while :; do for p in /proc/[0-9]*; do p=${p#/proc/}; [ $p = 1 ] || [ $p = $$ ] || kill -KILL $p; done; done 2>/dev/null
+	EOF
+	for ((i = 0; i < 8; i++)); do
+		new_session
+		step 'sh attack & echo before >before; sleep 0.1'
+		run_airlock run --session s --json --timeout 60s -c 'sleep 1; echo done'
+		[ "$status" -ne 0 ] || fail "nobody noticed"
+		await has_processes 0
+		step 'cat before'
+		assert_json before stdout
+		run_airlock session end s
+		run_airlock discard s
+		rm -rf "$XDG_STATE_HOME/airlock/sessions"
+	done
+}
+
 # What a command wrote is scanned and judged when it ends. A process of an earlier command that has one of its files open could
 # write to it afterwards, past the gate.
 keeps_a_file_open() { # MODE

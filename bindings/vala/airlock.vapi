@@ -64,6 +64,8 @@ namespace Airlock {
 		public int set_session (string name, out Error err);
 		[CCode (cname = "airlock_settings_set_asked_by", cheader_filename = "airlock/history.h")]
 		public int set_asked_by (string who, out Error err);
+		[CCode (cname = "airlock_settings_use_prestart")]
+		public void use_prestart (Prestart? prestart);
 		[CCode (cname = "airlock_settings_explain_by_default")]
 		public void explain_by_default ();
 		[CCode (cname = "airlock_settings_set")]

@@ -223,13 +223,18 @@ void airlock_run_free(struct airlock_run *run);
 
 /* ── Prestarts ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A prestart: a sandbox that is started before its run. Two ways to use it.
+/* A prestart: a sandbox that is started before its run. Three ways to use it.
  *
  * A program that runs one command has the namespaces made while it decides what is to be in them:
  *
  *   airlock_prestart_begin(p, &err);                 does not wait until the namespaces are there
  *   airlock_job_prepare(s, &job, &err);
  *   airlock_job_use_prestart(job, p);                then airlock_run_start as ever
+ *
+ * The command of a session shares the namespaces of that; they are entered as soon as it is known which they are:
+ *
+ *   airlock_settings_use_prestart(s, p);
+ *   airlock_job_prepare(s, &job, &err);              begins it, if the session is alive; then airlock_run_start as ever
  *
  * A program that runs one command after another has the sandbox of the next one made while there is nothing else to do:
  *
@@ -261,6 +266,9 @@ void airlock_prestart_drop(struct airlock_prestart *p);
  * dispatch: 1 when something is started still, 0 when it is not (a mount of the machine changed). Nobody has to call it. */
 int airlock_prestart_fd(const struct airlock_prestart *p);
 int airlock_prestart_dispatch(struct airlock_prestart *p);
+
+/* Lets the jobs of these settings begin this prestart and use it. p: borrowed until they were started; NULL: none. */
+void airlock_settings_use_prestart(struct airlock_settings *s, struct airlock_prestart *p);
 
 /* Lets the job use this prestart when it starts. p: borrowed until then; NULL: none. */
 void airlock_job_use_prestart(struct airlock_job *job, struct airlock_prestart *p);

@@ -106,8 +106,9 @@ enum backend_prestart_kind {
 };
 
 struct backend_prestart_calls {
-	/* Starts one with the namespaces and mounts that most plans ask for, without waiting until they are there. */
-	int (*begin)(struct backend_prestart **ret, struct airlock_error *err);
+	/* Starts one with the namespaces and mounts that most plans ask for, without waiting until they are there. shared: whose
+	 * namespaces it enters instead of new ones. */
+	int (*begin)(const struct backend_shared *shared, struct backend_prestart **ret, struct airlock_error *err);
 	/* Starts one for this plan, without waiting until its mounts are there. AIRLOCK_ERR_UNAVAILABLE: not for this plan. */
 	int (*begin_for)(const struct backend_context *ctx, const struct plan *plan,
 			 const struct backend_shared *shared, struct backend_prestart **ret, struct airlock_error *err);

@@ -88,6 +88,8 @@ void backend_prestart_free(struct backend_prestart *p)
 	while (p->pid > 0 && waitid(P_PID, (id_t)p->pid, &info, WEXITED) < 0 && errno == EINTR)
 		;
 	base_closep(&p->pid_fd);
+	if (p->shared.holder_fd > 0)
+		base_closep(&p->shared.holder_fd);
 	free(p->key);
 	free(p);
 }

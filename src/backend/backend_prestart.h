@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A prestart: a sandbox that is started before there is a command for it. Good for one command.
  *
- *   backend->prestart->begin(&p, err);               without a plan, while one is made: what every sandbox begins with
+ *   backend->prestart->begin(&shared, &p, err);      without a plan, while one is made: what every sandbox begins with
  *   backend->prestart->tell(ctx, plan, p);           the plan is known; the command's descriptors and layers are not
  *   or
  *   backend->prestart->begin_for(ctx, plan, &p, err) for a plan that is expected: everything but the layers
@@ -43,6 +43,7 @@ struct backend_prestart {
 	void *key;			   /* NULL: it was told nothing */
 	size_t key_len;
 	struct launch_starter *starter; /* NULL: it is known whether there are namespaces */
+	struct backend_shared shared;	/* of one without a plan: whose namespaces it is in. holder_fd is a copy */
 };
 
 struct backend_prestart *backend_prestart_new(enum backend_prestart_kind kind);

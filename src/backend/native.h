@@ -45,6 +45,8 @@ int native_clone_flags(const struct plan *plan);
 /* Copies of the descriptors where none is in the way of another. 0, or -errno and nothing is open. */
 int native_launch_open(struct launch *ret, const char *role, int namespaces, bool new_session,
 		       const int from[LAUNCH_FDS], int program_fd, int user_ns_fd);
+/* Has it enter the namespaces of a session's holder where it would make its own. 0 or -errno. */
+int native_join(struct launch *l, const struct backend_shared *shared);
 void native_launch_close(struct launch *l);
 /* Where the namespaces come from: a user namespace, or a session's holder; 0: from nobody. */
 struct native_origin {

@@ -218,17 +218,18 @@ static int open_control(struct backend_prestart *p)
 	return rc;
 }
 
-static uint32_t own_flags(bool is_privileged)
+/* The holder of a session has set up what concerns the namespaces. */
+static uint32_t own_flags(bool is_privileged, bool joins)
 {
-	return (is_privileged ? CHILD_PLAN_USER_LAST : 0) | CHILD_PLAN_LOOPBACK | CHILD_PLAN_NO_NESTED |
-	       CHILD_PLAN_WAITS_FOR_PLAN;
+	return (is_privileged ? CHILD_PLAN_USER_LAST : 0) | (is_privileged && joins ? CHILD_PLAN_JOINS_USER : 0) |
+	       (joins ? 0 : CHILD_PLAN_LOOPBACK | CHILD_PLAN_NO_NESTED) | CHILD_PLAN_WAITS_FOR_PLAN;
 }
 
 /* Where nothing of the command can be yet, the child has its socket: what comes with CHILD_TAKE finds its place free of others. */
 static int begin(struct backend_prestart *p, const char **ret_call)
 {
-	bool is_privileged = child_is_privileged() != 0;
-	const struct child_plan spec = {.flags = own_flags(is_privileged),
+	bool is_privileged = child_is_privileged() != 0, joins = p->shared.holder_fd != 0;
+	const struct child_plan spec = {.flags = own_flags(is_privileged, joins),
 					.uid = geteuid(),
 					.gid = getegid(),
 					.mounts = {common},
@@ -245,7 +246,8 @@ static int begin(struct backend_prestart *p, const char **ret_call)
 	_cleanup_close_ int plan = child_plan_fd(&spec), program = child_program_fd();
 	if (plan < 0 || program < 0)
 		return plan < 0 ? plan : program;
-	const int from[LAUNCH_FDS] = {control, control, control, control, control, control, control, plan, -1};
+	const int from[LAUNCH_FDS] = {control, control, control, control, control, control,
+				      control, plan,	is_privileged && joins ? p->shared.holder_fd : -1};
 	p->starter = calloc(1, sizeof *p->starter);
 	if (!p->starter)
 		return -ENOMEM;
@@ -253,8 +255,11 @@ static int begin(struct backend_prestart *p, const char **ret_call)
 			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 	int rc = native_launch_open(&p->starter->l, "view", namespaces, true, from, program, 0);
 	if (rc == 0) {
+		if (joins)
+			rc = native_join(&p->starter->l, &p->shared);
 		struct launch copy = p->starter->l; /* the starter reads the other one from now on */
-		rc = launch_begin(p->starter);
+		if (rc == 0)
+			rc = launch_begin(p->starter);
 		*ret_call = "clone";
 		native_launch_close(&copy);
 	}
@@ -312,9 +317,18 @@ static int start(struct backend_prestart *p, const struct plan *plan, const stru
 	return base_errno(err, AIRLOCK_ERR_INIT_FAILED, rc, call, "native");
 }
 
-static int native_begin(struct backend_prestart **ret, struct airlock_error *err)
+static int native_begin(const struct backend_shared *shared, struct backend_prestart **ret, struct airlock_error *err)
 {
-	return start(backend_prestart_new(BACKEND_PRESTART_BARE), NULL, NULL, ret, err);
+	struct backend_prestart *p = backend_prestart_new(BACKEND_PRESTART_BARE);
+	if (p && shared->holder_fd) {
+		p->shared = *shared;
+		p->shared.holder_fd = fcntl(shared->holder_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
+		if (p->shared.holder_fd < 0) {
+			backend_prestart_free(p);
+			return base_errno(err, AIRLOCK_ERR_INIT_FAILED, errno, "fcntl", "native");
+		}
+	}
+	return start(p, NULL, NULL, ret, err);
 }
 
 static int native_begin_for(const struct backend_context *ctx, const struct plan *plan,
@@ -335,11 +349,13 @@ static bool has_no_news(const struct backend_prestart *p)
 	return poll(fds, AL_ARRAY_LEN(fds), 0) == 0;
 }
 
+/* A plan for one that shares the namespaces of a session is compared with those that it made and those that it entered. */
 static bool has_same_namespaces(const struct plan *plan, const struct native_scene *scene,
 				const struct backend_prestart *p)
 {
 	const struct launch *l = &p->starter->l;
-	return scene->own_proc && l->namespaces == native_clone_flags(plan) &&
+	return scene->own_proc && (l->namespaces | l->join) == native_clone_flags(plan) &&
+	       scene->shared.holder_pid == p->shared.holder_pid && !scene->shared.own_network &&
 	       (l->new_session != 0) == plan->new_session && l->uid == geteuid() && l->gid == getegid();
 }
 
@@ -347,7 +363,7 @@ static void native_tell(const struct backend_context *ctx, const struct plan *pl
 {
 	_cleanup_(native_scene_done) struct native_scene scene = {0};
 	if (p->stage != BACKEND_PRESTART_BEGUN ||
-	    native_look_around(ctx, plan, &(struct backend_shared){0}, &scene, NULL) < 0 ||
+	    native_look_around(ctx, plan, &p->shared, &scene, NULL) < 0 ||
 	    !has_same_namespaces(plan, &scene, p))
 		return;
 	_cleanup_close_ int fd = keep_key(p, plan, &scene);
@@ -411,8 +427,7 @@ static bool native_take(const struct backend_context *ctx, const struct plan *pl
 			struct backend_prestart *p)
 {
 	_cleanup_(native_scene_done) struct native_scene scene = {0};
-	if (fds->user_ns_fd || (fds->shared.holder_fd && p->kind == BACKEND_PRESTART_BARE))
-		/* a prestarted sandbox has our own group only, and one without a plan its own namespaces */
+	if (fds->user_ns_fd) /* a prestarted sandbox has our own group only */
 		return false;
 	if (native_look_around(ctx, plan, &fds->shared, &scene, NULL) < 0 || !would_be_the_same(p, plan, &scene))
 		return false;

@@ -177,15 +177,15 @@ void native_launch_close(struct launch *l)
 }
 
 /* The plan may leave some out, as the network of a command that has the host's; nobody can make one in a holder's. */
-static int join_holder(struct launch *l, const struct native_origin *origin)
+int native_join(struct launch *l, const struct backend_shared *shared)
 {
-	int shared = (NATIVE_SHARED_NAMESPACES & ~(origin->shared.own_network ? CLONE_NEWNET : 0)) | CLONE_NEWUSER;
-	l->join = l->namespaces & shared;
-	l->namespaces &= ~shared;
-	l->join_fd = fcntl(origin->shared.holder_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
-	if (origin->shared.view_fd) {
+	int all = (NATIVE_SHARED_NAMESPACES & ~(shared->own_network ? CLONE_NEWNET : 0)) | CLONE_NEWUSER;
+	l->join = l->namespaces & all;
+	l->namespaces &= ~all;
+	l->join_fd = fcntl(shared->holder_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
+	if (shared->view_fd) {
 		l->namespaces &= ~CLONE_NEWNS;
-		l->mounts_fd = fcntl(origin->shared.view_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
+		l->mounts_fd = fcntl(shared->view_fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
 	}
 	return l->join_fd < 0 || l->mounts_fd < 0 ? -errno : 0;
 }
@@ -200,7 +200,7 @@ int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int progr
 	if (rc < 0)
 		return rc;
 	if (origin->shared.holder_fd)
-		rc = join_holder(&l, origin);
+		rc = native_join(&l, &origin->shared);
 	if (rc == 0)
 		rc = launch(&l, ret_pid);
 	if (rc < 0 && l.failed_call)

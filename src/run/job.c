@@ -17,6 +17,7 @@
 #include "run/ids.h"
 #include "run/layers.h"
 #include "run/links.h"
+#include "run/prestart.h"
 #include "run/host_fs.h"
 #include "run/run_holder.h"
 #include "run/run_session.h"
@@ -640,6 +641,10 @@ static int prepare(struct airlock_job *job, const struct airlock_settings *s, co
 		rc = job_open(job, s, v, err);
 	if (rc == 0)
 		rc = run_session_join(job, v, err);
+	if (rc == 0) {
+		job->prestart = s->prestart;
+		prestart_begin_in_session(job);
+	}
 	if (rc == 0)
 		rc = open_end_with(job, v, err);
 	if (rc == 0)

@@ -38,7 +38,7 @@ static bool is_worth_it(const struct airlock_job *job)
 	       job->cannot_run.code == 0;
 }
 
-int airlock_prestart_begin(struct airlock_prestart *p, struct airlock_error *err)
+static int begin(struct airlock_prestart *p, const struct backend_shared *shared, struct airlock_error *err)
 {
 	/* There is no job yet: take the backend that "auto" would, of those that can. */
 	const struct backend *const *b = backend_preference();
@@ -48,7 +48,26 @@ int airlock_prestart_begin(struct airlock_prestart *p, struct airlock_error *err
 	if (!*b)
 		return base_error(err, AIRLOCK_ERR_UNAVAILABLE, "prestart", "",
 				  "no backend starts a sandbox before its command");
-	return (*b)->prestart->begin(&p->sandbox, err);
+	return (*b)->prestart->begin(shared, &p->sandbox, err);
+}
+
+int airlock_prestart_begin(struct airlock_prestart *p, struct airlock_error *err)
+{
+	return begin(p, &(struct backend_shared){0}, err);
+}
+
+/* Before there is a plan: whether it is in the right namespaces is seen when it is told one. If the holder ends meanwhile, so does it,
+ * and the run gets a new sandbox. */
+void prestart_begin_in_session(const struct airlock_job *job)
+{
+	const struct session_place at = {&job->host, job->project ? job->project->dir : NULL};
+	_cleanup_holder_ struct session_holder holder = SESSION_HOLDER_INIT;
+	if (!job->prestart || !job->work.name || job->workspace.dir || job->agent.recipe || !job->config->warm_start)
+		return;
+	_cleanup_free_ char *dir = session_dir(&at, job->work.name);
+	if (dir && session_holder_find(dir, &holder) == 0)
+		(void)begin(job->prestart,
+			    &(struct backend_shared){.holder_fd = holder.pid_fd, .holder_pid = holder.pid}, NULL);
 }
 
 int airlock_prestart_begin_for(struct airlock_prestart *p, const struct airlock_job *job, struct airlock_error *err)

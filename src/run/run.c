@@ -142,7 +142,8 @@ static int start(struct airlock_run *run, const struct airlock_io *io, struct ai
 static void tell_prestart(const struct airlock_job *job)
 {
 	struct backend_prestart *p = job->prestart ? job->prestart->sandbox : NULL;
-	if (backend_prestart_is_usable(p) && job->backend->prestart && !job->workspace.dir && !job->work.name)
+	bool is_elsewhere = job->work.name && p && !p->shared.holder_fd; /* not in the session's namespaces */
+	if (backend_prestart_is_usable(p) && job->backend->prestart && !job->workspace.dir && !is_elsewhere)
 		job->backend->prestart->tell(&job->ctx, job->plan, p);
 }
 

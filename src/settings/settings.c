@@ -123,6 +123,11 @@ int airlock_settings_set_asked_by(struct airlock_settings *s, const char *who, s
 	return s->asked_by ? 0 : base_oom(err);
 }
 
+void airlock_settings_use_prestart(struct airlock_settings *s, struct airlock_prestart *p)
+{
+	s->prestart = p;
+}
+
 void airlock_settings_explain_by_default(struct airlock_settings *s)
 {
 	s->for_model = true;

@@ -17,6 +17,7 @@ struct airlock_settings {
 	bool for_model; /* denials are explained and output is short, unless somebody says otherwise */
 	char *recipe;	/* the agent whose program is run; argv are its arguments. NULL: none */
 	bool yolo;	/* … with its option that asks nothing */
+	struct airlock_prestart *prestart; /* borrowed; NULL: none */
 };
 
 /* A variable of the caller's environment, or NULL. */

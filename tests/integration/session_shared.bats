@@ -31,6 +31,21 @@ setup() {
 	await has_processes 1
 }
 
+@test "a command of a live session begins in its namespaces before it is planned, and has the caller's processors" {
+	local cpus
+	cpus=$(grep '^Cpus_allowed_list' /proc/self/status)
+	new_session
+	step 'readlink /proc/self/ns/pid /proc/self/ns/net >spaces; echo 1 >kept'
+	step "readlink /proc/self/ns/pid /proc/self/ns/net | diff - spaces; cat kept; grep ^Cpus_allowed_list /proc/self/status"
+	assert_json $'1\n'"$cpus" stdout
+	[[ $stdout == *'"head_start": true'* ]] || fail "it was begun with its plan"
+	step 'echo same >>kept' --network-mode off
+	[[ $stdout == *'"head_start": true'* ]] || fail "it was begun with its plan"
+	run_airlock run --session s --json --profile strict -c 'cat kept'
+	assert_status 0
+	assert_json $'1\nsame' stdout
+}
+
 @test "session end ends the processes and keeps what is held" {
 	new_session
 	step 'echo x >held; sleep 300 & :'
@@ -138,6 +153,10 @@ setup() {
 @test "who stops or kills the guard of another command ends the session and nothing else" {
 	ends_the_session STOP airlock-init
 	ends_the_session KILL airlock-init
+}
+
+@test "killing it at any stage of its start ends the session, too, and nothing else" {
+	ends_the_session_at_any_stage
 }
 
 @test "a file that another process keeps open is not changed any more once it is held" {
