@@ -103,17 +103,32 @@ def bwrap():
     return Contender(REFERENCE, "bwrap", call, note="the reference", version=version_of("bwrap", "--version"))
 
 
+def bwrap_mount(mount):
+    """One of airlock's mounts in bwrap's words. bwrap has no screens: what is behind one is bound."""
+    kind, source, target = mount["kind"], mount["source"], mount["target"]
+    if kind in ("tmpfs", "hide-dir", "rebuild"):
+        return ["--tmpfs", target]
+    if kind in ("dev", "proc", "dir"):
+        return [f"--{kind}", target]
+    if kind == "seal":
+        return ["--remount-ro", target]
+    if kind == "hide-file":
+        return ["--ro-bind", "/dev/null", target]
+    words = {"read": "--ro-bind-try", "write": "--bind", "layer": "--bind", "symlink": "--symlink"}
+    return [words[kind], source or target, target] if kind in words else []
+
+
 def bwrap_as_airlock(airlock):
     need("bwrap")
 
     def call(command, project):
-        options = ["--backend", "bubblewrap", "--changes", "direct", "--", *command]
         # The first run makes the directories that caches are kept in.
         subprocess.run([airlock, "run", "--changes", "direct", "--", "true"], cwd=project, check=True, **QUIET)
-        done = subprocess.run([airlock, "explain", "--json", *options], cwd=project, stdout=subprocess.PIPE)
+        done = subprocess.run([airlock, "explain", "--json", "--changes", "direct", "--", *command], cwd=project, stdout=subprocess.PIPE)
         if done.returncode:
             raise Failed("airlock explain could not tell")
-        return json.loads(done.stdout)["argv"]
+        mounts = [word for mount in json.loads(done.stdout)["mounts"] for word in bwrap_mount(mount)]
+        return ["bwrap", "--unshare-all", "--unshare-user", "--cap-drop", "ALL", *mounts, "--", *command]
     return Contender("bwrap-mounts", "bwrap with airlock's mounts", call, note="every mount that airlock makes")
 
 

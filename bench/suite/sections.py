@@ -430,6 +430,96 @@ def sessions(bench):
     shutil.rmtree(project)
 
 
+# ---- does it stay linear?
+
+MAKE_NEW = "import os\nos.mkdir('new')\nfor i in range({}):\n    i % 100 or os.mkdir(f'new/{{i // 100}}')\n" \
+           "    os.close(os.open(f'new/{{i // 100}}/{{i}}', os.O_CREAT | os.O_WRONLY))\n"
+
+
+def after_command(bench, count):
+    """What airlock does once a command has made so many files, by scanning and recording them: ms for each thousand."""
+    argv = [str(bench.airlock), "run", "--changes", "discard", "--timeout", "none", "--", "/usr/bin/python3", "-c", MAKE_NEW.format(count)]
+
+    def look():
+        start = time.perf_counter()
+        run(argv)
+        whole = (time.perf_counter() - start) * 1000
+        shown = subprocess.run([str(bench.airlock), "show", "last", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+        return (whole - json.loads(shown.stdout)["duration_ms"]) / count * 1000
+    return Thing(look)
+
+
+def growth_of_changes(bench):
+    counts = (1_000, 10_000) if bench.is_quick else (1_000, 10_000, 100_000)
+    os.chdir(bench.project("small"))
+    series, failures = interleave({f"{count:,} changes": after_command(bench, count) for count in counts}, bench.rounds(5), bench.seconds(60))
+    bench.results.add_all("growth", "after the command", series, "1,000 changes", "ms for 1,000 changes")
+    bench.results.note("growth", failures)
+
+
+def growth_of_depth(bench):
+    """A command in a session after so many steps."""
+    depths = (1, 10) if bench.is_quick else (1, 10, 50, 100)
+    os.chdir(bench.project("small"))
+
+    def argv(name, *command):
+        return [str(bench.airlock), "run", "--session", name, "--hold", "--", *command]
+    for step in range(max(depths)):
+        run(argv("grows", "/bin/sh", "-c", f"mkdir -p deep; echo {step} >deep/{step}"))
+        if step + 1 in depths:
+            run([str(bench.airlock), "session", "fork", "grows", f"deep-{step + 1}"])
+    things = {f"{depth} step{'s' * (depth > 1)}": Thing(lambda depth=depth: run(argv(f"deep-{depth}", "/bin/true"))) for depth in depths}
+    series, failures = interleave(things, bench.rounds(60), bench.seconds(20))
+    bench.results.add_all("growth", "depth", series, "1 step")
+    bench.results.note("growth", failures)
+
+
+def growth_of_project(bench):
+    """The whole cycle with ten changes in projects of so many files."""
+    sizes = (100, 10_000) if bench.is_quick else (100, 10_000, 1_000_000)
+    projects = {size: bench.project(f"grows-{size}", lambda path, size=size: worlds.make_files(path, size)) for size in sizes}
+    argv = [str(bench.airlock), "run", "--", str(bench.tool("rewrite")), "10"]
+    things = {f"{size:,} files": Thing(lambda project=project: in_place(project, argv)) for size, project in projects.items()}
+    series, failures = interleave(things, bench.rounds(60), bench.seconds(20))
+    bench.results.add_all("growth", "project", series, "100 files")
+    bench.results.note("growth", failures)
+    for project in projects.values():
+        shutil.rmtree(project)
+
+
+def growth(bench):
+    """Whether the cost stays in proportion: of the scan to the changes, of a command to neither the steps before it nor the project."""
+    growth_of_changes(bench)
+    growth_of_depth(bench)
+    growth_of_project(bench)
+
+
+RUNS_IN_A_ROW, SLICE = 20_000, 5.0
+
+
+def sustained(bench):
+    """Captured runs by 8 workers, beside bwrap's: as it begins, and after 20,000 runs in a row. On the disk as it is then."""
+    project = bench.project("small")
+    os.chdir(project)
+    most, slice_seconds = (500, 1.0) if bench.is_quick else (RUNS_IN_A_ROW, SLICE)
+    both = [one for one in bench.contenders if one.key in ("airlock", REFERENCE)]
+    done, began = 0.0, None
+    for column in "begin", "end":
+        things = {one.key: Thing(lambda one=one: rate_of(bench, one, project, 8, bench.seconds(1.0, least=0.3))) for one in both}
+        series, failures = interleave(things, bench.rounds(8), is_warm=True)
+        bench.results.add_all("sustained", column, series, REFERENCE, "per second")
+        bench.results.note("sustained", failures)
+        ours = series.get("airlock")
+        if not ours:
+            return
+        if began:
+            bench.results.add("sustained", "end beside begin", "airlock", ours, "per second", began, "as it began")
+            return
+        began = ours
+        while done < most:
+            done += slice_seconds * rate_of(bench, next(one for one in both if one.key == "airlock"), project, 8, slice_seconds)
+
+
 # ---- the server
 
 CLIENTS = 8
@@ -462,4 +552,5 @@ def serve(bench):
 
 
 SECTIONS = {"start-up": start_up, "cycle": cycle, "build": build, "grep": grep, "inside": inside, "memory": memory, "rate": rate,
-            "call": call, "files": files, "scan": scan, "network": network, "sessions": sessions, "serve": serve}
+            "call": call, "files": files, "scan": scan, "network": network, "sessions": sessions, "growth": growth,
+            "sustained": sustained, "serve": serve}
