@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an agent is about to do → what it shall do instead. Pure.
+/* Turns the call that an agent is about to make into the one that it shall make instead. Pure.
  *
  *   if (hook_read(agent, input, len, &call, &err) < 0) block the call
  *   if (hook_runs_command(call)) place.project = …the project of hook_start_dir(call)…

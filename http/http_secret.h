@@ -9,5 +9,5 @@
 int http_secret_new(char ret[65], struct airlock_error *err); /* 256 random bits as hex */
 /* The time depends on neither content; a difference in length is no secret. */
 bool http_secret_equal(const char *a, const char *b);
-/* What stands behind "Bearer " in a header; NULL: nothing. */
+/* Returns the token after "Bearer " in a header, or NULL. */
 const char *http_bearer(const char *header);

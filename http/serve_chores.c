@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the server does by itself, now and then: puts idle sandboxes to rest, deletes old ones, refills the pool, measures disks, removes
+/* The regular work of the server: it puts idle sandboxes to rest, deletes old ones, refills the pool, measures disks, removes
  * what crashes and old runs left behind. */
 #include "serve_state.h"
 
@@ -237,7 +237,7 @@ static void collected_garbage(void *data, int64_t result, const struct airlock_e
 	s->gc_at = s->n_turns + (wait < GC_TURNS ? GC_TURNS : wait > GC_TURNS_MAX ? GC_TURNS_MAX : wait);
 }
 
-/* What was being made or removed when a server was killed. */
+/* Removes directories that an earlier server was making or removing when it was killed. */
 static int64_t sweep(void *data, struct airlock_error *err)
 {
 	const struct serve *s = data;

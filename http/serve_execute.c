@@ -258,7 +258,7 @@ static void read_stream(void *data, short revents)
 	}
 }
 
-/* Of a run that is over: until the pipe is empty, or the client does not read on. */
+/* Sends the rest of the output of a run that has ended, until the pipe is empty or the client stops reading. */
 static void read_rest(struct serve_stream *t)
 {
 	while (t->watch.fd >= 0 && http_stream_size(t->run->request) <= QUEUE_MAX)

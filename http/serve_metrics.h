@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the server counts, and the same as text for Prometheus. */
+/* The counters of the server, and their text form for Prometheus. */
 #pragma once
 
 #include <stddef.h>

@@ -444,7 +444,7 @@ int serve_find_default(struct serve *s, const struct serve_token *token, struct 
 	return serve_create(s, token, &wish, ret, &is_quota, err);
 }
 
-/* Of the server's own environment a sandbox gets what says how to speak and where programs are: the rest may be secret. */
+/* A sandbox gets only the language and PATH of the server's environment: other variables may be secret. */
 static int set_environment(struct airlock_settings *settings, struct airlock_error *err)
 {
 	static const char *const names[] = {"PATH=", "HOME=", "LANG=", "LC_", "TZ=", "XDG_", "AIRLOCK_", "USER=", NULL};
@@ -655,7 +655,7 @@ int serve_place(struct serve *s, const struct serve_token *token, const struct s
 	return rc;
 }
 
-/* What the token's other sandboxes use counts as far as it was measured. */
+/* Counts the last measured size of the token's other sandboxes. */
 int64_t serve_disk_left(struct serve *s, const struct serve_token *token, const struct serve_sandbox *b)
 {
 	int64_t used = b->disk_used > 0 ? b->disk_used : 0;

@@ -82,7 +82,7 @@ struct serve {
 
 /* ── Sandboxes (serve_sandboxes.c) ── */
 
-/* What a client asks for. */
+/* A client's request for a new sandbox. */
 struct serve_wish {
 	const char *id; /* NULL: one is made up */
 	const char *profile;

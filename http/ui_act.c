@@ -11,7 +11,7 @@
 
 #define PATHS_BODY_MAX ((size_t)16 << 20) /* ten thousand long paths */
 
-/* What a decision is about: a subject, and some of its paths. */
+/* The target of a decision: a run or session, and some of its paths. */
 struct ui_decision {
 	json_t *body;
 	struct ui_subject of;
@@ -103,7 +103,7 @@ static bool is_confirmed(const json_t *list, const json_t *full)
 	return false;
 }
 
-/* What a person must see before it is applied and has not said yes to, as the page shows it. NULL: out of memory. */
+/* The changes that need a confirmation the person has not given yet, in the form that the page shows. NULL: out of memory. */
 static json_t *unconfirmed(const struct airlock_changes *c, const json_t *confirmed, bool *ret_any)
 {
 	json_t *list = json_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What happens, as it happens: one stream for each page that is open. Nobody is asked in vain: without a page nothing is looked at.
+/* Live events: one stream for each open page. Without an open page the server watches nothing.
  *
  *   questions   all that wait now; when the page connects, and whenever they change
  *   changed     a run began or ended, somebody decided, a session changed: the page asks for the list again

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose program is at the other end of a connection on this machine? */
+/* Finds the user whose program is at the other end of a local connection. */
 #pragma once
 
 #include <stdbool.h>

@@ -43,7 +43,7 @@ void ui_port_remember(unsigned port);
 
 /* ── Which: ui_subject.c ── */
 
-/* What a request is about: a run, or a session of a project. */
+/* The run, or the session of a project, that a request names. */
 struct ui_subject {
 	struct airlock_settings *settings;
 	char *name;	 /* the run's id or the session's name */

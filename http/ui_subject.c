@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a request is about. */
+/* Finds the run or session that a request names. */
 #include "ui_state.h"
 
 #include <stdio.h>

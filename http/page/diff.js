@@ -229,7 +229,8 @@ export class DiffView {
 		return true;
 	}
 
-	/* Somebody made the file that the command made, too: no diff of the run knows of theirs. True when both are texts and shown. */
+	/* Shows both versions of a file that the command and somebody else have both created: the diff of the run has only one of them. Returns
+	   true if both are texts. */
 	async versions(owner, file, body, signal) {
 		const one = async (side) => {
 			const { data } = await bytes("/ui/content", { ...owner, ...pathQuery(file), side }, signal);

@@ -57,7 +57,7 @@ function take(now) {
 	if (detail && before && mark(before) !== mark(now)) detail.load().catch(gone);
 }
 
-/* What the list says about what is shown: when that changes, it is loaded again. */
+/* A summary of the shown item as the list has it. If it changes, the item is loaded again. */
 function mark(o) {
 	if (detail.isRun()) return JSON.stringify(o.runs.find((r) => r.run === detail.owner.run));
 	const session = o.sessions.find((s) => s.session === detail.owner.session && s.project === detail.owner.project);

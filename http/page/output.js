@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a run wrote, as it comes. Long output begins with its end; the rest is loaded on request. */
+/* Shows the output of a run as it arrives. Long output starts with its end; the rest is loaded on request. */
 import { el, fill, Terminal, size } from "./text.js";
 import { bytes } from "./api.js";
 

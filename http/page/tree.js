@@ -15,7 +15,7 @@ export function sentPath(file) {
 	return file.path_base64 ? { root: file.root, base64: file.path_base64 } : file.root + "/" + file.path;
 }
 
-/* What can be done with it: 1 waits, 2 is applied or can be applied again, 0 nothing. */
+/* The action that a row offers. 1: apply or discard, 2: undo or apply again, 0: none. */
 export function openState(file) {
 	if (file.undone) return 2;
 	if (file.state === "held" || file.state === "conflict") return 1;

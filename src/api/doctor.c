@@ -41,7 +41,7 @@ struct airlock_doctor {
 	struct buf json;
 };
 
-/* What the rows are made from. */
+/* The facts that the rows are made from. */
 struct exam {
 	bool no_userns;
 	const struct doctor_inputs *in;

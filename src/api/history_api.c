@@ -18,7 +18,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* What is kept of an output in `show`, as in the result of the run itself. */
+/* The output that `show` has is cut as in the result of the run. */
 #define SHOWN_OUTPUT (100 * 1024)
 
 /* Without a database the directories are the history. A database that exists but cannot be used is an error. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an earlier run wrote. */
+/* The output of an earlier run. */
 #include "history/past_run.h"
 
 #include "airlock/airlock.h"

@@ -62,7 +62,7 @@ static struct session_place place_of(const struct scene *c)
 	return (struct session_place){&c->run.host, c->project};
 }
 
-/* What is not done before the audit says it: begin, rewind, merge, end. */
+/* Operations that are audited before they are done: begin, rewind, merge, end. */
 static void audit(const struct scene *c, const char *event, const struct session *s)
 {
 	_cleanup_notes_ struct notes unheard = NOTES_INIT;

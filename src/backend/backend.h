@@ -14,7 +14,7 @@
 
 #include <sys/types.h>
 
-/* What is really in force (I9). */
+/* The isolation that is really in force (I9). */
 /* True if this kernel can keep a command that shares the host's network from its abstract sockets (Landlock's scopes,
  * Linux 6.12). */
 bool backend_scopes_sockets(void);
@@ -31,11 +31,11 @@ struct backend_isolation {
 	bool ruleset;		   /* the first process finds a Landlock ruleset at CHILD_FD_ARGS and enforces it */
 	bool foreign_signals;	   /* the kernel would let the command signal processes of the host */
 	bool abstract_sockets;	   /* those of the host can be reached: they belong to its network */
-	/* What the system call filter refuses because nothing else does. */
+	/* Calls that only the system call filter refuses. */
 	bool no_unix_sockets, no_internet_sockets, no_ipc, no_truncate;
 };
 
-/* What probing found, for the rest of a job. The backends fill it; backend_found_done frees it. */
+/* The results of probing, for the rest of a job. The backends fill it; backend_found_done frees it. */
 struct bwrap_info;
 struct native_info;
 struct backend_found {

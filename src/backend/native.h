@@ -19,7 +19,7 @@ struct native_info {
  * setting or namespace changes; does not store a failure, so that a repair is noticed at once. */
 void native_probe(const char *cache_file, struct native_info *ret);
 
-/* What a start needs to know of this machine. */
+/* Facts about this machine that a start needs. */
 struct native_scene {
 	bool own_proc; /* as in native_info */
 	char *empty;   /* the file that hides files */

@@ -41,7 +41,7 @@
 
 #define READY_MS 20 /* how long to wait for READY; a new sandbox takes longer */
 
-/* What nearly every plan begins with. */
+/* The mounts that nearly every plan begins with. */
 static const struct child_mount common[] = {
 	{.kind = CHILD_MOUNT_READ, .source = {"/"}, .target = {"/"}, .mode = 0755, .size = CHILD_SMALL_TMPFS},
 	{.kind = CHILD_MOUNT_DEV, .target = {"/dev"}, .mode = 0755, .size = CHILD_SMALL_TMPFS},
@@ -246,7 +246,8 @@ static int begin(struct backend_prestart *p, const char **ret_call)
 	_cleanup_close_ int plan = child_plan_fd(&spec), program = child_program_fd();
 	if (plan < 0 || program < 0)
 		return plan < 0 ? plan : program;
-	const int from[LAUNCH_FDS] = {control, control, control, control, control, control,
+	const int from[LAUNCH_FDS] = {control, control, control,
+				      control, control, control,
 				      control, plan,	is_privileged && joins ? p->shared.holder_fd : -1};
 	p->starter = calloc(1, sizeof *p->starter);
 	if (!p->starter)
@@ -362,8 +363,7 @@ static bool has_same_namespaces(const struct plan *plan, const struct native_sce
 static void native_tell(const struct backend_context *ctx, const struct plan *plan, struct backend_prestart *p)
 {
 	_cleanup_(native_scene_done) struct native_scene scene = {0};
-	if (p->stage != BACKEND_PRESTART_BEGUN ||
-	    native_look_around(ctx, plan, &p->shared, &scene, NULL) < 0 ||
+	if (p->stage != BACKEND_PRESTART_BEGUN || native_look_around(ctx, plan, &p->shared, &scene, NULL) < 0 ||
 	    !has_same_namespaces(plan, &scene, p))
 		return;
 	_cleanup_close_ int fd = keep_key(p, plan, &scene);

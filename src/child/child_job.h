@@ -156,7 +156,7 @@ enum child_message_type {
 	CHILD_EXPOSED, /* a, subject as CHILD_FAILED, b = errno: no screen could be made, sockets of the host can be reached */
 };
 
-/* What comes with CHILD_TAKE, in this order. */
+/* The descriptors that come with CHILD_TAKE, in this order. */
 enum child_taken {
 	CHILD_TAKEN_STDIN,
 	CHILD_TAKEN_STDOUT,
@@ -166,7 +166,7 @@ enum child_taken {
 	CHILD_TAKEN_FDS
 };
 
-/* Who is left when the command has ended. */
+/* The processes that are left when the command has ended. */
 enum child_left {
 	CHILD_LEFT_UNKNOWN, /* whatever there is ends with the first process */
 	CHILD_LEFT_NOBODY,  /* no other process in the pid namespace */
@@ -174,7 +174,7 @@ enum child_left {
 	CHILD_LEFT_OWN,	    /* CHILD_SHARED: some that the command has left; the first process waits for CHILD_KEEP */
 };
 
-/* What comes with CHILD_KEEP: ends of pipes to read, files to write to, and locks to hold until the end. */
+/* The descriptors that come with CHILD_KEEP: ends of pipes to read, files to write to, and locks to hold until the end. */
 enum child_kept {
 	CHILD_KEPT_STDOUT,
 	CHILD_KEPT_STDERR,

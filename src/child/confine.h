@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a process does to itself before it executes the command, and cannot undo. Freestanding. */
+/* Restrictions that a process puts on itself before it executes the command, and cannot undo. Freestanding. */
 #pragma once
 
 #include "child/child_job.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* What it finds beside the socket and the plan. */
+/* Its descriptors beside the socket and the plan. */
 #define HOLD_FD_LOCK 4	   /* a lock that it holds as long as it lives; it does nothing else with it */
 #define HOLD_FD_BUSY 6	   /* whoever runs a command in the session has a shared lock on this file */
 #define HOLD_FD_LIFELINE 8 /* of a program that the session ends with: a pipe or its pidfd; else a file */

@@ -427,7 +427,7 @@ static void become_keeper(struct state *st, struct pass_received *in)
 	st->ending = ENDING_KEPT;
 }
 
-/* What the command has left goes on without us. Where there can be no keeper it does not. */
+/* Background processes of the command go on without us, under a keeper. If no keeper can be started, they end. */
 static void hand_over(struct state *st, struct pass_received *in)
 {
 	int ready[2];

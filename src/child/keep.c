@@ -66,7 +66,7 @@ static void end(struct keep *k, unsigned i)
 	k->from[i] = k->to[i] = -1;
 }
 
-/* What does not fit is read all the same: a writer must not wait for ever. */
+/* Output beyond the limit is read and dropped: a writer must not block for ever. */
 void keep_copy(struct keep *k, unsigned i)
 {
 	char data[4096];

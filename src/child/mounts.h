@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* What is being worked on, for the message. */
+/* The current operation and path, for the message if it fails. */
 struct mounts_progress {
 	enum child_stage stage;
 	uint32_t subject;

@@ -17,7 +17,7 @@
 #define CWD NO_ARGUMENT
 #define FLAGS_OF_CREAT (O_CREAT | O_WRONLY | O_TRUNC)
 
-/* What a call does with its path. */
+/* The effect of a call on its path. */
 enum want {
 	WANT_OPEN,   /* its flags decide */
 	WANT_READ,   /* needs an existing file */

@@ -215,7 +215,7 @@ static void pack_plan(struct layout *l, void *head)
 	plan->mounts.at = mounts;
 }
 
-/* What every job begins with. */
+/* The header of every job. */
 struct job_head {
 	uint32_t magic, size;
 };

@@ -9,7 +9,7 @@
 extern const unsigned char child_init_bytes[];
 extern const unsigned long child_init_size;
 
-/* What was being done, after "cannot ": "open the project". */
+/* The words for an operation, to follow "cannot ": "open the project". */
 const char *child_op_name(enum child_op op);
 
 /* The program in a memory file, executable through /proc/self/fd: nothing on disk to find, replace or chmod. Returns a

@@ -17,7 +17,7 @@
 #define DEPTH_MAX 65536 /* of processes that started each other: more than a machine has */
 #define STATUS_BYTES 1024
 
-/* Whose first argument must be the caller itself. */
+/* Calls whose first argument must be the caller itself. */
 static const int to_itself[] = {__NR_tgkill, __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo};
 #define N_TO_ITSELF (sizeof to_itself / sizeof *to_itself)
 

@@ -710,8 +710,7 @@ void view_build(int64_t *ret_idle_ms)
 	drop_privileges(plan->n_ids > 0 ? KEPT_WITH_IDS : 0);
 	(void)raw_call1(__NR_umask, umask);
 	if (plan->cpus_size)
-		mounts_check(CHILD_OP_PRIVILEGES,
-			     raw_call3(__NR_sched_setaffinity, 0, plan->cpus_size, plan->cpus));
+		mounts_check(CHILD_OP_PRIVILEGES, raw_call3(__NR_sched_setaffinity, 0, plan->cpus_size, plan->cpus));
 	*ret_idle_ms = plan->idle_ms;
 	(void)raw_call2(__NR_munmap, plan, plan->size);
 }

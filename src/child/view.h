@@ -7,5 +7,5 @@
  * holder has no mounts, and says how long it may be idle. Freestanding. */
 void view_build(int64_t *ret_idle_ms);
 
-/* Of a first process that bwrap has left a capability, so that hostile processes of its session could not look into it. */
+/* Drops the capability that bwrap left the first process so that hostile processes of its session could not inspect it. */
 void view_drop_capabilities(void);

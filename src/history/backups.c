@@ -95,7 +95,7 @@ static void images_done(struct images *m)
 	m->n = 0;
 }
 
-/* What is missing has none. */
+/* A missing file has no backup. */
 static int images_open(struct images *m, const struct apply_request *r, struct airlock_error *err)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

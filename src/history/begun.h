@@ -34,7 +34,7 @@ struct begun {
 	{                                                                                                              \
 		.set = NULL                                                                                            \
 	}
-/* Of one that was loaded. */
+/* Frees a record that was loaded. */
 void begun_done(struct begun *b);
 #define _cleanup_begun_ _cleanup_(begun_done)
 

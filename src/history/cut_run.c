@@ -48,7 +48,7 @@ static bool await_sandbox(int fd)
 	return false;
 }
 
-/* Somebody else may have seen to it between our opening and our locking. */
+/* Another program may have handled it between our open and our lock. */
 static bool is_there(int fd)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What history.c wrote, read again. */
+/* Reads what history.c wrote. */
 #pragma once
 
 #include "base/json_value.h"

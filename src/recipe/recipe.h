@@ -7,7 +7,7 @@
  *   recipe_apply(r, &others, &scene, config, err);
  *   recipe_free(r);
  *
- * Of its own in the home an agent has:
+ * An agent has these files of its own in the home:
  *   private       directories that it sees and may write to; what it writes stays with the session. Nothing that it leaves there
  *                 (hooks, plugins, servers to start) is ever obeyed outside, or by another session.
  *   private_files the same for single files

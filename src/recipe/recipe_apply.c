@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a recipe means for the policy of a run. Of the machine it looks at nothing. */
+/* Turns a recipe into rules of a policy. Pure: it does not look at the machine. */
 #include "recipe/recipe.h"
 
 #include "base/path.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is an agent's own in the home. */
+/* The files of the home that belong to an agent. */
 static const struct strs *own_list(const struct recipe *r, size_t i)
 {
 	const struct strs *const lists[] = {&r->private_dirs, &r->private_files, &r->state, &r->credentials, &r->files};

@@ -111,7 +111,7 @@ int agent_home_load(struct airlock_job *job, const struct airlock_settings *s, c
 	return rc < 0 ? rc : recipe_apply(job->agent.recipe, &all, &scene, job->config, err);
 }
 
-/* What the person named with --allow-write; the agent keeps out of what it was not told of. */
+/* Directories that the person named with --allow-write. The agent must be told about them, or it does not use them. */
 static void tell_dirs(const struct airlock_job *job, struct strs *argv)
 {
 	const struct policy *p = &job->config->policy;
@@ -361,7 +361,7 @@ static int copy_all(int from, int to)
 	return n < 0 ? -errno : 0;
 }
 
-/* Whoever reads it meanwhile sees the old file or the new one. */
+/* A reader sees either the old file or the new one. */
 static int replace_home(const char *path, int from, const struct stat *st)
 {
 	_cleanup_buf_ struct buf name = BUF_INIT;

@@ -75,7 +75,7 @@ static void clean_all(const struct recipe *r, int64_t since_ns)
 
 /* ── Marks ── */
 
-/* Of a run whose airlock was killed. */
+/* Cleans up after a run whose airlock was killed. */
 static void settle_mark(const struct recipe *r, int dir, const char *name)
 {
 	char text[TEXT_SIZE] = "";

@@ -176,7 +176,7 @@ static void add_name(const struct alias_search *s, const char *name, const char 
 	strs_add(s->originals, original);
 }
 
-/* What `other` shows of the hidden thing, which is `within` its file system. */
+/* The path at which the mount `other` shows the hidden file, whose path in its file system is `within`. */
 static void look_in(const struct alias_search *s, const char *within, const struct mount *other)
 {
 	const char *rest = path_rest(within, other->root), *part = path_rest(other->root, within);

@@ -210,7 +210,7 @@ static int make_below(int dir_fd, const char *name, struct airlock_error *err)
 	return 0;
 }
 
-/* What names the project, for people. */
+/* A file with the path of the project, for people who look here. */
 static int write_project(const struct airlock_job *job, const char *dir, int dir_fd, struct airlock_error *err)
 {
 	const char *project = job->config->cache_shared ? "" : job->project->dir;
@@ -281,7 +281,7 @@ static bool is_layered(const struct plan_mount *m)
 	return m->cache && m->kind == PLAN_LAYER;
 }
 
-/* Of an agent that is run as a whole: kept with the session (run/agent_home.h). */
+/* True for a private directory of a whole agent, which is kept with the session (run/agent_home.h). */
 static bool is_agents(const struct plan_mount *m)
 {
 	return m->because.kind == AIRLOCK_ORIGIN_AGENT_PRIVATE;

@@ -34,7 +34,7 @@ struct run_caches {
 		.dir_fd = -EBADF, .lock_fd = -EBADF, .agent_lock_fd = -EBADF                                           \
 	}
 
-/* What the plan is told; freed with caches_done. */
+/* The caches for the plan; freed by cache_list_done. */
 struct cache_list {
 	struct plan_cache *v;
 	size_t n;

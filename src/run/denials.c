@@ -92,7 +92,7 @@ static long setting(const char *path, long otherwise)
 	return strtol(text, NULL, 10);
 }
 
-/* What this machine lets an ordinary user do outside. */
+/* The rights of an ordinary user of this machine outside the sandbox. */
 static bool may_call(enum child_seen_op op)
 {
 	switch (op) {

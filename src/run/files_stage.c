@@ -186,7 +186,7 @@ static const struct airlock_reason *reason_of(const struct change_set *set)
 	return NULL;
 }
 
-/* Of the file, not of the directories that were made for it. */
+/* Describes the file, not the directories that were made for it. */
 static enum airlock_changes_state state_of(const struct run_layers *l, const struct staging *s)
 {
 	enum airlock_changes_state state = layers_state(l);
@@ -239,7 +239,7 @@ static int carry_out(struct airlock_run *run, struct staging *s, const struct fi
 	return report(run, s, p, ret, err);
 }
 
-/* What the history calls it: the command line that does the same. */
+/* Its name in the history: the command line that does the same. */
 static int name_command(struct airlock_job *job, const struct stage_request *request, struct airlock_error *err)
 {
 	static const char *const verbs[] = {[STAGE_WRITE] = "write", [STAGE_EDIT] = "edit", [STAGE_DELETE] = "delete"};

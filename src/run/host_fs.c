@@ -28,7 +28,7 @@ struct entry {
 	unsigned char type; /* DT_*, of the file system below: something may be mounted over a file */
 };
 
-/* What was found when an entry was asked about by itself. */
+/* The answer for an entry that was looked up by itself. */
 struct answer {
 	char *name;
 	enum plan_type type;

@@ -33,7 +33,7 @@
 
 /* One argument may not be longer than the kernel's MAX_ARG_STRLEN, its NUL included. */
 #define MAX_ARGUMENT (128 * 1024)
-/* Of each stream, where a model reads the result. */
+/* The output that is kept of each stream when a model reads the result. */
 #define MODEL_MAX_OUTPUT (30 * 1024)
 
 void airlock_job_free(struct airlock_job *job)
@@ -129,7 +129,7 @@ static void warn_of_owner(struct airlock_job *job)
 	NOTE(&job->warnings, FOREIGN_PROJECT, .subject = job->project->dir);
 }
 
-/* What root writes there its owner cannot use: airlock without sudo would fail from then on. */
+/* Files that root writes there are unusable for the owner of the home: airlock without sudo would fail from then on. */
 static void warn_of_home(struct airlock_job *job)
 {
 	struct stat st;
@@ -246,7 +246,7 @@ static int check_changes(const struct airlock_job *job, struct airlock_error *er
 	return base_hint(err, "use --changes direct: the command writes straight to the project");
 }
 
-/* What mounts would have given: a /tmp of its own is a directory in the playground. */
+/* Without mounts there is no private /tmp: a directory in the playground takes its place. */
 static int live_without_mounts(struct airlock_job *job, struct airlock_error *err)
 {
 	struct policy *p = &job->config->policy;
@@ -283,7 +283,7 @@ static bool hides_runtime_dir(const struct airlock_job *job)
 	return dir != NULL;
 }
 
-/* What no rule of the policy can show: our own things, the session's, and everything hidden under its other names. */
+/* Paths that no rule of the policy can show: airlock's own files, the sockets of the login session, and other names of hidden files. */
 struct hidden {
 	struct plan_root *v;
 	size_t n;

@@ -238,7 +238,7 @@ static void add_cause(const struct airlock_run *run, const struct net_seen *s, s
 	}
 }
 
-/* What the agent's recipe refuses it (statistics, updates) is in the list of hosts, and no news for anybody. */
+/* Hosts that the agent's own recipe refuses (statistics, updates) are listed, but no note tells about them. */
 static bool is_refused_by_recipe(const struct airlock_run *run, const struct net_seen *s)
 {
 	const struct recipe *r = run->job->agent.recipe;
@@ -272,7 +272,7 @@ static void note_refused(struct airlock_run *run)
 
 /* ── What is told ── */
 
-/* What the gate has seen, as values that outlive it. */
+/* The connections that the gate has seen, as values that outlive it. */
 static void settle_hosts(struct airlock_run *run)
 {
 	size_t n;

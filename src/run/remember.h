@@ -12,6 +12,6 @@ int remember_find(const struct airlock_job *job, enum airlock_answer *ret_answer
 /* Keeps the answer when it is one to keep. Answers of sessions that are over are swept on the occasion. */
 int remember_keep(const struct airlock_job *job, enum airlock_answer answer, struct airlock_error *err);
 
-/* Of one that is kept: what was answered; does it belong to a session that is over? */
+/* The decision of a remembered answer, and whether its session is over. */
 enum airlock_answer remember_answer(const struct store_permission *p);
 bool remember_is_over(const struct store_permission *p);

@@ -32,7 +32,7 @@ struct result {
 	const struct airlock_error *error;
 };
 
-/* Of a run that is over. Lives as long as the run. */
+/* The result of a run that has ended. Lives as long as the run. */
 struct result result_of_run(const struct airlock_run *run);
 /* Its members, without output and changes: for the record, which has those elsewhere. */
 void result_add_json(const struct result *r, struct json *j);

@@ -50,7 +50,7 @@ int run_background_set_aside(struct airlock_run *run, struct airlock_error *err)
 	return rc;
 }
 
-/* What is thrown away nobody looks for. */
+/* Changes that are discarded need no record. */
 void run_background_record(struct airlock_run *run)
 {
 	struct airlock_error why = {0};

@@ -10,7 +10,7 @@
 
 #include <time.h>
 
-/* What is thrown away, or goes straight to the project, nobody looks for; a run captured by copy has a record of its own. */
+/* Changes that are discarded or written directly need no record; a run captured by copy has a record of its own. */
 static bool is_wanted(const struct airlock_run *run)
 {
 	return run->layers.enabled && !run->layers.by_copy &&

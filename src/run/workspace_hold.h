@@ -4,7 +4,7 @@
 
 #include "run/job.h"
 
-/* Of the hold that the job uses: the mount namespace that its sandbox is to be made in, borrowed; 0: in one of its own. */
+/* The mount namespace of the hold that the job uses, borrowed. 0: the sandbox makes its own. */
 int workspace_hold_view(struct airlock_job *job);
 /* It did not work. */
 void workspace_hold_drop_view(struct airlock_job *job);

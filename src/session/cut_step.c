@@ -53,7 +53,7 @@ static int save_apart(struct cut_run *c, struct airlock_error *err)
 	return record && set->session ? change_set_save(set, record, err) : base_oom(err);
 }
 
-/* What processes changed after their command had ended, in a session that applies its changes. */
+/* Changes that background processes made after the end of their command, in a session that applies its changes. */
 static int apply_tail(struct cut_run *c, const struct host *host, struct notes *notes, struct airlock_error *err)
 {
 	struct change_set *set = c->begun.set;

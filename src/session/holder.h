@@ -33,7 +33,7 @@ struct session_holder {
 void session_holder_done(struct session_holder *h);
 #define _cleanup_holder_ _cleanup_(session_holder_done)
 
-/* What all commands in the same namespaces must agree about. */
+/* Traits that all commands in the same namespaces must share. */
 enum session_holder_trait {
 	SESSION_HOLDER_NESTED = 1 << 0, /* user namespaces can be made inside */
 	SESSION_HOLDER_IDS = 1 << 1,	/* there are ids for other users */

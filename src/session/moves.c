@@ -106,7 +106,7 @@ static int copy_steps(const struct session *s, struct session *to)
 	return 0;
 }
 
-/* What was applied is the other one's to undo. */
+/* A fork does not inherit applies: only the original session can undo them. */
 int session_fork(const struct session *s, const struct session_place *at, const char *name, struct airlock_error *err)
 {
 	_cleanup_session_ struct session to = SESSION_INIT;

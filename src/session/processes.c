@@ -100,7 +100,7 @@ static char *command_of(int proc, const char *pid)
 	return strdup(text);
 }
 
-/* What the processes of a running command come from is its first process; what a command has left belongs to the holder. */
+/* Processes of a running command descend from its first process; those that a command left behind are children of the holder. */
 static bool comes_from(int proc, int ancestor, const struct process_stat *st)
 {
 	struct process_stat above = *st;

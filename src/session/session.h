@@ -108,11 +108,11 @@ char *session_dir(const struct session_place *at, const char *name);
 /* The directory for what agents of a session keep to themselves of the home (run/agent_home.h); it need not exist. NULL: out of
  * memory. */
 char *session_home(const struct session_place *at, const char *name);
-/* What is in /tmp, in bytes on the disk. */
+/* The size of its /tmp on the disk, in bytes. */
 uint64_t session_tmp_bytes(const struct session *s);
 /* Empties it. */
 void session_clear_tmp(const struct session *s);
-/* Somebody used it, and nothing else has changed. */
+/* Records only that the session was used now. */
 void session_touch(const struct session *s);
 
 /* A name that no session of the project has. NULL: out of memory. */
@@ -146,7 +146,7 @@ uint64_t session_running_bytes(const struct host *host, const char *project, con
 
 /* ── session_sweep.c ── */
 
-/* Of a session that holds nothing, with its lock: what it had is in the history. */
+/* Removes a session that holds nothing, while its lock is held. Its runs stay in the history. */
 int session_remove(const struct session *s, struct airlock_error *err);
 /* Removes the sessions that hold nothing and were last used before this (ns since 1970). ret: their names. */
 int session_sweep(const struct host *host, int64_t before_ns, bool dry_run, struct strs *ret,
@@ -158,12 +158,12 @@ int session_sweep(const struct host *host, int64_t before_ns, bool dry_run, stru
 void session_lowers(const struct session *s, const char *root, struct strs *ret);
 /* Merges layers until there are few enough for one more command. The session is locked; it is saved. */
 int session_squash(struct session *s, const struct host *host, struct airlock_error *err);
-/* What a layer of that root would lie on now, as a directory: -errno. */
+/* A descriptor of the directory that the next layer of that root would lie on, or -errno. */
 int session_view(const struct strs *lowers, const char *root, int user_ns);
 
 /* ── step.c ── */
 
-/* What a command of a session has to remember of its beginning. */
+/* The state of the session when a command began. */
 struct session_begun {
 	uint64_t turns, last_step;
 	bool had_layers; /* its layer lies on others of the session */
@@ -239,7 +239,7 @@ struct session_merge {
 	struct strs conflicts;		  /* filled: paths that cannot be merged */
 	uint64_t step;			  /* filled: 0: there was nothing to merge */
 };
-/* What one session changed as a step of another. AIRLOCK_ERR_CONFLICT: nothing was done. */
+/* Adds the changes of one session as a step to another. AIRLOCK_ERR_CONFLICT: nothing was done. */
 int session_merge(struct session_merge *m, const struct host *host, struct airlock_error *err);
 
 /* Of a whole run that is to be applied: where somebody has edited a file of the project since, their version and the session's are

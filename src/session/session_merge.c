@@ -208,7 +208,7 @@ static int merge_both(struct merging *g, size_t i, const struct change *b)
 	return rc < 0 ? rc : rc ? SIDE_MERGED : SIDE_CONFLICT;
 }
 
-/* What becomes of each change. */
+/* The outcome for each change. */
 static int decide(struct merging *g)
 {
 	for (size_t i = 0; i < g->set->n; i++) {

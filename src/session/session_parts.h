@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of this module share. */
+/* Declarations that only the files of this module use. */
 #pragma once
 
 #include "change/fold/fold.h"
@@ -44,7 +44,7 @@ int session_put_layer(struct session *s, const char *dir, const struct change_se
 /* Layers from to to-1 as one below dir, for all roots that any of them has; fills roots and uppers. */
 int session_merge_layers(const struct session *s, size_t from, size_t to, const char *dir, enum fold_files how,
 			 struct session_layer *ret, struct airlock_error *err);
-/* What these layers found in the project, sorted. */
+/* The bases of these layers, sorted: the entries that the project had where they changed it. */
 int session_load_bases(const struct session *s, size_t from, size_t to, struct fold_bases *ret,
 		       struct airlock_error *err);
 /* True if this step is a checkpoint of that run (checkpoint.c). */

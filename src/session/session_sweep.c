@@ -17,7 +17,7 @@ static bool is_unused(const struct session *s, int64_t before_ns)
 	return s->n_layers == 0 && s->used_ns < before_ns && session_processes(s->dir, &running) == 0 && running.n == 0;
 }
 
-/* What is in it beside the record. */
+/* The entries of its directory beside the record. */
 static void remove_rest(int dir, const char *path)
 {
 	static const char *const others[] = {"before", "holder", "busy", "gate", "keepers", "lock"};
@@ -63,7 +63,7 @@ static void remove_all_unborn(const struct host *host, int64_t before_ns)
 		remove_unborn(all.v[i], before_ns);
 }
 
-/* Somebody may have gone on with it since it was looked at. */
+/* Another program may have used it since we looked. */
 static int remove_locked(const struct host *host, const struct session *seen, int64_t before_ns, struct strs *ret,
 			 struct airlock_error *err)
 {

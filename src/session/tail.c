@@ -39,7 +39,7 @@ static int copy_layers(const struct session_tail *t, const struct change_set *se
 	return rc;
 }
 
-/* Whoever has the layer mounted does not notice that it has another name. */
+/* A process that has the layer mounted does not notice the rename. */
 static int exchange(const char *a, const char *b, struct airlock_error *err)
 {
 	_cleanup_free_ char *upper_a = path_join(a, "upper"), *upper_b = path_join(b, "upper");
@@ -84,7 +84,7 @@ bool session_layers_in_use(const struct change_set *set, const char *dir)
 
 /* ── What was changed since ── */
 
-/* What the copy had and the layer has no more was removed since. Below it there is nothing left to say. */
+/* A file that the copy has and the layer lacks was removed since the copy. Nothing below it needs a look. */
 static int mark_removed(const struct change_set *set, const struct change *c, struct airlock_error *err)
 {
 	struct stat st;

@@ -56,7 +56,7 @@ void session_forget_whole(struct session *s)
 	s->held_stamp = 0;
 }
 
-/* What was forgotten, for want of memory or by a kill, gc finds. */
+/* A layer that is not removed now, for lack of memory or because we were killed, is found by gc. */
 void session_remove_stale(struct session *s)
 {
 	for (size_t i = 0; i < s->stale.n; i++)

@@ -114,7 +114,7 @@ static void sweep(const char *parent, bool is_session)
 		(void)closedir(dir);
 }
 
-/* Of no process in particular: whose: 0. */
+/* A group that belongs to no process has 0 in its name. */
 static char *group_path(const char *parent, pid_t whose, const char *name)
 {
 	struct buf b = BUF_INIT;

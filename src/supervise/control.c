@@ -170,7 +170,7 @@ static void explain_layer(const struct supervise *s, const char *path, const cha
 		"point XDG_STATE_HOME to another file system, or let the command write straight to the project with `--changes direct`; `airlock doctor` says more");
 }
 
-/* What was being done to which path, in words a person can act on. */
+/* Says which operation failed on which path, in words that a person can act on. */
 static void explain_mount(const struct supervise *s, const struct child_message *m, struct airlock_error *err)
 {
 	const struct plan *plan = s->spec.plan;

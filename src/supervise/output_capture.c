@@ -58,7 +58,7 @@ static void add_tail(const struct capture *c, size_t len, struct buf *out)
 	buf_add(out, c->tail, len - first);
 }
 
-/* What is kept after the head. */
+/* The bytes that are kept after the head. */
 static size_t tail_length(const struct capture *c)
 {
 	return (size_t)AL_MIN(c->total - c->head_len, (uint64_t)c->half);

@@ -359,7 +359,7 @@ static void look_at_first(struct supervise *s)
 		blame_session(s, "stopped");
 }
 
-/* Nobody in there could have killed it if it did not share the session's processes. */
+/* True if a process of the session killed it. Without a shared pid namespace no process inside can. */
 static bool was_killed_inside(const struct supervise *s, const siginfo_t *info)
 {
 	bool killed = info->si_code != CLD_EXITED || info->si_status > 128; /* as bwrap tells its child's signal */

@@ -16,7 +16,7 @@
 #include "net/net_gate.h"
 #include "supervise/output_capture.h"
 
-/* What somebody who looks at a running command says about it. */
+/* The verdict of spec.look about a running command. */
 struct supervise_verdict {
 	enum airlock_limit exceeded; /* the command is killed for it; AIRLOCK_LIMIT_NONE: it may go on */
 	bool ends_session;	     /* and so are all processes of its session */
@@ -97,7 +97,7 @@ void supervise_want_sockets(struct supervise *s);
 void supervise_resize(struct supervise *s);
 bool supervise_take_stop(struct supervise *s); /* true once after each stop by the command's terminal */
 const struct supervise_result *supervise_result(const struct supervise *s);
-/* What spec.look said it was killed for; AIRLOCK_LIMIT_NONE: it was not. */
+/* The limit for which spec.look had it killed; AIRLOCK_LIMIT_NONE: none. */
 enum airlock_limit supervise_exceeded(const struct supervise *s);
 void supervise_abandon(struct supervise *s); /* kills it and waits until it is over; free does, too */
 void supervise_free(struct supervise *s);
