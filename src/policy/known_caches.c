@@ -5,6 +5,9 @@
  * home. A directory stands here together with the one it lies in where the outer one may be excluded, or where a rule about
  * something below the outer one keeps it from being a cache as a whole: the inner ones then count by themselves.
  *
+ * Each costs a mount, so the caches of rarer programs have the name of a program: if it is not installed, and the cache is not in the
+ * home either, nobody needs it.
+ *
  * Never a place that programs are started from by name: what a command leaves there would run in later sandboxes of the
  * project, in the place of the user's own. */
 #include "policy/policy.h"
@@ -13,38 +16,38 @@
 
 #include <string.h>
 
-static const char *const cache_names[] = {
-	".cache",
-	".cache/bazel",
-	".cache/ccache",
-	".cache/deno",
-	".cache/go-build",
-	".cache/node",
-	".cache/node-gyp",
-	".cache/pip",
-	".cache/pnpm",
-	".cache/pre-commit",
-	".cache/pypoetry",
-	".cache/sccache",
-	".cache/typescript",
-	".cache/uv",
-	".cache/yarn",
-	".bun/install/cache",
-	".bundle/cache",
-	".cargo/git",
-	".cargo/registry",
-	".ccache",
-	".composer/cache",
-	".conan2/p",
-	".gradle/caches",
-	".ivy2/cache",
-	".local/share/pnpm/store",
-	".m2/repository",
-	".npm",
-	".nuget/packages",
-	".yarn/berry/cache",
-	"go/pkg",
-	NULL,
+static const struct policy_cache caches[] = {
+	{".cache", NULL},
+	{".cache/bazel", NULL},
+	{".cache/ccache", NULL},
+	{".cache/deno", NULL},
+	{".cache/go-build", NULL},
+	{".cache/node", NULL},
+	{".cache/node-gyp", NULL},
+	{".cache/pip", NULL},
+	{".cache/pnpm", NULL},
+	{".cache/pre-commit", NULL},
+	{".cache/pypoetry", NULL},
+	{".cache/sccache", NULL},
+	{".cache/typescript", NULL},
+	{".cache/uv", NULL},
+	{".cache/yarn", NULL},
+	{".bun/install/cache", "bun"},
+	{".bundle/cache", "bundle"},
+	{".cargo/git", NULL},
+	{".cargo/registry", NULL},
+	{".ccache", "ccache"},
+	{".composer/cache", "composer"},
+	{".conan2/p", "conan"},
+	{".gradle/caches", "java"},
+	{".ivy2/cache", "java"},
+	{".local/share/pnpm/store", "pnpm"},
+	{".m2/repository", "java"},
+	{".npm", NULL},
+	{".nuget/packages", "dotnet"},
+	{".yarn/berry/cache", "yarn"},
+	{"go/pkg", NULL},
+	{NULL, NULL},
 };
 
 /* Directories from which programs are started. */
@@ -52,9 +55,9 @@ static const char *const program_names[] = {
 	"bin", ".local/bin", ".bun/bin", ".cargo/bin", ".deno/bin", ".npm-global/bin", ".yarn/bin", "go/bin", NULL,
 };
 
-const char *const *policy_cache_names(void)
+const struct policy_cache *policy_caches(void)
 {
-	return cache_names;
+	return caches;
 }
 
 enum policy_cache_fault policy_cache_check(const char *path, const char *home)

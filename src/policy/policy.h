@@ -95,9 +95,12 @@ int policy_apply_builtin(struct policy *p, const char *name, const char *home, s
 /* The names below the home directory that moderate hides, relative to it; NULL-terminated, static. */
 const char *const *policy_secret_names(void);
 
-/* The caches in the home (known_caches.c): names relative to it, outer directories before inner ones; NULL-terminated,
- * static. */
-const char *const *policy_cache_names(void);
+/* The caches in the home (known_caches.c), outer directories before inner ones; the last one has no name. Static. */
+struct policy_cache {
+	const char *name;    /* relative to the home */
+	const char *program; /* one that is not in the home is made only where this program is installed; NULL: always */
+};
+const struct policy_cache *policy_caches(void);
 
 /* Whether this path may be a cache. Both absolute and normal. */
 enum policy_cache_fault {

@@ -174,15 +174,35 @@ static bool is_taken(const struct airlock_job *job, const char *path)
 	return false;
 }
 
+/* Is there a program of this name in the command's PATH? */
+static bool is_installed(const struct airlock_job *job, const char *program)
+{
+	char file[PATH_MAX];
+	for (const char *dir = job->host.path_env; *dir;) {
+		size_t len = strcspn(dir, ":");
+		int n = snprintf(file, sizeof file, "%.*s/%s", (int)AL_MIN(len, (size_t)PATH_MAX), dir, program);
+		if (*dir == '/' && n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0)
+			return true;
+		dir += len + (dir[len] == ':');
+	}
+	return false;
+}
+
+/* Nobody needs the cache of a program that is neither installed nor was used here. It would cost a mount. */
+static bool is_of_no_use(const struct airlock_job *job, const struct policy_cache *cache, const char *path)
+{
+	return cache->program && access(path, F_OK) < 0 && errno == ENOENT && !is_installed(job, cache->program);
+}
+
 static int collect(struct collector *c, struct airlock_error *err)
 {
 	const struct config *config = c->job->config;
 	int rc = 0;
-	for (const char *const *name = policy_cache_names(); rc == 0 && *name; name++) {
-		_cleanup_free_ char *path = path_join(c->job->host.home, *name);
+	for (const struct policy_cache *cache = policy_caches(); rc == 0 && cache->name; cache++) {
+		_cleanup_free_ char *path = path_join(c->job->host.home, cache->name);
 		if (!path)
 			return base_oom(err);
-		if (!lies_in_one(c->list, path) && !is_taken(c->job, path))
+		if (!lies_in_one(c->list, path) && !is_of_no_use(c->job, cache, path) && !is_taken(c->job, path))
 			rc = add_cache(c, path, err);
 	}
 	for (size_t i = 0; rc == 0 && i < config->cache_paths.n; i++)

@@ -45,6 +45,24 @@ kept() {
 	assert_absent "$HOME/file"
 }
 
+@test "the cache of a rarer program is there if its program is installed or was used" {
+	mkdir -p "$BATS_TEST_TMPDIR/bin"
+	export PATH="$BATS_TEST_TMPDIR/bin:$PATH"
+	run_airlock run -c 'touch ~/.conan2/p/a'
+	[ "$status" -ne 0 ] || fail "nobody has conan here"
+	printf '#!/bin/sh\n' >"$BATS_TEST_TMPDIR/bin/conan"
+	chmod +x "$BATS_TEST_TMPDIR/bin/conan"
+	run_airlock run -c 'touch ~/.conan2/p/a && ls ~/.conan2/p'
+	assert_status 0
+	assert_stdout a
+	rm "$BATS_TEST_TMPDIR/bin/conan"
+	mkdir -p "$HOME/.conan2/p"
+	run_airlock run -c 'touch ~/.conan2/p/b && ls ~/.conan2/p'
+	assert_status 0
+	assert_stdout b
+	assert_absent "$HOME/.conan2/p/b"
+}
+
 @test "the directories of the caches are their owner's only, and not to be seen from inside" {
 	run_airlock run -c 'echo a >~/.npm/a'
 	assert_status 0

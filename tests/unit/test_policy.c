@@ -656,8 +656,8 @@ static void impossible_values_are_refused(void **state)
 
 static bool table_has(const char *name)
 {
-	for (const char *const *n = policy_cache_names(); *n; n++)
-		if (strcmp(*n, name) == 0)
+	for (const struct policy_cache *c = policy_caches(); c->name; c++)
+		if (strcmp(c->name, name) == 0)
 			return true;
 	return false;
 }
@@ -679,14 +679,14 @@ static void the_table_of_caches_is_in_order(void **state)
 	for (size_t i = 0; i < AL_ARRAY_LEN(promised); i++)
 		if (!table_has(promised[i]))
 			fail_msg("%s is no cache", promised[i]);
-	const char *const *all = policy_cache_names();
-	for (size_t i = 0; all[i]; i++) {
-		_cleanup_free_ char *path = path_join("/home/u", all[i]);
+	const struct policy_cache *all = policy_caches();
+	for (size_t i = 0; all[i].name; i++) {
+		_cleanup_free_ char *path = path_join("/home/u", all[i].name);
 		assert_int_equal(policy_cache_check(path, "/home/u"), POLICY_CACHE_FINE);
 		/* The outer directory comes first, and nothing is there twice: who goes through the table relies on it. */
-		for (size_t k = i + 1; all[k]; k++)
-			if (path_is_beneath(all[i], all[k]))
-				fail_msg("%s comes before %s", all[i], all[k]);
+		for (size_t k = i + 1; all[k].name; k++)
+			if (path_is_beneath(all[i].name, all[k].name))
+				fail_msg("%s comes before %s", all[i].name, all[k].name);
 	}
 }
 
