@@ -97,8 +97,9 @@ const char *const *policy_secret_names(void);
 
 /* The caches in the home (known_caches.c), outer directories before inner ones; the last one has no name. Static. */
 struct policy_cache {
-	const char *name;    /* relative to the home */
-	const char *program; /* one that is not in the home is made only where this program is installed; NULL: always */
+	const char *name; /* relative to the home */
+	const char
+		*program; /* one that is not in the home is made only where this program is installed; NULL: always */
 };
 const struct policy_cache *policy_caches(void);
 

@@ -3,7 +3,7 @@
 # Runs in the machine that tools/vm has started, as root. Prints lines for its table:
 #   CELL identity | place | backend | what came of it          SUITE identity | backend | file | counts
 #   inside.sh TOP SECONDS [PART...]     TOP: the project with build/airlock; SECONDS: how long the suites may take together; PART: host_cells,
-#                                       memory_limit, container_cells, remote, demo, suites; all of them unless named.
+#                                       memory_limit, container_cells, remote, demo, suites; all of these unless named; and speed
 #                                       FIRST_SUITE in the environment: the suite to begin with
 set -u
 top=$1 seconds=$2
@@ -167,9 +167,14 @@ demo() {
 	done
 }
 
+# Only when it is named: the start beside bwrap's, on this kernel.
+speed() {
+	python3 "$top/bench/run" --no-install --sections start-up,rate,sessions --json /var/tmp/bench.json "$airlock" </dev/null 2>&1
+}
+
 all=(host_cells memory_limit container_cells remote demo suites)
 for part in "${@:3}"; do
-	[[ " ${all[*]} " = *" $part "* ]] || { echo "inside.sh: no part $part; there are: ${all[*]}" >&2; exit 2; }
+	[[ " ${all[*]} speed " = *" $part "* ]] || { echo "inside.sh: no part $part; there are: ${all[*]} speed" >&2; exit 2; }
 done
 [ $# -gt 2 ] && all=("${@:3}")
 for part in "${all[@]}"; do "$part"; done
