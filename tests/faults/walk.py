@@ -80,7 +80,7 @@ ERRORS = {name: codes for names, codes in {
     "fcntl": "EINTR EAGAIN",
     "execve execveat": "EIO ENOMEM EMFILE",
     # They have no errors; kill none for a child of ours that nobody has waited for.
-    "kill getpid getppid gettid getuid geteuid getgid getegid umask exit exit_group rt_sigreturn sched_yield restart_syscall": "",
+    "kill getpid getppid gettid getuid geteuid getgid getegid capget umask exit exit_group rt_sigreturn sched_yield restart_syscall": "",
     # Before main: the loader's own, and what libc sets up for itself.
     "arch_prctl set_tid_address set_robust_list rseq rt_sigaction rt_sigprocmask rt_sigpending munmap brk prlimit64 "
     "getrusage": "",

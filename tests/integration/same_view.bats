@@ -17,10 +17,10 @@ view() {
 	run_airlock run --backend "$backend" "${hosts[@]}" "$@" -- python3 -I -S -c "$VIEW"
 	assert_status 0
 	# Not the same: /dev of bwrap has no limit of its own; its devpts belongs to the user, who may not change anything in it
-	# either. The files that hide .env and stand for /etc/hosts and resolv.conf lie in the home, which bwrap sees through a
+	# either. The files that hide .env and /proc/kallsyms and stand for /etc/hosts and resolv.conf lie in the home, which bwrap sees through a
 	# read-only overlay.
 	# As root with native the command has a few capabilities (other_ids.bats).
-	sed -E -e '/^Cap(Prm|Eff|Bnd) /s/00f9$/0000/' -e '/^mount .*\/\.env /d' -e '/^mount \/etc\/(hosts|resolv\.conf) /d' -e '/^size \/dev [0-9]*$/d' -e '/^entry \/dev\/pts /s/[0-9]+ [0-9]+ 0 $/owner/' "$RAW_STDOUT" >"$BATS_TEST_TMPDIR/$backend"
+	sed -E -e '/^Cap(Prm|Eff|Bnd) /s/00f9$/0000/' -e '/^mount .*\/\.env /d' -e '/^mount \/(etc\/(hosts|resolv\.conf)|proc\/kallsyms) /d' -e '/^size \/dev [0-9]*$/d' -e '/^entry \/dev\/pts /s/[0-9]+ [0-9]+ 0 $/owner/' "$RAW_STDOUT" >"$BATS_TEST_TMPDIR/$backend"
 }
 
 same_view() {
