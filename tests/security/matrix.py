@@ -77,6 +77,16 @@ OPEN = {
 }
 
 
+def setting(name):
+    with open(f"/proc/sys/kernel/{name}", encoding="ascii") as file:
+        return int(file.read())
+
+
+if setting("perf_event_paranoid") <= 1 and setting("kptr_restrict") == 0:
+    ADDRESSES = "this machine shows the addresses of the kernel to everybody"
+    OPEN.update({("kallsyms", "landlock", "*"): ADDRESSES, ("kallsyms", "*", "permissive"): ADDRESSES})
+
+
 def not_promised(case, backend, profile):
     keys = ((case, backend, profile), (case, backend, "*"), (case, "*", profile))
     return next((OPEN[key] for key in keys if key in OPEN), None)
