@@ -14,6 +14,7 @@
 #include "session/decided.h"
 #include "session/session_diff.h"
 #include "settings/config_context.h"
+#include "supervise/cgroup.h"
 
 #include <string.h>
 
@@ -550,6 +551,9 @@ static int end_processes(const struct scene *c, const char *name, struct airlock
 	rc = session_holder_end(session.dir);
 	if (rc < 0)
 		return base_errno(err, AIRLOCK_ERR_IO, rc, "end the processes of", name);
+	char group[SESSION_GROUP_SIZE];
+	session_group_name(session.dir, group);
+	cgroup_remove_shared(group);
 	return session_hold_cut(&at, name, &count, &unheard, err);
 }
 

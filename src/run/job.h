@@ -32,9 +32,10 @@ struct job_session {
 	size_t n_lowers;
 	uint64_t step; /* that the run has become; 0: none */
 	struct session_limits limits;
-	char *tmp;	/* the directory that is /tmp for its commands; NULL: none */
-	char *dir;	/* of the session; NULL: none yet */
-	char group[24]; /* a name for what its commands share, which no other session has; empty: none yet */
+	char *tmp; /* the directory that is /tmp for its commands; NULL: none */
+	char *dir; /* of the session; NULL: none yet */
+	char group
+		[SESSION_GROUP_SIZE]; /* a name for what its commands share, which no other session has; empty: none yet */
 	struct session_holder holder;	    /* in whose namespaces it runs; pid_fd negative: in its own */
 	int busy_fd, gate_fd, keepers_fd;   /* locks while it runs (run_holder.h); negative: none */
 	int own_fd;			    /* the same for one in namespaces of its own */

@@ -2,7 +2,6 @@
 #include "run/run_session.h"
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/path.h"
 #include "fs/fs.h"
 #include "history/history.h"
@@ -162,13 +161,6 @@ static int check_disk(const struct airlock_job *job, const struct session *s, st
 				      : "a person can apply or discard its changes");
 }
 
-static void name_group(struct airlock_job *job, const char *dir)
-{
-	char sum[65];
-	hash_sha256_hex(dir, strlen(dir), sum);
-	(void)snprintf(job->work.group, sizeof job->work.group, "s%.16s", sum);
-}
-
 int run_session_begin(struct airlock_job *job, struct notes *notes, struct airlock_error *err)
 {
 	_cleanup_session_ struct session s = SESSION_INIT;
@@ -200,7 +192,7 @@ int run_session_begin(struct airlock_job *job, struct notes *notes, struct airlo
 	session_touch(&s);
 	if (rc == 0 && !(job->work.dir = strdup(s.dir)))
 		rc = base_oom(err);
-	name_group(job, s.dir);
+	session_group_name(s.dir, job->work.group);
 	return rc < 0 ? rc : run_holder_join(job, &s, notes, err);
 }
 

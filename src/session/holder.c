@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/holder.h"
 
+#include "base/hash.h"
 #include "base/path.h"
 
 #include <fcntl.h>
@@ -160,4 +161,11 @@ int session_holder_end(const char *session_dir)
 		rc = end_one(&h);
 	own = end_own(session_dir);
 	return rc == 0 || rc == -ENOENT ? own : rc;
+}
+
+void session_group_name(const char *session_dir, char ret[SESSION_GROUP_SIZE])
+{
+	char sum[65];
+	hash_sha256_hex(session_dir, strlen(session_dir), sum);
+	(void)snprintf(ret, SESSION_GROUP_SIZE, "s%.16s", sum);
 }

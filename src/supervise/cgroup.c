@@ -180,6 +180,35 @@ char *cgroup_make_shared(const char *controller, const char *name, bool *ret_ver
 	return make(controller, name, true, ret_version2);
 }
 
+/* The groups of commands that left processes behind are still there: nobody could remove them while those lived. */
+static void remove_with_groups_below(const char *group)
+{
+	DIR *dir = opendir(group);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		_cleanup_free_ char *below =
+			strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) == 0 ? path_join(group, e->d_name) : NULL;
+		if (below)
+			cgroup_remove(below);
+	}
+	if (!dir)
+		return;
+	(void)closedir(dir);
+	cgroup_remove(group);
+}
+
+void cgroup_remove_shared(const char *name)
+{
+	_cleanup_free_ struct sys_cgroup_places *places = calloc(1, sizeof *places);
+	if (!places || sys_cgroup_locate(places) < 0)
+		return;
+	const char *const parents[] = {places->v2_parent, places->v2, places->v1_memory, places->v1_pids};
+	for (size_t i = 0; i < AL_ARRAY_LEN(parents); i++) {
+		_cleanup_free_ char *group = *parents[i] ? group_path(parents[i], 0, name) : NULL;
+		if (group)
+			remove_with_groups_below(group);
+	}
+}
+
 void cgroup_remove_if_unused(const char *group)
 {
 	(void)rmdir(group);

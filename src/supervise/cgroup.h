@@ -14,6 +14,8 @@ char *cgroup_make(const char *controller, const char *name, bool *ret_version2);
 char *cgroup_make_shared(const char *controller, const char *name, bool *ret_version2);
 /* A group below another one of ours. NULL: it cannot be made, or the one above is gone. */
 char *cgroup_make_below(const char *group, const char *name);
+/* Removes the group of a session whose processes have ended, and what is below it. */
+void cgroup_remove_shared(const char *name);
 /* Removes it unless somebody uses it, and does not wait. */
 void cgroup_remove_if_unused(const char *group);
 int cgroup_write(const char *group, const char *file, const char *value); /* -errno */

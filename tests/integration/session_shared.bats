@@ -32,15 +32,19 @@ setup() {
 }
 
 @test "a command of a live session begins in its namespaces before it is planned, and has the caller's processors" {
-	local cpus
+	local cpus i
 	cpus=$(grep '^Cpus_allowed_list' /proc/self/status)
 	new_session
 	step 'readlink /proc/self/ns/pid /proc/self/ns/net >spaces; echo 1 >kept'
 	step "readlink /proc/self/ns/pid /proc/self/ns/net | diff - spaces; cat kept; grep ^Cpus_allowed_list /proc/self/status"
 	assert_json $'1\n'"$cpus" stdout
+	# It is not used if anything has changed while it was planned, a mount of the machine for example.
+	for ((i = 0; i < 10; i++)); do
+		[[ $stdout != *'"head_start": true'* ]] || break
+		step true
+	done
 	[[ $stdout == *'"head_start": true'* ]] || fail "it was begun with its plan"
 	step 'echo same >>kept' --network-mode off
-	[[ $stdout == *'"head_start": true'* ]] || fail "it was begun with its plan"
 	run_airlock run --session s --json --profile strict -c 'cat kept'
 	assert_status 0
 	assert_json $'1\nsame' stdout
@@ -60,6 +64,19 @@ setup() {
 	run_airlock apply s
 	assert_status 0
 	assert_file held x
+}
+
+@test "the control groups of a session go with its processes" {
+	[ "$EUID" -eq 0 ] || skip "needs: root, an ordinary user has no groups for sessions"
+	local dir sum
+	new_session
+	step 'sleep 300 & :'
+	dir=$(find "$XDG_STATE_HOME/airlock/sessions" -mindepth 2 -maxdepth 2 -name s)
+	sum=$(printf %s "$dir" | sha256sum | cut -c1-16)
+	[ -n "$(find /sys/fs/cgroup -name "airlock-in*.0-s$sum")" ] || skip "needs: control groups that can be made"
+	run_airlock session end s
+	assert_status 0
+	[ -z "$(find /sys/fs/cgroup -name "airlock-in*.0-s$sum")" ] || fail "they are still there"
 }
 
 @test "the output of a process that goes on is kept" {
