@@ -62,7 +62,7 @@ int session_keepers_open(const char *session_dir);
 int session_holder_end(const char *session_dir);
 
 /* The name of the session's control group, which its commands share as root: the same for the same directory. */
-#define SESSION_GROUP_SIZE 18
+#define SESSION_GROUP_SIZE 24
 void session_group_name(const char *session_dir, char ret[SESSION_GROUP_SIZE]);
 
 /* ── own_sandbox.c: runs of the session that are not in the holder's namespaces, such as those of whole agents ── */
