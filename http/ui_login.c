@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who is let in. The address that `airlock ui` prints has a token in its fragment, which no request carries by itself; the page exchanges it
+/* Decides who may use the page. The address that `airlock ui` prints has a token in its fragment, which no request carries by itself; the page exchanges it
  * once for two things that every request needs:
  *
  *   a cookie, HttpOnly and SameSite=Strict      no script can read it, no other site can have it sent

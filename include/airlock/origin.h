@@ -46,7 +46,7 @@ enum airlock_origin_kind {
 	AIRLOCK_ORIGIN_MACHINE_ONLY, /* nothing else */
 	AIRLOCK_ORIGIN_MADE,	     /* a file that was made for the workspace */
 	AIRLOCK_ORIGIN_SESSION_TMP,  /* the session has a /tmp of its own */
-	/* Of a whole agent; name: the agent. */
+	/* Rules that the recipe of a whole agent brings; name: the agent. */
 	AIRLOCK_ORIGIN_AGENT_PRIVATE,	  /* what it writes there stays with the session */
 	AIRLOCK_ORIGIN_AGENT_STATE,	  /* its own: it writes there in the home itself */
 	AIRLOCK_ORIGIN_AGENT_CREDENTIALS, /* it may see them */

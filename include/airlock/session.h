@@ -155,7 +155,7 @@ void airlock_workspace_release(struct airlock_workspace_hold *hold);
  * would have others. hold is borrowed until the run was started. */
 void airlock_job_use_hold(struct airlock_job *job, struct airlock_workspace_hold *hold);
 
-/* Of a run that is over: how many processes of its session went on. */
+/* The number of processes of its session that were still running when the run ended. */
 size_t airlock_run_background(const struct airlock_run *run);
 /* Of a run that is over: the session it is a command of, or NULL; and the step that it has become, 0: it changed nothing, or what it
  * changed stands apart. */

@@ -56,7 +56,7 @@ struct native_origin {
 int native_launch(const struct plan *plan, const int from[LAUNCH_FDS], int program_fd,
 		  const struct native_origin *origin, pid_t *ret_pid, const char **ret_failed_call);
 
-/* What the commands of a session share. Mounts, and the view of control groups, are each command's own. */
+/* The namespaces that the commands of a session share. Each command has its own mounts and its own view of control groups. */
 #define NATIVE_SHARED_NAMESPACES (CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 /* native_hold.c */
