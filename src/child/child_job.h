@@ -104,7 +104,7 @@ enum {
 
 struct child_job {
 	uint32_t magic, size, flags;
-	uint32_t filter_len;
+	uint16_t filter_len, noted; /* noted: the instruction that refuses calls which CHILD_REFUSED notes */
 	union child_text cwd;
 	union child_texts argv, envp; /* ended by NULL, or 0 */
 	uint64_t path;		      /* the command's PATH: found in envp when the job is written; 0: none */

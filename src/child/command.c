@@ -5,7 +5,6 @@
 #include "child/command.h"
 
 #include "child/confine.h"
-#include "child/notify.h"
 #include "child/pass.h"
 #include "child/raw_calls.h"
 
@@ -86,22 +85,18 @@ __attribute__((noreturn)) static void fail_start(int error_fd, int stage, long r
 	r_exit(127);
 }
 
-/* If the kernel cannot do it, the message has no descriptor: then the overlay alone handles renames. Returns whether
- * there is a listener. */
-static int hand_over_listener(const struct child_job *job, int socket, int error_fd)
+/* If the kernel cannot do it, the message has no descriptor: then the overlay alone handles renames. */
+static long confine_and_hand_over(const struct child_job *job, int socket)
 {
-	(void)raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	long listener = notify_install(job->flags);
+	long listener = confine_listened(job);
 	if (listener >= 0) {
 		long rc = pass_send_fd(socket, CHILD_STARTED, (int)listener);
 		(void)r_close((int)listener);
-		if (rc < 0) /* nobody would answer: the command could not open a file */
-			fail_start(error_fd, CHILD_STAGE_FILTER, rc);
-		return 1;
+		return rc < 0 ? rc : 0; /* nobody would answer: the command could not open a file */
 	}
 	struct child_message why = {.type = CHILD_FAILED, .b = (int32_t)-listener};
 	(void)r_write(socket, &why, sizeof why);
-	return 0;
+	return confine_calls(job);
 }
 
 /* As a shell starts a job: its own process group, in the foreground of the session. SIGTTOU is blocked, so that the
@@ -150,10 +145,9 @@ void command_become(const struct child_command *c)
 	rc = raw_call3(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
 	if (rc < 0)
 		fail_start(c->error_fd, CHILD_STAGE_SETUP, rc);
-	int listened = c->notify_socket >= 0 && hand_over_listener(job, c->notify_socket, c->error_fd);
 	rc = confine_files(job);
 	if (rc == 0)
-		rc = confine_calls(job, listened);
+		rc = c->notify_socket >= 0 ? confine_and_hand_over(job, c->notify_socket) : confine_calls(job);
 	if (rc < 0)
 		fail_start(c->error_fd, CHILD_STAGE_FILTER, rc);
 	rc = exec_search(job, c->argv, c->envp);

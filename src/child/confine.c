@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "child/confine.h"
 
+#include "child/notify.h"
 #include "child/raw_calls.h"
-#include "child/refused.h"
 
 #include <linux/capability.h>
 #include <linux/errno.h>
 #include <linux/filter.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+#define CONFINE_MAX 1024 /* instructions */
 
 /* If a user namespace was made, this has been done there. Root keeps its uid: it owns files. */
 static long drop_capabilities(void)
@@ -52,27 +57,41 @@ long confine_files(const struct child_job *job)
 	return rc < 0 ? rc : raw_call2(__NR_landlock_restrict_self, CHILD_FD_ARGS, 0);
 }
 
-/* The rules in front, which leave the listener's calls to the listener; the rest is the job's own program. */
-static long put_in_front(const struct child_job *job, struct sock_fprog *program)
+static long install(struct sock_fprog *program, unsigned flags)
 {
-	static struct sock_filter code[BPF_MAXINSNS];
-	if (job->filter_len + REFUSED_RULES_MAX > BPF_MAXINSNS)
-		return -E2BIG;
-	size_t n = refused_rules(code, SECCOMP_RET_ALLOW, (job->flags & CHILD_NESTED) != 0);
-	for (uint32_t i = 0; i < job->filter_len; i++)
-		code[n + i] = program->filter[i];
-	*program = (struct sock_fprog){.len = (unsigned short)(n + job->filter_len), .filter = code};
-	return 0;
+	long rc = raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return rc < 0 ? rc : raw_call3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
 }
 
-long confine_calls(const struct child_job *job, int listened)
+long confine_calls(const struct child_job *job)
 {
-	if (job->filter_len == 0)
-		return 0;
-	struct sock_fprog program = {.len = (unsigned short)job->filter_len,
+	struct sock_fprog program = {.len = job->filter_len,
 				     .filter = (void *)((char *)job + job->filter.at)}; /* only the kernel reads it */
-	if (listened && job->flags & CHILD_REFUSED && put_in_front(job, &program) < 0)
+	return job->filter_len == 0 ? 0 : install(&program, 0);
+}
+
+/* Changes a copy of the filter: each "allow" becomes a jump to the listener's rules behind it, and the instruction that refuses noted calls asks
+ * the first process, which refuses them. All other refusals stay. */
+static void lead_on(struct sock_filter *code, const struct child_job *job)
+{
+	for (unsigned i = 0; i < job->filter_len; i++)
+		if (code[i].code == (BPF_RET | BPF_K) && code[i].k == SECCOMP_RET_ALLOW)
+			code[i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, job->filter_len - i - 1u, 0, 0);
+	if (job->filter_len && job->flags & CHILD_REFUSED)
+		code[job->noted].k = SECCOMP_RET_USER_NOTIF;
+}
+
+long confine_listened(const struct child_job *job)
+{
+	static struct sock_filter code[CONFINE_MAX];
+	const struct sock_filter *own = (const void *)((const char *)job + job->filter.at);
+	if (job->filter_len + NOTIFY_RULES_MAX > CONFINE_MAX)
 		return -E2BIG;
-	long rc = raw_call5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	return rc < 0 ? rc : raw_call3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	for (unsigned i = 0; i < job->filter_len; i++)
+		code[i] = own[i];
+	lead_on(code, job);
+	size_t n = job->filter_len + notify_rules(code + job->filter_len, job->flags, job->filter_len == 0);
+	struct sock_fprog program = {.len = (unsigned short)n, .filter = code};
+	/* Only with calls that wait for the answer whatever signals come: an interrupted call would be made twice. */
+	return install(&program, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
 }

@@ -17,9 +17,6 @@
 #include <linux/ioctl.h>
 #include <linux/seccomp.h>
 
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
-#endif
 /* Linux 6.6: the process woken for a notification runs on the CPU of the caller, which waits anyway. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS _IOW('!', 4, __u64)
@@ -43,17 +40,16 @@ static const int renames[] = {
 
 /* ── The filter ── */
 
-#define MAX_PROGRAM (REFUSED_RULES_MAX + SIGNALS_RULES_MAX + 256)
+#define NOTIFY_CALLS_MAX 64
 
 struct program {
-	struct sock_filter code[MAX_PROGRAM];
-	unsigned short len;
+	struct sock_filter *code;
+	size_t len;
 };
 
 static void add(struct program *p, struct sock_filter instruction)
 {
-	if (p->len < MAX_PROGRAM)
-		p->code[p->len++] = instruction;
+	p->code[p->len++] = instruction;
 }
 
 static void add_load(struct program *p, size_t offset)
@@ -64,12 +60,6 @@ static void add_load(struct program *p, size_t offset)
 static void add_return(struct program *p, unsigned verdict)
 {
 	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, verdict));
-}
-
-static void add_call(struct program *p, int nr)
-{
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 1));
-	add_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
 /* Only if the pointer in an argument is set. The number must be loaded, and still is where another call goes on. */
@@ -100,48 +90,88 @@ static void add_openat(struct program *p)
 	add_return(p, SECCOMP_RET_ALLOW);
 }
 
-static void build(struct program *p, unsigned flags)
+/* Numbers, sorted. */
+struct numbers {
+	unsigned v[NOTIFY_CALLS_MAX];
+	size_t n;
+};
+
+static void insert(struct numbers *s, int nr)
 {
-	int nr;
-	p->len = flags & CHILD_REFUSED
-			 ? (unsigned short)refused_rules(p->code, SECCOMP_RET_USER_NOTIF, (flags & CHILD_NESTED) != 0)
-			 : 0;
-	add_load(p, offsetof(struct seccomp_data, arch));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
-	add_return(p, SECCOMP_RET_ALLOW);
-	add_load(p, offsetof(struct seccomp_data, nr));
-	if (flags & CHILD_SIGNALS)
-		p->len = (unsigned short)(p->len + signals_rules(p->code + p->len));
-	for (size_t i = 0; flags & (CHILD_RENAMES | CHILD_OBSERVE) && i < N_RENAMES; i++)
-		add_call(p, renames[i]);
-	for (size_t i = 0; flags & CHILD_OBSERVE && (nr = observe_number(i)) >= 0; i++)
-		if (nr != __NR_openat && nr != __NR_utimensat)
-			add_call(p, nr);
-	if (flags & CHILD_OBSERVE) {
-		add_openat(p);
-		add_load(p, offsetof(struct seccomp_data, nr));
-		/* Without a path it is about a descriptor, as futimens(3): tar and cp do that for each file. */
-		add_call_with(p, __NR_utimensat, 1);
-		add_call_with(p, __NR_sendto, 4);
-	}
-	if (flags & CHILD_GATE && !(flags & CHILD_OBSERVE)) {
-		add_call(p, __NR_connect);
-		add_call_with(p, __NR_sendto, 4);
-	}
-	add_return(p, SECCOMP_RET_ALLOW);
+	size_t at = s->n;
+	if (s->n == NOTIFY_CALLS_MAX)
+		return;
+	for (s->n++; at > 0 && s->v[at - 1] > (unsigned)nr; at--)
+		s->v[at] = s->v[at - 1];
+	s->v[at] = (unsigned)nr;
 }
 
-long notify_install(unsigned flags)
+/* By bisection, in 2 n - 1 instructions: the kernel looks every number up when the filter is installed. Goes on at `found` with one
+ * of these numbers, and behind that with others; the number stays loaded. */
+static void add_search(struct program *p, const unsigned *v, size_t n, size_t found)
 {
-	struct program p;
-	build(&p, flags);
-	struct sock_fprog program = {.len = p.len, .filter = p.code};
-	if (p.len >= MAX_PROGRAM)
-		return -E2BIG;
-	/* Only with calls that wait for the answer whatever signals come: an interrupted call would be made twice. */
-	return raw_call3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
-			 SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+	if (n == 1) {
+		unsigned char distance = (unsigned char)(found - p->len - 1);
+		add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, *v, distance,
+						    (unsigned char)(distance + 1)));
+		return;
+	}
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, v[n / 2], (unsigned char)(n / 2 * 2 - 1), 0));
+	add_search(p, v, n / 2, found);
+	add_search(p, v + n / 2, n - n / 2, found);
 }
+
+static void add_calls(struct program *p, const struct numbers *s)
+{
+	if (s->n == 0)
+		return;
+	add_search(p, s->v, s->n, p->len + 2 * s->n - 1);
+	add_return(p, SECCOMP_RET_USER_NOTIF);
+}
+
+static void insert_all(struct numbers *s, unsigned flags)
+{
+	int nr;
+	for (size_t i = 0; flags & (CHILD_RENAMES | CHILD_OBSERVE) && i < N_RENAMES; i++)
+		insert(s, renames[i]);
+	for (size_t i = 0; flags & CHILD_OBSERVE && (nr = observe_number(i)) >= 0; i++)
+		if (nr != __NR_openat && nr != __NR_utimensat)
+			insert(s, nr);
+	if (flags & CHILD_GATE && !(flags & CHILD_OBSERVE))
+		insert(s, __NR_connect);
+}
+
+static void add_observed(struct program *p)
+{
+	add_openat(p);
+	add_load(p, offsetof(struct seccomp_data, nr));
+	/* Without a path it is about a descriptor, as futimens(3): tar and cp do that for each file. */
+	add_call_with(p, __NR_utimensat, 1);
+}
+
+size_t notify_rules(struct sock_filter *code, unsigned flags, int is_alone)
+{
+	struct program p = {.code = code};
+	struct numbers numbers = {.n = 0};
+	insert_all(&numbers, flags);
+	if (is_alone) {
+		add_load(&p, offsetof(struct seccomp_data, arch));
+		add(&p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
+		add_return(&p, SECCOMP_RET_ALLOW);
+	}
+	add_load(&p, offsetof(struct seccomp_data, nr));
+	if (flags & CHILD_SIGNALS)
+		p.len += signals_rules(p.code + p.len);
+	add_calls(&p, &numbers);
+	if (flags & CHILD_OBSERVE)
+		add_observed(&p);
+	if (flags & (CHILD_GATE | CHILD_OBSERVE))
+		add_call_with(&p, __NR_sendto, 4);
+	add_return(&p, SECCOMP_RET_ALLOW);
+	return p.len;
+}
+_Static_assert(NOTIFY_RULES_MAX >= SIGNALS_RULES_MAX + 2 * NOTIFY_CALLS_MAX + 32 && 2 * NOTIFY_CALLS_MAX < 255,
+	       "NOTIFY_RULES_MAX is too small");
 
 /* ── Answering ── */
 
@@ -214,6 +244,8 @@ void notify_serve(int listener, unsigned flags, struct observer *observer)
 			rename_answer(&request, may_nest(flags), &answer);
 		else
 			answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	} else if (!observe_is(request.data.nr)) {
+		answer.error = -EPERM; /* not a call that we ask for */
 	} else if (!is_granted && missing_is(&request, (flags & CHILD_NESTED) != 0))
 		answer.error = -ENOENT;
 	else

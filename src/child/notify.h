@@ -9,12 +9,17 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 struct child_message;
 struct observer;
 
-/* In the command's process, before exec. flags: CHILD_RENAMES, CHILD_OBSERVE, CHILD_REFUSED, CHILD_SIGNALS,
- * CHILD_GATE, CHILD_NESTED. Returns the listener, or -errno if the kernel does not support it. */
-long notify_install(unsigned flags);
+#define NOTIFY_RULES_MAX 256
+
+struct sock_filter;
+/* The rules of its filter, into code, which has room for NOTIFY_RULES_MAX; they end in a verdict. flags: CHILD_RENAMES, CHILD_OBSERVE,
+ * CHILD_SIGNALS, CHILD_GATE. is_alone: no other rules have looked at the architecture. Returns how many instructions. */
+size_t notify_rules(struct sock_filter *code, unsigned flags, int is_alone);
 
 /* In the first process, once. */
 void notify_prepare(int listener);

@@ -24,6 +24,8 @@ long observe_begin(struct observer *o, const struct child_job *job);
 
 /* The calls to be notified of, besides renames and sendto; -1 after the last. */
 int observe_number(size_t i);
+/* True of these, and of renames and sendto. */
+int observe_is(int nr);
 
 struct seccomp_notif;
 /* Returns whether the call is about a path on a mount where nothing is refused (granted.h). */

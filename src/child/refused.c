@@ -4,64 +4,22 @@
 #include "child/caller.h"
 #include "child/pass.h"
 #include "child/raw_calls.h"
+#include "child/refused_calls.h"
 #include "child/seen_record.h"
 
-#include <linux/audit.h>
 #include <linux/errno.h>
-#include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 
-#if defined(__x86_64__)
-#define OWN_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OWN_ARCH AUDIT_ARCH_AARCH64
-#endif
-
 #define COMM_BYTES 16
-/* As in src/filter/calls.txt. */
-#define CLONE_NAMESPACES 0x7e020000u
-#define UNSHARE_NAMESPACES 0x7e020080u
-
-enum who {
-	ANYBODY,      /* an ordinary user may do it outside, if the machine's settings allow it */
-	ROOT,	      /* only root may */
-	WITHOUT_USER, /* only root may, unless the flags also ask for a user namespace */
-};
 
 static const struct refused_call {
 	int nr;
-	unsigned char op, nested, who; /* nested: a profile may allow it */
-	unsigned mask;		       /* refused only with one of these bits in the first argument; 0: always */
+	unsigned char op, who;
 } rows[] = {
-	{__NR_ptrace, CHILD_SEEN_TRACE, 1, ANYBODY, 0},
-	{__NR_process_vm_readv, CHILD_SEEN_TRACE, 1, ANYBODY, 0},
-	{__NR_process_vm_writev, CHILD_SEEN_TRACE, 1, ANYBODY, 0},
-	{__NR_unshare, CHILD_SEEN_NAMESPACE, 1, WITHOUT_USER, UNSHARE_NAMESPACES},
-	{__NR_clone, CHILD_SEEN_NAMESPACE, 1, WITHOUT_USER, CLONE_NAMESPACES},
-	{__NR_setns, CHILD_SEEN_NAMESPACE, 1, ROOT, 0},
-	{__NR_mount, CHILD_SEEN_MOUNT, 1, ROOT, 0},
-	{__NR_umount2, CHILD_SEEN_MOUNT, 1, ROOT, 0},
-	{__NR_pivot_root, CHILD_SEEN_MOUNT, 1, ROOT, 0},
-	{__NR_fsopen, CHILD_SEEN_MOUNT, 1, ROOT, 0},
-	{__NR_perf_event_open, CHILD_SEEN_PERF, 0, ANYBODY, 0},
-	{__NR_bpf, CHILD_SEEN_BPF, 0, ANYBODY, 0},
-	{__NR_keyctl, CHILD_SEEN_KEYS, 0, ANYBODY, 0},
-	{__NR_add_key, CHILD_SEEN_KEYS, 0, ANYBODY, 0},
-	{__NR_request_key, CHILD_SEEN_KEYS, 0, ANYBODY, 0},
-	{__NR_userfaultfd, CHILD_SEEN_USERFAULT, 0, ANYBODY, 0},
-	{__NR_fanotify_init, CHILD_SEEN_FANOTIFY, 0, ROOT, 0},
-	{__NR_swapon, CHILD_SEEN_ADMIN, 0, ROOT, 0},
-	{__NR_swapoff, CHILD_SEEN_ADMIN, 0, ROOT, 0},
-	{__NR_reboot, CHILD_SEEN_ADMIN, 0, ROOT, 0},
-	{__NR_init_module, CHILD_SEEN_ADMIN, 0, ROOT, 0},
-	{__NR_finit_module, CHILD_SEEN_ADMIN, 0, ROOT, 0},
-	{__NR_delete_module, CHILD_SEEN_ADMIN, 0, ROOT, 0},
-	{__NR_settimeofday, CHILD_SEEN_ADMIN, 0, ROOT, 0},
-	{__NR_clock_settime, CHILD_SEEN_ADMIN, 0, ROOT, 0},
-};
+#define ROW(name, op, who) {__NR_##name, CHILD_SEEN_##op, who},
+	REFUSED_CALLS(ROW)};
 #define N_ROWS (sizeof rows / sizeof *rows)
-_Static_assert(N_ROWS * 6 + 8 <= REFUSED_RULES_MAX, "REFUSED_RULES_MAX is too small");
 
 static const struct refused_call *row_of(int nr)
 {
@@ -74,43 +32,6 @@ static const struct refused_call *row_of(int nr)
 int refused_is(int nr)
 {
 	return row_of(nr) != 0;
-}
-
-/* ── The rules ── */
-
-static size_t add_load(struct sock_filter *code, size_t offset)
-{
-	*code = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offset);
-	return 1;
-}
-
-/* The number must be loaded, and is afterwards. */
-static size_t add_row(struct sock_filter *code, const struct refused_call *r, unsigned verdict)
-{
-	size_t n = 0;
-	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)r->nr, 0, r->mask ? 4 : 1);
-	if (r->mask) {
-		n += add_load(code + n, offsetof(struct seccomp_data, args));
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, r->mask, 0, 1);
-	}
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, verdict);
-	if (r->mask)
-		n += add_load(code + n, offsetof(struct seccomp_data, nr));
-	return n;
-}
-
-size_t refused_rules(struct sock_filter *code, unsigned verdict, int nested)
-{
-	size_t n = add_load(code, offsetof(struct seccomp_data, arch));
-	size_t arch =
-		n++; /* calls of foreign architectures continue after the end; the distance is known only at the end */
-	n += add_load(code + n, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < N_ROWS; i++)
-		if (!nested || !rows[i].nested)
-			n += add_row(code + n, &rows[i], verdict);
-	code[arch] =
-		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 0, (unsigned char)(n - arch - 1));
-	return n;
 }
 
 /* ── Noting ── */

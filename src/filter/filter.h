@@ -30,6 +30,7 @@ enum {
 struct filter_program {
 	const struct sock_filter *code;
 	unsigned short len;
+	unsigned short noted; /* the instruction that refuses the calls which the table says are noted */
 };
 
 /* By architecture, then by flags. */
@@ -45,7 +46,7 @@ static inline struct filter_program filter_program(enum filter_arch arch, unsign
 /* Inside there are few user and group ids, often one of each. For other ids the kernel returns EINVAL; programs expect
  * EPERM, as ordinary users get everywhere, and fakeroot and tar continue after it. This goes in front of the program,
  * which handles every call that this part does not answer. */
-#define FILTER_IDS_MAX 400
+#define FILTER_IDS_MAX 224
 #define FILTER_GROUPS_MAX 8
 
 struct filter_id_range {

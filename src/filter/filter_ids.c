@@ -1,35 +1,65 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The kernel looks at every number when a filter is installed, and compiles every instruction: so numbers are found by bisection, and
+ * calls share what looks at their arguments. */
 #include "filter/filter.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 
 #define UNCHANGED 0xffffffffu
 
-enum which { USER, GROUP };
+/* Each looks at an argument and goes on with the next, up to the end of its group. */
+enum look { USER_2, USER_1, USER_0, GROUP_2, GROUP_1, GROUP_0, OWNER_1, OWNER_2, AT_OWNER_2, AT_OWNER_3, LOOKS };
 
-/* A call, by architecture (-1: does not exist), and which of its arguments are ids. */
+static const struct {
+	unsigned char argument, is_group, is_last;
+} looks[LOOKS] = {
+	[USER_2] = {2, 0, 0},	  [USER_1] = {1, 0, 0},	    [USER_0] = {0, 0, 1},  [GROUP_2] = {2, 1, 0},
+	[GROUP_1] = {1, 1, 0},	  [GROUP_0] = {0, 1, 1},    [OWNER_1] = {1, 0, 0}, [OWNER_2] = {2, 1, 1},
+	[AT_OWNER_2] = {2, 0, 0}, [AT_OWNER_3] = {3, 1, 1},
+};
+
 struct id_call {
-	int number[2];
-	unsigned char n, at[3];
-	enum which which[3];
+	unsigned number;
+	enum look first;
 };
 
-static const struct id_call calls[] = {
-	{{92, -1}, 2, {1, 2}, {USER, GROUP}},		   /* chown */
-	{{93, 55}, 2, {1, 2}, {USER, GROUP}},		   /* fchown */
-	{{94, -1}, 2, {1, 2}, {USER, GROUP}},		   /* lchown */
-	{{260, 54}, 2, {2, 3}, {USER, GROUP}},		   /* fchownat */
-	{{105, 146}, 1, {0}, {USER}},			   /* setuid */
-	{{106, 144}, 1, {0}, {GROUP}},			   /* setgid */
-	{{113, 145}, 2, {0, 1}, {USER, USER}},		   /* setreuid */
-	{{114, 143}, 2, {0, 1}, {GROUP, GROUP}},	   /* setregid */
-	{{117, 147}, 3, {0, 1, 2}, {USER, USER, USER}},	   /* setresuid */
-	{{119, 149}, 3, {0, 1, 2}, {GROUP, GROUP, GROUP}}, /* setresgid */
+/* By architecture, in the order of their numbers. */
+static const struct {
+	unsigned n;
+	struct id_call v[10];
+} calls[] = {
+	[FILTER_ARCH_X86_64] = {10,
+				{{92, OWNER_1},	      /* chown */
+				 {93, OWNER_1},	      /* fchown */
+				 {94, OWNER_1},	      /* lchown */
+				 {105, USER_0},	      /* setuid */
+				 {106, GROUP_0},      /* setgid */
+				 {113, USER_1},	      /* setreuid */
+				 {114, GROUP_1},      /* setregid */
+				 {117, USER_2},	      /* setresuid */
+				 {119, GROUP_2},      /* setresgid */
+				 {260, AT_OWNER_2}}}, /* fchownat */
+	[FILTER_ARCH_AARCH64] = {8,
+				 {{54, AT_OWNER_2}, /* fchownat */
+				  {55, OWNER_1},    /* fchown */
+				  {143, GROUP_1},   /* setregid */
+				  {144, GROUP_0},   /* setgid */
+				  {145, USER_1},    /* setreuid */
+				  {146, USER_0},    /* setuid */
+				  {147, USER_2},    /* setresuid */
+				  {149, GROUP_2}}}, /* setresgid */
 };
-#define N_CALLS (sizeof calls / sizeof *calls)
+
+/* A comparison can jump over 255 instructions. */
+_Static_assert(FILTER_IDS_MAX <= 255 && 1 + 2 * 10 + LOOKS * (4 + 2 * FILTER_GROUPS_MAX) <= FILTER_IDS_MAX,
+	       "FILTER_IDS_MAX does not fit");
+
+struct ranges {
+	const struct filter_id_range *v;
+	unsigned n;
+};
 
 static struct sock_filter load(size_t at)
 {
@@ -41,11 +71,6 @@ static size_t argument(unsigned number)
 {
 	return offsetof(struct seccomp_data, args) + number * sizeof(__u64);
 }
-
-struct ranges {
-	const struct filter_id_range *v;
-	unsigned n;
-};
 
 /* One argument: continues if it is UNCHANGED or in one of the ranges, else refuses. */
 static unsigned short add_argument(unsigned at, const struct ranges *known, struct sock_filter *code)
@@ -64,33 +89,43 @@ static unsigned short add_argument(unsigned at, const struct ranges *known, stru
 	return n;
 }
 
-/* One call: its number, which skips the rest for every other call, then its arguments. */
-static unsigned short add_call(const struct id_call *c, int number, const struct ranges known[2],
-			       struct sock_filter *code)
+/* How many instructions find a call among n. */
+static unsigned short search_len(unsigned n)
 {
-	unsigned short n = 1;
-	for (unsigned i = 0; i < c->n; i++)
-		n = (unsigned short)(n + add_argument(c->at[i], &known[c->which[i]], code + n));
-	code[0] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, (unsigned char)(n - 1));
-	return n;
+	return (unsigned short)(n == 1 ? 1 : 1 + search_len(n / 2) + search_len(n - n / 2));
 }
 
-/* Most frequent calls have smaller numbers and skip all of this. */
+/* at: where the code begins, as `places` and `end` count. */
+static void add_search(const struct id_call *v, unsigned n, unsigned short at, const unsigned short places[LOOKS],
+		       unsigned short end, struct sock_filter *code)
+{
+	if (n == 1) {
+		code[at] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v->number,
+							(unsigned char)(places[v->first] - at - 1),
+							(unsigned char)(end - at - 1));
+		return;
+	}
+	unsigned short low = search_len(n / 2);
+	code[at] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, v[n / 2].number, (unsigned char)low, 0);
+	add_search(v, n / 2, (unsigned short)(at + 1), places, end, code);
+	add_search(v + n / 2, n - n / 2, (unsigned short)(at + 1 + low), places, end, code);
+}
+
 unsigned short filter_ids(enum filter_arch arch, const struct filter_id_sets *known,
 			  struct sock_filter code[FILTER_IDS_MAX])
 {
-	const struct ranges ranges[2] = {[USER] = {&known->users, 1}, [GROUP] = {known->groups, known->n_groups}};
-	unsigned short n = 3;
-	int first = INT_MAX;
-	for (size_t i = 0; i < N_CALLS; i++) {
-		if (calls[i].number[arch] < 0)
-			continue;
-		first = calls[i].number[arch] < first ? calls[i].number[arch] : first;
-		code[n++] = load(offsetof(struct seccomp_data, nr));
-		n = (unsigned short)(n + add_call(&calls[i], calls[i].number[arch], ranges, code + n));
+	const struct ranges users = {&known->users, 1}, groups = {known->groups, known->n_groups};
+	unsigned short n = (unsigned short)(1 + search_len(calls[arch].n)), places[LOOKS], ends[LOOKS], n_ends = 0;
+	for (unsigned i = 0; i < LOOKS; i++) {
+		places[i] = n;
+		n = (unsigned short)(n +
+				     add_argument(looks[i].argument, looks[i].is_group ? &groups : &users, code + n));
+		if (looks[i].is_last && i + 1 < LOOKS)
+			ends[n_ends++] = n++;
 	}
+	for (unsigned i = 0; i < n_ends; i++)
+		code[ends[i]] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, (unsigned)(n - ends[i] - 1), 0, 0);
 	code[0] = load(offsetof(struct seccomp_data, nr));
-	code[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)first, 1, 0);
-	code[2] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, (unsigned)n - 3, 0, 0);
+	add_search(calls[arch].v, calls[arch].n, 1, places, n, code);
 	return n;
 }

@@ -113,6 +113,7 @@ static void fill_filter(const struct supervise *s, struct child_job *job, struct
 	struct filter_program p = filter_program(FILTER_ARCH_OWN, flags);
 	job->filter.v = p.code;
 	job->filter_len = p.len;
+	job->noted = p.noted;
 	if (plan->nested || !s->iso.own_user_namespace)
 		return;
 	struct sock_filter *code = reallocarray(NULL, FILTER_IDS_MAX + p.len, sizeof *code);
@@ -122,7 +123,8 @@ static void fill_filter(const struct supervise *s, struct child_job *job, struct
 	unsigned short n = filter_ids(FILTER_ARCH_OWN, &known, code);
 	memcpy(code + n, p.code, p.len * sizeof *code);
 	job->filter.v = *ret_code = code;
-	job->filter_len = (uint32_t)(n + p.len);
+	job->filter_len = (uint16_t)(n + p.len);
+	job->noted = (uint16_t)(n + p.noted);
 }
 
 /* Only if /proc shows the command's processes under the pids that the first process knows. */

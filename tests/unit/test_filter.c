@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/macros.h"
+#include "child/refused_calls.h"
 #include "filter/filter.h"
 
 #include <errno.h>
@@ -117,6 +118,41 @@ static void the_verdict_for_every_number_is_the_golden_one(void **state)
 		(void)snprintf(name, sizeof name, "filter-%s", arch_name[arch]);
 		list_numbers((enum filter_arch)arch, &found);
 		compare_with_golden(name, buf_str(&found));
+	}
+}
+
+static bool is_noted(int nr)
+{
+	static const int numbers[] = {
+#define ROW(name, op, who) SYS_##name,
+		REFUSED_CALLS(ROW)};
+	for (size_t i = 0; i < AL_ARRAY_LEN(numbers); i++)
+		if (numbers[i] == nr)
+			return true;
+	return false;
+}
+
+/* If the filter handed over another call, the first process would not know it; if one less, nobody would hear of it. */
+static void exactly_the_calls_that_the_first_process_knows_are_noted(void **state)
+{
+	static const uint64_t ones[6] = {~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull};
+	for (unsigned flags = 0; flags <= FILTER_ALL_FLAGS; flags++) {
+		struct filter_program p = filter_program(FILTER_ARCH_OWN, flags);
+		_cleanup_free_ struct sock_filter *code = calloc(p.len, sizeof *code);
+		assert_non_null(code);
+		memcpy(code, p.code, p.len * sizeof *code);
+		assert_int_equal(code[p.noted].k, SECCOMP_RET_ERRNO | EPERM);
+		code[p.noted].k = SECCOMP_RET_USER_NOTIF;
+		p.code = code;
+		for (int nr = 0; nr <= LAST_NUMBER; nr++) {
+			struct seccomp_data d = {.nr = nr, .arch = audit_arch[FILTER_ARCH_OWN]};
+			memcpy(d.args, ones, sizeof ones);
+			bool found = interpret(p, &d) == SECCOMP_RET_USER_NOTIF;
+			bool is_allowed = interpret(filter_program(FILTER_ARCH_OWN, flags), &d) == SECCOMP_RET_ALLOW;
+			assert_int_equal(found, is_noted(nr) && !is_allowed);
+			memset(d.args, 0, sizeof d.args);
+			assert_false(interpret(p, &d) == SECCOMP_RET_USER_NOTIF && !is_noted(nr));
+		}
 	}
 }
 
@@ -512,6 +548,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_verdict_for_every_number_is_the_golden_one),
+		cmocka_unit_test(exactly_the_calls_that_the_first_process_knows_are_noted),
 		cmocka_unit_test(the_denied_calls_have_the_right_numbers),
 		cmocka_unit_test(what_every_program_needs_is_allowed),
 		cmocka_unit_test(arguments_decide),
