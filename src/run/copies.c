@@ -69,7 +69,7 @@ int copies_preflight(const struct airlock_job *job, struct airlock_error *err)
 {
 	struct copy_size size = {0};
 	_cleanup_free_ char *state = existing(job->host.state_dir);
-	int rc = state ? layers_preflight(job, err) : base_oom(err);
+	int rc = state ? layers_preflight(job, NULL, err) : base_oom(err);
 	for (size_t i = 0; rc == 0 && i < job->plan->roots.n; i++)
 		rc = copy_measure(job->plan->roots.v[i], state, &size, err);
 	if (rc < 0 || fits(job->config, &size))

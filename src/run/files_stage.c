@@ -174,7 +174,7 @@ static int make_plan(struct airlock_job *job, struct airlock_error *err)
 		return base_oom(err);
 	for (size_t i = 0; i < job->project->n_roots; i++)
 		strs_add(&job->plan->roots, job->project->roots[i].path);
-	return job->plan->roots.failed ? base_oom(err) : layers_preflight(job, err);
+	return job->plan->roots.failed ? base_oom(err) : layers_preflight(job, NULL, err);
 }
 
 /* The first change that waits says why. */

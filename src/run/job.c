@@ -377,18 +377,18 @@ static int64_t machine_memory(void)
 	return sysinfo(&info) < 0 ? 0 : (int64_t)info.totalram * info.mem_unit;
 }
 
-static int build_plan(struct airlock_job *job, struct airlock_error *err)
+/* ret_mount_points: every mount of the host. */
+static int build_plan(struct airlock_job *job, struct strs *ret_mount_points, struct airlock_error *err)
 {
 	const struct project *project = job->project;
 	_cleanup_(host_fs_done) struct host_fs world = HOST_FS_INIT;
 	struct plan_world view = host_fs_view(&world);
 	_cleanup_buf_ struct buf mounts = BUF_INIT;
-	_cleanup_strs_ struct strs mount_points = STRS_INIT;
-	int rc = aliases_read_mounts(&mounts, &mount_points, err);
+	int rc = aliases_read_mounts(&mounts, ret_mount_points, err);
 	if (rc < 0)
 		return rc;
 	struct plan_inputs common = {
-		.mount_points = &mount_points,
+		.mount_points = ret_mount_points,
 		.policy = &job->config->policy,
 		.world = &view,
 		.cwd = job->cwd,
@@ -456,9 +456,10 @@ static int plan_capture(struct airlock_job *job, struct airlock_error *err)
 	job->mirrors = false;
 	ids_forget_groups(job);
 	base_freep(&job->capture_because);
-	int rc = build_plan(job, err);
+	_cleanup_strs_ struct strs mount_points = STRS_INIT;
+	int rc = build_plan(job, &mount_points, err);
 	if (rc == 0 && layers_wanted(job))
-		rc = layers_preflight(job, err);
+		rc = layers_preflight(job, &mount_points, err);
 	struct capture_choice choice = {.obstacle = CAPTURE_FREE};
 	if (rc == 0 && layers_wanted(job))
 		capture_examine(job, &choice);

@@ -8,11 +8,11 @@
 #include "change/reason.h"
 #include "fs/fs.h"
 #include "history/backups.h"
+#include "run/aliases.h"
 #include "run/copies.h"
 #include "run/run_session.h"
 #include "layer/empty_layers.h"
 #include "history/spare.h"
-#include "sys/mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,30 +49,17 @@ static int cannot(const char *root, const char *why, struct airlock_error *err)
 }
 
 /* An overlay shows what lies below a mount point inside it, not what is mounted there, and may not be mounted at all. */
-static int check_mounts(const struct plan *plan, struct airlock_error *err)
+static int check_mounts(const char *root, const struct strs *mount_points, struct airlock_error *err)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	if (!f)
-		return base_errno(err, AIRLOCK_ERR_IO, errno, "open", "/proc/self/mountinfo");
-	char *line = NULL, point[4096];
-	size_t cap = 0;
-	int rc = 0;
-	while (rc == 0 && getline(&line, &cap, f) > 0) {
-		if (!sys_mount_point(line, point, sizeof point))
+	for (size_t i = 0; i < mount_points->n; i++) {
+		const char *rest = path_rest(mount_points->v[i], root);
+		if (!rest || !*rest)
 			continue;
-		for (size_t i = 0; rc == 0 && i < plan->roots.n; i++) {
-			const char *rest = path_rest(point, plan->roots.v[i]);
-			char why[4200];
-			(void)snprintf(why, sizeof why, "something else is mounted inside it, at %s", point);
-			if (rest && *rest)
-				rc = cannot(plan->roots.v[i], why, err);
-		}
+		char why[PATH_MAX + 64];
+		(void)snprintf(why, sizeof why, "something else is mounted inside it, at %s", mount_points->v[i]);
+		return cannot(root, why, err);
 	}
-	if (rc == 0 && ferror(f))
-		rc = base_errno(err, AIRLOCK_ERR_IO, errno, "read", "/proc/self/mountinfo");
-	free(line);
-	(void)fclose(f);
-	return rc;
+	return 0;
 }
 
 static int check_root(const struct airlock_job *job, const char *root, struct airlock_error *err)
@@ -91,12 +78,17 @@ static int check_root(const struct airlock_job *job, const char *root, struct ai
 	return 0;
 }
 
-int layers_preflight(const struct airlock_job *job, struct airlock_error *err)
+int layers_preflight(const struct airlock_job *job, const struct strs *mount_points, struct airlock_error *err)
 {
-	int rc = 0;
+	_cleanup_buf_ struct buf text = BUF_INIT;
+	_cleanup_strs_ struct strs own = STRS_INIT;
+	int rc = mount_points ? 0 : aliases_read_mounts(&text, &own, err);
 	for (size_t i = 0; rc == 0 && i < job->plan->roots.n; i++)
 		rc = check_root(job, job->plan->roots.v[i], err);
-	return rc < 0 ? rc : check_mounts(job->plan, err);
+	mount_points = mount_points ? mount_points : &own;
+	for (size_t i = 0; rc == 0 && i < job->plan->roots.n; i++)
+		rc = check_mounts(job->plan->roots.v[i], mount_points, err);
+	return rc;
 }
 
 /* The overlay's top directory shows the attributes of the upper one: make them those of the root. */

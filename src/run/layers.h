@@ -34,8 +34,8 @@ bool layers_wanted(const struct airlock_job *job);
 enum airlock_capture layers_capture(const struct airlock_job *job);
 
 /* Can changes in the roots be captured at all, as far as can be said before? AIRLOCK_ERR_UNAVAILABLE with the reason and the
- * way out. */
-int layers_preflight(const struct airlock_job *job, struct airlock_error *err);
+ * way out. mount_points: every mount of the host; NULL: it reads them. */
+int layers_preflight(const struct airlock_job *job, const struct strs *mount_points, struct airlock_error *err);
 
 /* Makes upper/overlayN and work/workN in the run's directory. */
 int layers_begin(struct run_layers *c, const struct airlock_job *job, const char *run, const char *run_dir,
