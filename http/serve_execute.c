@@ -280,7 +280,7 @@ static void dispatch(void *data, short revents)
 {
 	struct serve_run *x = data;
 	(void)revents;
-	if (airlock_run_dispatch(x->run, 0) != 0)
+	if (airlock_run_await_result(x->run, 0) != 0)
 		return;
 	x->is_over = true;
 	http_loop_remove(x->serve->loop, &x->watch);

@@ -123,6 +123,14 @@ static void wake_requests(struct mcp_server *s, const struct pollfd *fds, size_t
 	}
 }
 
+/* Sends the answers that are ready. We do this before we free their requests, because freeing one can take as long as a short command. */
+static void flush_if_possible(struct mcp_server *s)
+{
+	struct pollfd out = {.fd = s->wire.out_fd, .events = POLLOUT};
+	if (wire_has_output(&s->wire) && poll(&out, 1, 0) > 0)
+		wire_flush(&s->wire);
+}
+
 /* One turn. New requests are put at the front of the list, so input is handled last. */
 static int turn(struct mcp_server *s, struct pollfd *fds)
 {
@@ -151,6 +159,7 @@ static int turn(struct mcp_server *s, struct pollfd *fds)
 		begin_ending(s);
 	else if (fds[0].revents)
 		take_input(s);
+	flush_if_possible(s);
 	mcp_sweep(s);
 	return 0;
 }

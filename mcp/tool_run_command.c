@@ -215,8 +215,8 @@ static void ready(struct mcp_request *r)
 {
 	struct command_run *c = mcp_state(r);
 	int64_t now = mcp_now_ms();
-	if (airlock_run_dispatch(c->run, 0) == 0) {
-		finish(r, c);
+	if (airlock_run_await_result(c->run, 0) == 0) {
+		finish(r, c); /* the client need not wait until the kernel has taken the sandbox down */
 		return;
 	}
 	if (mcp_wants_progress(r) && now >= mcp_wake_ms(r)) {

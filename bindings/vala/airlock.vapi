@@ -670,6 +670,8 @@ namespace Airlock {
 		public int fd ();
 		[CCode (cname = "airlock_run_dispatch")]
 		public int dispatch (int timeout_ms);
+		[CCode (cname = "airlock_run_await_result")]
+		public int await_result (int timeout_ms);
 		[CCode (cname = "airlock_run_signal")]
 		public int signal (int number);
 		[CCode (cname = "airlock_run_resize")]

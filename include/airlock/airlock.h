@@ -206,6 +206,9 @@ int airlock_run_fd(const struct airlock_run *run);
  * 1: still running; 0: over, the result is complete and every process of it is dead and waited for. Never fails: what went
  * wrong is in the result. The call that returns 0 also reads and applies the changes, which takes as long as there are many. */
 int airlock_run_dispatch(struct airlock_run *run, int timeout_ms);
+/* The same, but returns 0 as soon as the result is complete, so that a server can answer. The last processes may still be ending then;
+ * airlock_run_dispatch or airlock_run_free waits for them. */
+int airlock_run_await_result(struct airlock_run *run, int timeout_ms);
 
 /* Sends a signal to the command (SIGINT, SIGTERM, …), as a terminal would. SIGKILL ends the whole run at once. Returns 0,
  * also when the command is gone already. */

@@ -277,7 +277,22 @@ static void end_layers(struct airlock_run *run)
 	layers_end(&run->layers, run->job, run->dir, supervise_result(run->supervise), TAKE_FD(run->changes_fd));
 }
 
-int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
+/* Waits for the last processes and puts the layers away. The result does not depend on it. */
+static void leave(struct airlock_run *run)
+{
+	if (run->left)
+		return;
+	run->left = true;
+	supervise_await_end(run->supervise);
+	if (!run->layers.aside) { /* else somebody still works in them */
+		layers_tidy(&run->layers, run->job, run->dir);
+		caches_tidy(&run->caches, run->dir);
+	}
+	run_record_forget_beginning(run);
+	run_holder_leave(run->job);
+}
+
+int airlock_run_await_result(struct airlock_run *run, int timeout_ms)
 {
 	if (run->finished)
 		return 0;
@@ -315,14 +330,15 @@ int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
 	result_settle(run);
 	run->finished = true;
 	run_record_end(run);
-	supervise_await_end(run->supervise);
-	if (!run->layers.aside) { /* else somebody still works in them */
-		layers_tidy(&run->layers, run->job, run->dir);
-		caches_tidy(&run->caches, run->dir);
-	}
-	run_record_forget_beginning(run);
-	run_holder_leave(run->job);
 	return 0;
+}
+
+int airlock_run_dispatch(struct airlock_run *run, int timeout_ms)
+{
+	int rc = airlock_run_await_result(run, timeout_ms);
+	if (rc == 0)
+		leave(run);
+	return rc;
 }
 
 int airlock_run_signal(struct airlock_run *run, int signal)
@@ -352,6 +368,8 @@ void airlock_run_free(struct airlock_run *run)
 		supervise_abandon(run->supervise);
 		(void)airlock_run_dispatch(run, 0);
 	}
+	if (run->finished)
+		leave(run);
 	supervise_free(run->supervise);
 	network_free(run);
 	mount_points_remove(&run->mount_points);

@@ -32,6 +32,7 @@ struct airlock_run {
 	struct mount_points mount_points; /* of a workspace */
 	struct monitor *monitor;	  /* NULL until somebody asks for progress */
 	bool finished;			  /* the changes have been looked at */
+	bool left;			  /* its processes have been waited for, and its layers put away */
 	int passed_on;			  /* the last signal of the caller */
 	char id[48];
 	char *dir;

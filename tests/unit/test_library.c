@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -63,6 +64,30 @@ static void the_callers_own_loop_can_drive_it(void **state)
 	airlock_run_free(run);
 	airlock_job_free(job);
 	airlock_settings_free(s);
+}
+
+static void the_result_can_be_had_before_the_last_process_is_gone(void **state)
+{
+	for (int free_at_once = 0; free_at_once < 2; free_at_once++) {
+		struct airlock_settings *s = settings();
+		struct airlock_job *job = NULL;
+		struct airlock_run *run = start(s, "echo hello", &job);
+		while (airlock_run_await_result(run, -1) > 0)
+			;
+		assert_int_equal(airlock_run_exit_code(run), 0);
+		assert_string_equal(airlock_run_result_text(run), "hello\n");
+		assert_int_equal(airlock_run_await_result(run, -1), 0);
+		if (!free_at_once)
+			assert_int_equal(airlock_run_dispatch(run, 0), 0);
+		else
+			airlock_run_free(run);
+		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left, not even one to be waited for */
+		assert_int_equal(errno, ECHILD);
+		if (!free_at_once)
+			airlock_run_free(run);
+		airlock_job_free(job);
+		airlock_settings_free(s);
+	}
 }
 
 static void freeing_a_running_one_kills_it(void **state)
@@ -439,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_command_is_run_and_reported),
 		cmocka_unit_test(the_callers_own_loop_can_drive_it),
+		cmocka_unit_test(the_result_can_be_had_before_the_last_process_is_gone),
 		cmocka_unit_test(freeing_a_running_one_kills_it),
 		cmocka_unit_test(what_a_run_had_changed_when_it_was_freed_is_held),
 		cmocka_unit_test(each_side_of_a_change_can_be_read_and_news_are_told),

@@ -126,6 +126,7 @@ _FUNCTIONS = {
     "airlock_question_reason_name": (c_char_p, [c_int]),
     "airlock_run_start": (c_int, [c_void_p, c_void_p, _OUT, _ERR]),
     "airlock_run_dispatch": (c_int, [c_void_p, c_int]),
+    "airlock_run_await_result": (c_int, [c_void_p, c_int]),
     "airlock_run_free": (None, [c_void_p]),
     "airlock_run_result_json": (c_char_p, [c_void_p]),
     "airlock_changes_open": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
