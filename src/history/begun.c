@@ -28,6 +28,7 @@
 
 #define MAGIC "airlock-begun 1"
 #define RECORD_MAX ((size_t)16 << 20)
+#define SPARE ".spare" /* no run: begun_list leaves it out */
 
 void begun_done(struct begun *b)
 {
@@ -46,10 +47,11 @@ char *begun_path(const struct host *host, const char *run)
 	return dir ? path_join(dir, run) : NULL;
 }
 
+/* The next run uses the file again. Making and removing a file for each run is slow on a disk where many files were removed lately. */
 void begun_remove(const struct host *host, const char *run)
 {
-	_cleanup_free_ char *path = begun_path(host, run);
-	if (path)
+	_cleanup_free_ char *path = begun_path(host, run), *spare = begun_path(host, SPARE);
+	if (path && (!spare || renameat2(AT_FDCWD, path, AT_FDCWD, spare, RENAME_NOREPLACE) < 0))
 		(void)unlink(path);
 }
 
@@ -138,13 +140,39 @@ static int create(const struct host *host, const char *path, struct airlock_erro
 	return fd < 0 ? base_errno(err, AIRLOCK_ERR_IO, errno, "create", path) : fd;
 }
 
+bool begun_is_at(int fd, const char *path)
+{
+	struct stat have, named;
+	return fstat(fd, &have) == 0 && lstat(path, &named) == 0 && have.st_ino == named.st_ino &&
+	       have.st_dev == named.st_dev;
+}
+
+/* Takes the spare file: locks it, writes the text and renames it to the path. Returns its descriptor; -1: there is no spare file, or
+ * another process has it. A process renames the spare file only while it has the lock, and no file ever replaces it: so if the file still
+ * has its name after we got the lock, it is ours. It gets the path when it is complete. */
+static int use_spare(const char *spare, const char *path, const struct buf *text)
+{
+	_cleanup_close_ int fd = open(spare, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	struct stat old;
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !begun_is_at(fd, spare) || fstat(fd, &old) < 0)
+		return -1;
+	/* We overwrite it and then cut off the rest: emptying it first takes longer than making a new file. */
+	bool is_ready = fs_write_all(fd, text->data, text->len) == 0 &&
+			(old.st_size <= (off_t)text->len || ftruncate(fd, (off_t)text->len) == 0) &&
+			renameat2(AT_FDCWD, spare, AT_FDCWD, path, RENAME_NOREPLACE) == 0;
+	return is_ready ? TAKE_FD(fd) : -1;
+}
+
 int begun_write(const struct host *host, const struct begun *b, struct airlock_error *err)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT;
-	_cleanup_free_ char *path = begun_path(host, b->run);
+	_cleanup_free_ char *path = begun_path(host, b->run), *spare = begun_path(host, SPARE);
 	print(b, &text);
-	if (!path || text.failed)
+	if (!path || !spare || text.failed)
 		return base_oom(err);
+	int used = use_spare(spare, path, &text);
+	if (used >= 0)
+		return used;
 	_cleanup_close_ int fd = create(host, path, err);
 	if (fd < 0)
 		return fd;

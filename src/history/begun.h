@@ -2,6 +2,7 @@
 /* What is known of a run before its command starts: enough to find its changes if airlock is killed.
  *
  *   <state>/begun/<run>      the record, written before the command starts and removed once the changes are recorded
+ *   <state>/begun/.spare     the file of a run that is over, which the next one uses again
  *
  * Whoever runs the command has this file locked, and so has the first process of its sandbox, which shares the descriptor: as long
  * as anybody can still write to the layer, nobody gets the lock. A record that nobody has locked is that of a run that was cut short
@@ -47,5 +48,7 @@ void begun_remove(const struct host *host, const char *run);
 bool begun_exists(const struct host *host, const char *run);
 /* The runs that have one, sorted. */
 int begun_list(const struct host *host, struct strs *ret, struct airlock_error *err);
+/* True if this open file still has this path: another process may have renamed or removed it before we got its lock. */
+bool begun_is_at(int fd, const char *path);
 /* The path of the record; NULL: out of memory. */
 char *begun_path(const struct host *host, const char *run);

@@ -48,13 +48,6 @@ static bool await_sandbox(int fd)
 	return false;
 }
 
-/* Another program may have handled it between our open and our lock. */
-static bool is_there(int fd)
-{
-	struct stat st;
-	return fstat(fd, &st) == 0 && st.st_nlink > 0;
-}
-
 static bool has_layer(const struct cut_run *c)
 {
 	return c->begun.set->n_roots > 0 && access(c->begun.set->roots[0].upper, F_OK) == 0;
@@ -71,7 +64,9 @@ int cut_run_open(struct cut_run *c, const struct host *host, const char *run, st
 	if (c->run_fd >= 0 && !take_lock(c->run_fd))
 		return 0;
 	c->record_fd = open(record, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (c->record_fd < 0 || !await_sandbox(c->record_fd) || !is_there(c->record_fd))
+	if (c->record_fd < 0 || !await_sandbox(c->record_fd))
+		return 0;
+	if (!begun_is_at(c->record_fd, record)) /* another program handled it between our open and our lock */
 		return 0;
 	int rc = begun_load(host, run, &c->begun, &why);
 	if (rc < 0 && rc != AIRLOCK_ERR_CORRUPT)

@@ -210,3 +210,28 @@ in_a_session() {
 	assert_status 1
 	assert_stderr_contains 'airlock ended before it could record them'
 }
+
+@test "the record of a run that is over is used again, unless somebody has it" {
+	run_airlock run -c 'echo a >a'
+	local inode
+	inode=$(stat -c %i "$STATE/begun/.spare")
+	"$AIRLOCK" run -c 'echo up; sleep 60' >up 2>/dev/null </dev/null &
+	local pid=$!
+	until [ -s up ]; do sleep 0.01; done
+	[ "$(stat -c %i "$STATE"/begun/2*)" = "$inode" ] || fail "it was not used again"
+	run_airlock run -c 'echo b >b' # at the same time: one of its own
+	assert_status 0
+	kill -KILL "$pid"
+	wait "$pid" || true
+	run_airlock run -c 'echo c >c' # does not take the record of the one that was killed
+	assert_status 0
+	run_airlock log --json
+	[ "$(json 'sorted(r["status"] for r in d["runs"])')" = "['error', 'exited', 'exited', 'exited']" ]
+	exec 9<"$STATE/begun/.spare"
+	flock 9
+	run_airlock run -c 'echo d >d'
+	assert_status 0
+	exec 9<&-
+	[ -z "$(ls "$STATE/begun")" ] || fail "the record of a beginning is left"
+	assert_file d d
+}
