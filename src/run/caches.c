@@ -161,11 +161,13 @@ static bool lies_in_one(const struct cache_list *l, const char *path)
 static bool is_taken(const struct airlock_job *job, const char *path)
 {
 	const struct policy *p = &job->config->policy;
+	size_t len = strlen(path); /* hundreds of rules are compared with it */
 	const struct policy_path *rule = policy_rule_for(p, path);
 	if (!rule || rule->access != POLICY_READ || strcmp(rule->path, path) == 0)
 		return true;
 	for (size_t i = 0; i < p->n_paths; i++)
-		if (p->paths[i].access != POLICY_HIDE && path_is_beneath(p->paths[i].path, path))
+		if (p->paths[i].access != POLICY_HIDE && strncmp(p->paths[i].path, path, len) == 0 &&
+		    path_is_beneath(p->paths[i].path, path))
 			return true;
 	for (size_t i = 0; i < job->project->n_roots; i++)
 		if (path_is_beneath(job->project->roots[i].path, path) ||

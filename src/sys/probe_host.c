@@ -319,18 +319,16 @@ void sys_probe_writable(const char *dir, struct sys_probe *ret)
 
 /* ── The sandbox around us ── */
 
-static bool has_line(const char *path, const char *line)
+/* Is one of ours the first process? */
+static bool is_first(void)
 {
 	char text[32] = "";
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open("/proc/1/comm", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	return n > 0 && strcmp(text, line) == 0;
+	return n > 0 && (strcmp(text, "airlock-init\n") == 0 || strcmp(text, "airlock-holder\n") == 0);
 }
 
 bool sys_is_inside(void)
 {
-	if (getpid() == 1 ||
-	    (!has_line("/proc/1/comm", "airlock-init\n") && !has_line("/proc/1/comm", "airlock-holder\n")))
-		return false;
-	return !sys_may_make_userns();
+	return getpid() != 1 && is_first() && !sys_may_make_userns();
 }
