@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/ids.h"
 
+#include "base/error.h"
 #include "base/other_ids.h"
 #include "run/layers.h"
 #include "sys/id_maps.h"
@@ -9,10 +10,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void ids_decide_others(struct airlock_job *job)
+int ids_decide_others(struct airlock_job *job, struct airlock_error *err)
 {
-	job->plan->ids.others = job->backend->maps_ids && layers_wanted(job) && geteuid() == 0 && getegid() == 0 &&
-				sys_may_map_ids(IDS_FIRST, IDS_COUNT);
+	job->plan->ids.others = false;
+	if (!job->backend->maps_ids || !layers_wanted(job) || geteuid() != 0 || getegid() != 0)
+		return 0;
+	int rc = sys_may_map_ids(IDS_FIRST, IDS_COUNT);
+	if (rc < 0)
+		return base_errno(err, AIRLOCK_ERR_IO, -rc, "read", "/proc/self/uid_map and gid_map");
+	job->plan->ids.others = rc > 0;
+	return 0;
 }
 
 /* The groups of our own roots, each once. False: they are more than can be had. */

@@ -7,7 +7,7 @@
 
 /* Root's sandbox has the ids of base/other_ids.h where the backend can map them, this process may, and what the command gives away is
  * captured: only there ids are translated back. */
-void ids_decide_others(struct airlock_job *job);
+int ids_decide_others(struct airlock_job *job, struct airlock_error *err);
 
 /* An ordinary user's roots belong to groups that a user namespace of his own does not know: has newgidmap(1) map them where
  * /etc/subgid allows it. True: job->user_ns_fd has them. False: choice->detail says why not. */

@@ -469,8 +469,7 @@ static int plan_capture(struct airlock_job *job, struct airlock_error *err)
 		rc = take_copy(job, &choice, err);
 		ids_forget_groups(job);
 	}
-	if (rc == 0)
-		ids_decide_others(job);
+	rc = rc < 0 ? rc : ids_decide_others(job, err);
 	return rc == 0 && (copies_wanted(job) || job->mirrors) ? copies_preflight(job, err) : rc;
 }
 

@@ -7,6 +7,7 @@
 #include "sys/probe_exec.h"
 #include "sys/raw.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
@@ -18,20 +19,21 @@
 #define HELPER_MS 10000
 #define MAX_GROUPS 16
 
-/* True if one line of our own namespace's id map covers all of these ids. That is all the kernel requires. */
-static bool has_ids(const char *map, uint32_t first, uint32_t count)
+/* Returns 1 if one line of our own namespace's id map covers all of these ids, which is all the kernel requires; 0 if not; -errno. */
+static int has_ids(const char *map, uint32_t first, uint32_t count)
 {
 	char text[4096];
-	if (sys_read_small(map, text, sizeof text) <= 0)
-		return false;
+	int rc = sys_read_small(map, text, sizeof text);
+	if (rc < 0)
+		return rc == -ENOENT ? 0 : rc; /* ENOENT: without /proc we cannot write a map either */
 	for (const char *line = text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "") {
 		unsigned long inside = 0, outside = 0, n = 0;
 		/* NOLINTNEXTLINE(cert-err34-c): the kernel's numbers have 32 bits */
 		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &n) == 3 && first >= inside &&
 		    (uint64_t)first + count <= (uint64_t)inside + n)
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
 static bool has_capabilities(void)
@@ -42,10 +44,11 @@ static bool has_capabilities(void)
 	return raw_call2(__NR_capget, &head, caps) == 0 && (caps[0].effective & wanted) == wanted;
 }
 
-bool sys_may_map_ids(uint32_t first, uint32_t count)
+int sys_may_map_ids(uint32_t first, uint32_t count)
 {
-	return has_capabilities() && has_ids("/proc/self/uid_map", first, count) &&
-	       has_ids("/proc/self/gid_map", first, count);
+	int rc = has_capabilities();
+	rc = rc > 0 ? has_ids("/proc/self/uid_map", first, count) : rc;
+	return rc > 0 ? has_ids("/proc/self/gid_map", first, count) : rc;
 }
 
 /* ── Groups by newgidmap ──

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* True if this process may map these ids, and root, into a namespace that it makes. In a container they may not exist.
- */
-bool sys_may_map_ids(uint32_t first, uint32_t count);
+/* Returns 1 if this process may map these ids, and root, into a namespace that it makes; 0 if not (in a container they may not exist);
+ * -errno if it could not find out. */
+int sys_may_map_ids(uint32_t first, uint32_t count);
 
 enum sys_ids_obstacle {
 	SYS_IDS_NONE,
