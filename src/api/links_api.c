@@ -178,11 +178,10 @@ static int look_at(const struct airlock_links *l, const struct project_query *q,
 static int answer_all(struct airlock_links *l, const char *const *paths, enum airlock_link_state answer,
 		      struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs secrets = STRS_INIT;
 	_cleanup_free_ char *home = NULL;
 	struct project_query q;
 	size_t n = 0;
-	int rc = job_project_query(l->job, l->job->project->dir, &secrets, &home, &q, err);
+	int rc = job_project_query(l->job, l->job->project->dir, &home, &q, err);
 	while (paths[n])
 		n++;
 	l->items = calloc(n + 1, sizeof *l->items);

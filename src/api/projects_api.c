@@ -116,8 +116,9 @@ const char *airlock_unclaimed_words(enum airlock_unclaimed reason)
 	return project_unclaimed_words(reason);
 }
 
-static void list_secrets(const struct host *host, struct strs *out)
+static void list_secrets(const void *data, struct strs *out)
 {
+	const struct host *host = data;
 	for (const char *const *name = policy_secret_names(); *name; name++)
 		strs_take(out, path_join(host->home, *name));
 	strs_add(out, host->state_dir);
@@ -128,15 +129,12 @@ static int open_project(const struct host *host, const char *dir, bool rescan,
 			void (*progress)(size_t seen, void *data), void *data, struct project **ret,
 			struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs secrets = STRS_INIT;
 	_cleanup_free_ char *home = realpath(host->home, NULL);
-	list_secrets(host, &secrets);
-	if (secrets.failed)
-		return base_oom(err);
 	struct project_query q = {.dir = dir,
 				  .home = home,
 				  .state_dir = host->state_dir,
-				  .secrets = (const char *const *)secrets.v,
+				  .list_secrets = list_secrets,
+				  .secrets_data = host,
 				  .rescan = rescan,
 				  .progress = progress,
 				  .progress_data = data};

@@ -29,6 +29,7 @@ struct known_dir {
 	char *real; /* NULL: the path itself */
 	bool exists;
 	size_t existing; /* index of the deepest existing directory on the way: usually this one */
+	size_t next;	 /* another one in the same bucket: index + 1; 0: none */
 	size_t guard;	 /* the node of the first built-in secret that does not exist in it; NODES_NONE: none */
 };
 
@@ -41,7 +42,7 @@ struct nodes {
 	char *unseen; /* a path that could not be examined, so we cannot know whether it must be hidden */
 	int errnum;   /* why */
 	struct known_dir *known;
-	size_t n_known, cap_known;
+	size_t n_known, cap_known, known_buckets[64]; /* index + 1 of the last one in each */
 	struct strs origin_names;
 };
 

@@ -22,6 +22,15 @@ static size_t dir_length(const char *path)
 	return slash == path ? 1 : (size_t)(slash - path);
 }
 
+/* Where the index of a directory begins. */
+static size_t *bucket_of(struct nodes *t, const char *path, size_t len)
+{
+	size_t h = len;
+	for (size_t i = len > 8 ? len - 8 : 0; i < len; i++) /* paths differ at their ends */
+		h = h * 31 + (unsigned char)path[i];
+	return &t->known_buckets[h % AL_ARRAY_LEN(t->known_buckets)];
+}
+
 /* Index of the directory, or NODES_NONE when memory is short. */
 static size_t add_known(struct nodes *t, const char *dir, size_t len, const struct resolved_path *at)
 {
@@ -38,17 +47,20 @@ static size_t add_known(struct nodes *t, const char *dir, size_t len, const stru
 		free(d.real);
 		return NODES_NONE;
 	}
+	size_t *bucket = bucket_of(t, dir, len);
 	d.existing = d.exists ? t->n_known : t->known[at->dir].existing;
+	d.next = *bucket;
 	t->known[t->n_known] = d;
+	*bucket = t->n_known + 1;
 	return t->n_known++;
 }
 
 /* The first len bytes of path as a directory. */
 static size_t known_dir(struct nodes *t, const struct plan_world *w, const char *path, size_t len)
 {
-	for (size_t i = t->n_known; i-- > 0;) /* rules for one directory usually follow each other */
-		if (t->known[i].len == len && memcmp(t->known[i].path, path, len) == 0)
-			return i;
+	for (size_t i = *bucket_of(t, path, len); i; i = t->known[i - 1].next)
+		if (t->known[i - 1].len == len && memcmp(t->known[i - 1].path, path, len) == 0)
+			return i - 1;
 	_cleanup_(resolved_path_done) struct resolved_path at = {0};
 	_cleanup_free_ char *dir = strndup(path, len);
 	size_t found = dir && resolved_path_find(t, w, dir, &at) ? add_known(t, path, len, &at) : NODES_NONE;

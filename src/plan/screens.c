@@ -111,6 +111,6 @@ void screens_add(struct nodes *t, const struct plan_inputs *in, struct notes *no
 		bool rebuilt = wants_screen(t, n, in->world) && is_above_mount(in, n->source) &&
 			       strcmp(n->path, n->source) == 0 &&
 			       room_rebuild(t, in->world, n->path, RULE_ORIGIN(SOCKETS), notes);
-		i = rebuilt ? 0 : i + 1; /* its entries were inserted */
+		i += !rebuilt; /* its entries were inserted behind it, and it is looked at again */
 	}
 }

@@ -148,10 +148,7 @@ static int add_below(struct policy *p, enum policy_access access, const char *di
 		     struct airlock_origin origin, struct airlock_error *err)
 {
 	for (; *list; list++) {
-		_cleanup_free_ char *path = path_join(dir, *list);
-		if (!path)
-			return base_oom(err);
-		int rc = policy_add_path(p, access, path, origin, err);
+		int rc = policy_take_path(p, access, path_join(dir, *list), origin, err);
 		if (rc < 0)
 			return rc;
 	}

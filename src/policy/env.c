@@ -183,6 +183,18 @@ static uint32_t letters_needed(const char *pattern)
 	return is_plain(word, n) ? letters_of(word, n) : 0;
 }
 
+static bool same_letter(char a, char b)
+{
+	return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == (b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b);
+}
+
+/* Of a pattern with a plain word, which letters_needed found: does the name begin and end as it does? */
+static bool fits_ends(const char *pattern, size_t n, const char *name, size_t len)
+{
+	return len > 0 && (pattern[0] == '*' || same_letter(pattern[0], name[0])) &&
+	       (pattern[n - 1] == '*' || same_letter(pattern[n - 1], name[len - 1]));
+}
+
 /* Secrets are spelt in any case (npm_config__authToken), so deny patterns ignore case; allow patterns do not. */
 static bool is_denied(const struct policy_env *e, const char *name)
 {
@@ -192,8 +204,12 @@ static bool is_denied(const struct policy_env *e, const char *name)
 	for (size_t i = 0; i < p->env_deny.n; i++) {
 		if (e->letters[i] & ~letters)
 			continue;
+		const char *pattern = p->env_deny.v[i];
+		size_t n = strlen(pattern);
+		if (e->letters[i] && !fits_ends(pattern, n, name, len))
+			continue;
 		size_t earlier_allows = i < p->n_env_deny_after ? p->env_deny_after[i] : 0;
-		if (glob_matches_n(p->env_deny.v[i], strlen(p->env_deny.v[i]), name, len, GLOB_ANY_CASE) &&
+		if (glob_matches_n(pattern, n, name, len, GLOB_ANY_CASE) &&
 		    !is_allowed(p, earlier_allows, name))
 			return true;
 	}

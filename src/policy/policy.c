@@ -32,20 +32,25 @@ bool policy_hides_secrets(const struct policy *p, const char *home)
 	return false;
 }
 
+int policy_take_path(struct policy *p, enum policy_access access, char *taken, struct airlock_origin origin,
+		     struct airlock_error *err)
+{
+	_cleanup_free_ char *path = taken;
+	if (!path)
+		return base_oom(err);
+	if (!path_is_normal(path))
+		return base_error(err, AIRLOCK_ERR_INVALID, "policy", path, "%s: not an absolute, normal path", path);
+	origin = rule_origin_keep(origin, &p->origin_names);
+	if (p->origin_names.failed || !ARRAY_ROOM(p->paths, p->n_paths, p->cap_paths, 512))
+		return base_oom(err);
+	p->paths[p->n_paths++] = (struct policy_path){.path = TAKE_PTR(path), .access = access, .origin = origin};
+	return 0;
+}
+
 int policy_add_path(struct policy *p, enum policy_access access, const char *path, struct airlock_origin origin,
 		    struct airlock_error *err)
 {
-	if (!path_is_normal(path))
-		return base_error(err, AIRLOCK_ERR_INVALID, "policy", path, "%s: not an absolute, normal path", path);
-	int rc = ARRAY_ROOM(p->paths, p->n_paths, p->cap_paths, 64) ? 0 : base_oom(err);
-	if (rc < 0)
-		return rc;
-	origin = rule_origin_keep(origin, &p->origin_names);
-	char *copy = p->origin_names.failed ? NULL : strdup(path);
-	if (!copy)
-		return base_oom(err);
-	p->paths[p->n_paths++] = (struct policy_path){.path = copy, .access = access, .origin = origin};
-	return 0;
+	return policy_take_path(p, access, strdup(path), origin, err);
 }
 
 const struct policy_path *policy_rule_for(const struct policy *p, const char *path)
@@ -87,18 +92,21 @@ int policy_expand_path(const char *text, const char *home, char **ret, struct ai
 /* A sandbox has its own /proc and /dev: the host's could undo everything else. Hiding paths there does no harm. */
 static int check_path(const struct policy_path *rule, struct airlock_error *err)
 {
+	static const char *const own[] = {"/proc", "/dev"};
+	const char *taken = NULL;
+	for (size_t i = 0; i < AL_ARRAY_LEN(own) && rule->access != POLICY_HIDE; i++)
+		taken = path_is_beneath(rule->path, own[i]) ? own[i] : taken;
+	bool is_valid = path_is_normal(rule->path) && (unsigned)rule->access <= POLICY_WRITE;
+	if (is_valid && !taken)
+		return 0;
 	_cleanup_buf_ struct buf origin = BUF_INIT;
 	rule_origin_add(&origin, &rule->origin);
-	static const char *const own[] = {"/proc", "/dev"};
-	if (!path_is_normal(rule->path) || (unsigned)rule->access > POLICY_WRITE)
+	if (!is_valid)
 		return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path, "%s: invalid rule (from %s)",
 				  rule->path, buf_str(&origin));
-	for (size_t i = 0; i < AL_ARRAY_LEN(own); i++)
-		if (rule->access != POLICY_HIDE && path_is_beneath(rule->path, own[i]))
-			return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path,
-					  "%s: every sandbox has its own %s, so the host's cannot be shown (from %s)",
-					  rule->path, own[i], buf_str(&origin));
-	return 0;
+	return base_error(err, AIRLOCK_ERR_INVALID, "policy", rule->path,
+			  "%s: every sandbox has its own %s, so the host's cannot be shown (from %s)", rule->path,
+			  taken, buf_str(&origin));
 }
 
 struct limit_row {

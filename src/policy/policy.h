@@ -114,6 +114,9 @@ enum policy_cache_fault policy_cache_check(const char *path, const char *home);
 /* path must be absolute and normal already (AIRLOCK_ERR_INVALID otherwise). Copies both strings. */
 int policy_add_path(struct policy *p, enum policy_access access, const char *path, struct airlock_origin origin,
 		    struct airlock_error *err);
+/* The same; takes ownership of path, which was allocated (NULL: out of memory). */
+int policy_take_path(struct policy *p, enum policy_access access, char *path, struct airlock_origin origin,
+		     struct airlock_error *err);
 
 /* True if the profile hides what the table of secrets names below this home. */
 bool policy_hides_secrets(const struct policy *p, const char *home);

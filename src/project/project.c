@@ -65,9 +65,12 @@ static int prepare_rules(struct opening *o, struct airlock_error *err)
 {
 	if (o->rules_ready)
 		return 0;
-	int rc = 0;
-	for (const char *const *s = o->q->secrets; rc == 0 && s && *s; s++)
-		rc = add_secret(&o->rules.secrets, *s, err);
+	_cleanup_strs_ struct strs secrets = STRS_INIT;
+	if (o->q->list_secrets)
+		o->q->list_secrets(o->q->secrets_data, &secrets);
+	int rc = secrets.failed ? base_oom(err) : 0;
+	for (size_t i = 0; rc == 0 && i < secrets.n; i++)
+		rc = add_secret(&o->rules.secrets, secrets.v[i], err);
 	if (rc == 0 && o->q->state_dir) /* whoever can write there decides what the next run may write */
 		rc = add_secret(&o->rules.secrets, o->q->state_dir, err);
 	o->rules_ready = rc == 0;

@@ -48,9 +48,10 @@ struct project_query {
 	/* Links are stored in <state_dir>/projects/<hash>/links. If it is NULL or in the project, nothing is stored
 	 * and every call searches. */
 	const char *state_dir;
-	/* NULL-terminated absolute paths that no link may lead to, into or above; always includes state_dir. They need
-	 * not exist and may contain symlinks. */
-	const char *const *secrets;
+	/* Adds absolute paths that no link may lead to, into or above, besides state_dir. They need not exist and may contain symlinks. NULL:
+	 * there are none. Called only if there is a link to judge: there are hundreds of them. */
+	void (*list_secrets)(const void *data, struct strs *ret);
+	const void *secrets_data;
 	bool rescan; /* search again and store the result; answers stay */
 	/* Roots for this run: all links that nobody has answered, or these if they still lead there (NULL: none). */
 	bool grant_all;

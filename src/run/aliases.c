@@ -212,14 +212,19 @@ static int add_aliases(struct alias_search *s, struct airlock_error *err)
 }
 
 int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct plan_world *world,
-		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_originals,
+		    const char *const *dirs, struct strs *ret_paths, struct strs *ret_originals,
 		    struct airlock_error *err)
 {
 	_cleanup_(mounts_done) struct mounts m = {0};
 	int any = read_mounts(mountinfo, &m), rc = 0;
-	for (size_t i = 0; rc == 0 && any > 0 && i < paths->n; i++) {
-		struct alias_search s = {&m, policy, world, paths->v[i], NULL, ret_paths, ret_originals};
+	struct alias_search s = {&m, policy, world, NULL, NULL, ret_paths, ret_originals};
+	for (; rc == 0 && any > 0 && *dirs; dirs++) {
+		s.path = *dirs;
 		rc = add_aliases(&s, err);
+	}
+	for (size_t i = 0; rc == 0 && any > 0 && i < policy->n_paths; i++) {
+		s.path = policy->paths[i].path;
+		rc = policy->paths[i].access == POLICY_HIDE ? add_aliases(&s, err) : 0;
 	}
 	if (rc < 0)
 		return rc;

@@ -11,9 +11,9 @@
 /* The list of mounts as the kernel tells it, and the mount points in it. */
 int aliases_read_mounts(struct buf *ret_text, struct strs *ret_points, struct airlock_error *err);
 
-/* For each of paths that exists: where else it, or a part of it, can be found, but for places the policy shows by a rule
- * of their own. ret_paths and ret_originals (of which they are other names) belong together by position. mountinfo is the text that
+/* For each of dirs (NULL-terminated) and of the paths that the policy hides, if it exists: where else it, or a part of it, can be found,
+ * but for places the policy shows by a rule of their own. ret_paths and ret_originals (of which they are other names) belong together by position. mountinfo is the text that
  * aliases_read_mounts gives. */
 int aliases_find_in(const char *mountinfo, const struct policy *policy, const struct plan_world *world,
-		    const struct strs *paths, struct strs *ret_paths, struct strs *ret_originals,
+		    const char *const *dirs, struct strs *ret_paths, struct strs *ret_originals,
 		    struct airlock_error *err);

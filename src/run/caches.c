@@ -180,12 +180,17 @@ static bool is_taken(const struct airlock_job *job, const char *path)
 static bool is_installed(const struct airlock_job *job, const char *program)
 {
 	char file[PATH_MAX];
-	for (const char *dir = job->host.path_env; *dir;) {
-		size_t len = strcspn(dir, ":");
-		int n = snprintf(file, sizeof file, "%.*s/%s", (int)AL_MIN(len, (size_t)PATH_MAX), dir, program);
-		if (*dir == '/' && n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0)
+	size_t name = strlen(program) + 1;
+	for (const char *dir = job->host.path_env, *end; *dir; dir = end + (*end == ':')) {
+		end = strchrnul(dir, ':');
+		size_t len = (size_t)(end - dir);
+		if (*dir != '/' || len + 1 + name > sizeof file)
+			continue;
+		memcpy(file, dir, len);
+		file[len] = '/';
+		memcpy(file + len + 1, program, name);
+		if (access(file, X_OK) == 0)
 			return true;
-		dir += len + (dir[len] == ':');
 	}
 	return false;
 }

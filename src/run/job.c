@@ -102,8 +102,9 @@ static int load_config(struct airlock_job *job, const struct airlock_settings *s
 }
 
 /* Never a root, whatever the profile hides: the secrets of the table, and our own directories. */
-static void list_secrets(const struct airlock_job *job, struct strs *out)
+static void list_secrets(const void *data, struct strs *out)
 {
+	const struct airlock_job *job = data;
 	for (const char *const *name = policy_secret_names(); *name; name++)
 		strs_take(out, path_join(job->host.home, *name));
 	strs_add(out, job->host.state_dir);
@@ -139,20 +140,18 @@ static void warn_of_home(struct airlock_job *job)
 	NOTE(&job->warnings, FOREIGN_HOME, .subject = job->host.home);
 }
 
-int job_project_query(const struct airlock_job *job, const char *dir, struct strs *ret_secrets, char **ret_home,
-		      struct project_query *ret, struct airlock_error *err)
+int job_project_query(const struct airlock_job *job, const char *dir, char **ret_home, struct project_query *ret,
+		      struct airlock_error *err)
 {
 	*ret_home = realpath(job->host.home, NULL);
 	if (!*ret_home && !base_is_absent(errno))
 		return base_errno(err, AIRLOCK_ERR_IO, errno, "realpath", job->host.home);
-	list_secrets(job, ret_secrets);
-	if (ret_secrets->failed)
-		return base_oom(err);
 	*ret = (struct project_query){
 		.dir = dir,
 		.home = *ret_home,
 		.state_dir = job->host.state_dir,
-		.secrets = (const char *const *)ret_secrets->v,
+		.list_secrets = list_secrets,
+		.secrets_data = job,
 		.rescan = job->opening.rescan,
 		.grant_all = job->opening.grant_all,
 		.progress = job->opening.progress,
@@ -170,10 +169,9 @@ static void use_roots(struct airlock_job *job)
 
 static int open_project(struct airlock_job *job, const char *dir, struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs secrets = STRS_INIT;
 	_cleanup_free_ char *home = NULL;
 	struct project_query q;
-	int rc = job_project_query(job, dir, &secrets, &home, &q, err);
+	int rc = job_project_query(job, dir, &home, &q, err);
 	if (rc == 0)
 		rc = project_open(&q, &job->project, err);
 	if (rc < 0)
@@ -338,17 +336,10 @@ static int find_sockets(const struct airlock_job *job, struct strs *ret, struct 
 static int collect_hidden(const struct airlock_job *job, const struct plan_world *world, const char *mounts,
 			  struct hidden *h, struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs paths = STRS_INIT;
 	const struct policy *p = &job->config->policy;
-	strs_add(&paths, job->host.state_dir);
-	strs_add(&paths, job->host.config_dir);
-	if (hides_runtime_dir(job))
-		strs_add(&paths, job->host.runtime_dir);
-	for (size_t i = 0; i < p->n_paths; i++)
-		if (p->paths[i].access == POLICY_HIDE)
-			strs_add(&paths, p->paths[i].path);
-	int rc = paths.failed ? base_oom(err)
-			      : aliases_find_in(mounts, p, world, &paths, &h->aliases, &h->originals, err);
+	const char *own[] = {job->host.state_dir, job->host.config_dir,
+			     hides_runtime_dir(job) ? job->host.runtime_dir : NULL, NULL};
+	int rc = aliases_find_in(mounts, p, world, own, &h->aliases, &h->originals, err);
 	if (rc == 0)
 		rc = find_sockets(job, &h->sockets, err);
 	if (rc < 0)
@@ -482,11 +473,10 @@ static void use_untrusted_dirs(struct airlock_job *job)
 /* The links are looked at again: since the question was shown, somebody may have turned one or replaced its target. */
 int job_grant_links(struct airlock_job *job, const struct project_link *links, size_t n, struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs secrets = STRS_INIT;
 	_cleanup_free_ char *home = NULL;
 	struct project_query q;
 	struct project *wider = NULL;
-	int rc = job_project_query(job, job->project->dir, &secrets, &home, &q, err);
+	int rc = job_project_query(job, job->project->dir, &home, &q, err);
 	if (rc < 0)
 		return rc;
 	q.grants = links;

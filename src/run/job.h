@@ -122,9 +122,9 @@ int job_check_paths(const struct airlock_job *job, struct strs *ret_extra_writab
 
 /* Makes the plan anew with these links as roots for this run. */
 int job_grant_links(struct airlock_job *job, const struct project_link *links, size_t n, struct airlock_error *err);
-/* The question of how the project is opened; everything in it is borrowed from the job and ret_secrets. */
-int job_project_query(const struct airlock_job *job, const char *dir, struct strs *ret_secrets, char **ret_home,
-		      struct project_query *ret, struct airlock_error *err);
+/* The question of how the project is opened; everything in it is borrowed from the job and ret_home. */
+int job_project_query(const struct airlock_job *job, const char *dir, char **ret_home, struct project_query *ret,
+		      struct airlock_error *err);
 
 /* asking.c: nothing starts before this returned 0. */
 int job_ask(struct airlock_job *job, const struct airlock_io *io, struct airlock_error *err);

@@ -61,10 +61,9 @@ size_t airlock_job_links_unanswered(const struct airlock_job *job)
 static int remember(const struct airlock_job *job, const struct project_link *asked, size_t n,
 		    enum airlock_link_state state, struct airlock_error *err)
 {
-	_cleanup_strs_ struct strs secrets = STRS_INIT;
 	_cleanup_free_ char *home = NULL;
 	struct project_query q;
-	int rc = job_project_query(job, job->project->dir, &secrets, &home, &q, err);
+	int rc = job_project_query(job, job->project->dir, &home, &q, err);
 	return rc < 0 ? rc : project_answer(&q, asked, n, state, err);
 }
 

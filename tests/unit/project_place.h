@@ -106,6 +106,12 @@ static inline void count_progress(size_t entries, void *data)
 	(*(size_t *)data)++;
 }
 
+static inline void list_place_secrets(const void *data, struct strs *out)
+{
+	for (const char *const *path = data; *path; path++)
+		strs_add(out, *path);
+}
+
 /* Links that nobody has answered count for this run: which ones could is what most tests ask. */
 static inline struct project_query query(void)
 {
@@ -113,7 +119,8 @@ static inline struct project_query query(void)
 				      .home = place->home,
 				      .grant_all = true,
 				      .state_dir = place->state,
-				      .secrets = place->secrets,
+				      .list_secrets = list_place_secrets,
+				      .secrets_data = place->secrets,
 				      .progress = count_progress,
 				      .progress_data = &place->progress_calls};
 }
