@@ -111,6 +111,8 @@ static int is_directory(int fd)
 {
 	struct statx st;
 	mounts_check(CHILD_OP_OPEN_SOURCE, raw_call5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &st));
+	if ((st.stx_mode & S_IFMT) == S_IFLNK) /* it was something else when we looked for the plan */
+		mounts_check(CHILD_OP_OPEN_SOURCE, -ELOOP);
 	return (st.stx_mode & S_IFMT) == S_IFDIR;
 }
 
@@ -130,64 +132,88 @@ static int place_for(char *path, int mount)
 	return (int)mounts_check(CHILD_OP_PLACE, find(path, 0));
 }
 
-/* The room that was made last. What is made in it is nobody else's, and needs no path through the whole sandbox. */
+/* Rooms: small file systems of ours that directories of the host are rebuilt in. What is made in one is nobody else's, and needs no path
+ * through the whole sandbox. The plan is sorted, so we keep the last one and those around it. */
+#define MAX_ROOMS 8
+
 static struct {
 	const char *path; /* in the plan */
 	size_t len;
 	long fd;
-} room = {.fd = -1};
+} rooms[MAX_ROOMS];
+static size_t n_rooms;
 
-static void forget_room(void)
+static void leave_room(void)
 {
-	if (room.fd >= 0)
-		(void)r_close((int)room.fd);
-	room.fd = -1;
+	if (rooms[--n_rooms].fd >= 0)
+		(void)r_close((int)rooms[n_rooms].fd);
 }
 
-static void remember_room(const char *path)
+static void forget_rooms(void)
 {
-	forget_room();
-	room.path = path;
-	for (room.len = 0; path[room.len]; room.len++)
+	while (n_rooms > 0)
+		leave_room();
+}
+
+/* The part of the path below the innermost room that it lies in; NULL: it lies in none. Leaves the others. */
+static char *rest_in_room(char *path)
+{
+	for (; n_rooms > 0; leave_room()) {
+		const char *room = rooms[n_rooms - 1].path;
+		size_t i = 0, len = rooms[n_rooms - 1].len;
+		while (i < len && path[i] == room[i])
+			i++;
+		if (i == len && path[len] == '/')
+			return path + len + 1;
+	}
+	return 0;
+}
+
+static void remember_room(char *path)
+{
+	(void)rest_in_room(path);
+	if (n_rooms == MAX_ROOMS)
+		leave_room();
+	rooms[n_rooms].path = path;
+	for (rooms[n_rooms].len = 0; path[rooms[n_rooms].len]; rooms[n_rooms].len++)
 		;
-	room.fd = find(path, O_DIRECTORY);
+	rooms[n_rooms++].fd = find(path, O_DIRECTORY);
 }
 
-/* The path in the room, if its first component is not there yet; else NULL. */
-static char *new_in_room(char *path)
+/* Makes one component of a path below a room. False if it is there already and it is the first: something may lie in the way then. Behind a
+ * first one that we made a moment ago there is nothing. */
+static int make_in_room(long room, const char *rest, int is_first, int as_directory)
 {
-	if (room.fd < 0)
-		return NULL;
-	for (size_t i = 0; i < room.len; i++)
-		if (path[i] != room.path[i])
-			return NULL;
-	char *rest = path + room.len;
-	if (*rest++ != '/')
-		return NULL;
-	char *end = rest;
-	while (*end && *end != '/')
-		end++;
-	char after = *end;
-	struct statx st;
-	*end = '\0';
-	long rc = raw_call5(__NR_statx, room.fd, rest, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st);
-	*end = after;
-	return rc == -ENOENT ? rest : NULL;
+	long rc = as_directory ? raw_call3(__NR_mkdirat, room, rest, 0755)
+			       : raw_call4(__NR_mknodat, room, rest, S_IFREG | 0444, 0);
+	if (is_first && rc == -EEXIST)
+		return 0;
+	mounts_check(CHILD_OP_PLACE, rc);
+	return 1;
 }
 
-/* Nothing is in the way: we made each directory a moment ago. */
-static void put_in_room(int mount, char *rest)
+/* Mounts it if the path lies in a room and is new there; then returns 1. */
+static int put_in_room(int mount, char *path)
 {
+	char *rest = rest_in_room(path);
+	long room = rest ? rooms[n_rooms - 1].fd : -1;
+	int is_first = 1;
+	if (room < 0)
+		return 0;
 	for (char *p = rest; *p; p++)
 		if (*p == '/') {
 			*p = '\0';
-			mounts_check(CHILD_OP_PLACE, raw_call3(__NR_mkdirat, room.fd, rest, 0755));
+			int made = make_in_room(room, rest, is_first, 1);
 			*p = '/';
+			if (!made)
+				return 0;
+			is_first = 0;
 		}
-	mounts_check(CHILD_OP_PLACE, is_directory(mount) ? raw_call3(__NR_mkdirat, room.fd, rest, 0755)
-							 : raw_call4(__NR_mknodat, room.fd, rest, S_IFREG | 0444, 0));
-	mounts_check(CHILD_OP_MOUNT, raw_call5(__NR_move_mount, mount, "", room.fd, rest, MOVE_MOUNT_F_EMPTY_PATH));
+	if (!make_in_room(room, rest, is_first, is_directory(mount)))
+		return 0;
+	mounts_check(CHILD_OP_MOUNT, raw_call5(__NR_move_mount, mount, "", room, rest, MOVE_MOUNT_F_EMPTY_PATH));
 	(void)r_close(mount);
+	return 1;
 }
 
 /* Takes the mount. The host may replace a file that is to be hidden between the look and the mount: passwd(1) and many
@@ -195,11 +221,8 @@ static void put_in_room(int mount, char *rest)
 static void put(int mount, char *path, const struct child_identity *place_is)
 {
 	long rc = -ENOENT;
-	char *rest = place_is->inode ? NULL : new_in_room(path);
-	if (rest) {
-		put_in_room(mount, rest);
+	if (place_is->inode == 0 && put_in_room(mount, path))
 		return;
-	}
 	for (int tries = 0; tries < 100 && rc == -ENOENT; tries++) {
 		int place = place_for(path, mount);
 		check_same(CHILD_OP_PLACE, place, place_is);
@@ -276,6 +299,15 @@ static void drop_screens(void)
 			mounts_drop((int)screens[n_screens - 1].mount);
 }
 
+static int is_one_name(const char *path)
+{
+	if (!*path)
+		return 0;
+	while (*path && *path != '/')
+		path++;
+	return !*path;
+}
+
 /* The source as its screen shows it, already read-only; -errno if there is none. */
 static long open_screened(const struct child_mount *m)
 {
@@ -294,15 +326,20 @@ static long open_screened(const struct child_mount *m)
 		rest++;
 	while (*rest == '/')
 		rest++;
+	const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+	long tree = -EINVAL;
+	if (is_one_name(rest))
+		tree = raw_call3(__NR_open_tree, screen, rest, flags | AT_SYMLINK_NOFOLLOW);
+	if (tree != -EINVAL) /* before 6.15, or if it is not one name */
+		return tree;
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
 	long at = raw_call4(__NR_openat2, screen, *rest ? rest : ".", &how, sizeof how);
 	if (at < 0)
 		return at;
-	const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
-	long tree = raw_call3(__NR_open_tree, at, "", flags);
+	tree = raw_call3(__NR_open_tree, at, "", flags | AT_EMPTY_PATH);
 	if (tree == -EINVAL && mounts_set_aside((int)screen) == 0) /* before 6.15, if it is mounted nowhere */
-		tree = raw_call3(__NR_open_tree, at, "", flags);
+		tree = raw_call3(__NR_open_tree, at, "", flags | AT_EMPTY_PATH);
 	(void)r_close((int)at);
 	return tree;
 }
@@ -576,7 +613,7 @@ static struct child_plan *exchange(struct child_plan *old, int plan_fd)
 {
 	struct child_plan *plan;
 	drop_screens(); /* their names are in the old one */
-	forget_room();
+	forget_rooms();
 	(void)raw_call2(__NR_munmap, old, old->size);
 	(void)map_plan(plan_fd, &plan);
 	mounts_progress.subject = 0;
@@ -677,7 +714,7 @@ static struct child_plan *make_view(struct child_plan *plan, int proc)
 	if (plan->flags & CHILD_PLAN_WAITS_FOR_PLAN)
 		plan = wait_for_plan(plan);
 	drop_screens();
-	forget_room();
+	forget_rooms();
 	mounts_tell_exposed();
 	if (plan->flags & CHILD_PLAN_GATE)
 		gate_open(proc);

@@ -16,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void past_run_done(struct past_run *e)
@@ -171,8 +172,20 @@ static int find_last(struct past_run *e, char **ret, struct airlock_error *err)
 	return base_error(err, AIRLOCK_ERR_NOT_FOUND, "run", "last", "there is no run yet");
 }
 
+/* Is this a whole id? There may be tens of thousands of runs, and then only this one is looked at. */
+static bool is_run(const struct past_run *e, const char *name)
+{
+	struct stat st;
+	_cleanup_free_ char *path = *name && *name != '.' && !strchr(name, '/') ? path_join(e->runs, name) : NULL;
+	return path && lstat(path, &st) == 0;
+}
+
 static int find_by_name(const struct past_run *e, const char *name, char **ret, struct airlock_error *err)
 {
+	if (is_run(e, name)) {
+		*ret = strdup(name);
+		return *ret ? 0 : base_oom(err);
+	}
 	_cleanup_strs_ struct strs runs = STRS_INIT;
 	const char *found = NULL;
 	int rc = past_run_list(e, &runs, err);

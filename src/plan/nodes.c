@@ -27,6 +27,8 @@ void nodes_done(struct nodes *t)
 	free(t->known);
 	strs_done(&t->origin_names);
 	free(t->unseen);
+	free(t->screen_above);
+	free(t->screen);
 	*t = (struct nodes){0};
 }
 
@@ -112,21 +114,40 @@ static void link_covers(struct nodes *t)
 
 void nodes_compact(struct nodes *t)
 {
-	size_t n = 0;
+	size_t n = 0, n_sorted = 0;
 	for (size_t i = 0; i < t->n; i++) {
-		if (t->v[i].gone)
+		if (t->v[i].gone) {
 			free_node(&t->v[i]);
-		else
-			t->v[n++] = t->v[i];
+			continue;
+		}
+		t->v[n++] = t->v[i];
+		n_sorted += i < t->n_sorted;
 	}
 	t->n = n;
+	t->n_sorted = n_sorted;
 	link_covers(t);
+}
+
+/* Sorts only the new ones, and merges them into the others from behind: a rebuilt directory adds a few to hundreds. */
+static void sort_new(struct nodes *t)
+{
+	size_t old = t->n_sorted, new = t->n - old, at = t->n;
+	struct node *tail = old ? calloc(new + 1, sizeof *tail) : NULL;
+	qsort(t->v + (tail ? old : 0), tail ? new : t->n, sizeof *t->v, by_path);
+	for (size_t i = 0; tail && i < new; i++)
+		tail[i] = t->v[old + i];
+	while (tail && new > 0) {
+		bool is_new = old == 0 || by_path(&t->v[old - 1], &tail[new - 1]) < 0;
+		t->v[--at] = is_new ? tail[--new] : t->v[--old];
+	}
+	free(tail); /* NULL if there was no memory: then all were sorted */
 }
 
 void nodes_sort(struct nodes *t)
 {
-	if (t->n > 1)
-		qsort(t->v, t->n, sizeof *t->v, by_path);
+	if (t->n > t->n_sorted)
+		sort_new(t);
+	t->n_sorted = t->n;
 	for (size_t i = 1; i < t->n; i++)
 		if (strcmp(t->v[i - 1].path, t->v[i].path) == 0)
 			t->v[i - 1].gone = true;

@@ -35,7 +35,7 @@ struct known_dir {
 
 struct nodes {
 	struct node *v;
-	size_t n, cap;
+	size_t n, cap, n_sorted; /* the first n_sorted are in order */
 	size_t next_order;
 	size_t first_own, end_own; /* orders of the nodes that hide airlock's own files */
 	bool failed;
@@ -44,6 +44,7 @@ struct nodes {
 	struct known_dir *known;
 	size_t n_known, cap_known, known_buckets[64]; /* index + 1 of the last one in each */
 	struct strs origin_names;
+	char *screen_above, *screen; /* screens.c: a directory, with the slash, and the one whose screen shows it */
 };
 
 /* nodes.c: the table. Later nodes for the same path replace earlier ones when it is next sorted. */

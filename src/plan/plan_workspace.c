@@ -89,7 +89,7 @@ static void add_kernel(struct builder *b)
 static void screen(struct builder *b)
 {
 	struct node n = {.kind = PLAN_READ};
-	struct nodes none = {0};
+	_cleanup_(nodes_done) struct nodes none = {0};
 	if (b->rc < 0)
 		return;
 	n.path = n.source = b->plan->mounts[b->plan->n_mounts - 1].source;

@@ -27,8 +27,8 @@ static const char *const system_dirs[] = {"/bin",   "/boot",  "/dev",	 "/efi",  
 static bool is_system(const char *path)
 {
 	for (size_t i = 0; i < AL_ARRAY_LEN(system_dirs); i++)
-		if (path_is_beneath(path, system_dirs[i]))
-			return true;
+		if (path[1] == system_dirs[i][1] && path_is_beneath(path, system_dirs[i]))
+			return true; /* hundreds of entries are asked about, and the first letter tells it of most */
 	return false;
 }
 
@@ -62,15 +62,32 @@ char *screens_dir(const struct plan_inputs *in, const char *source)
 	return dir;
 }
 
+/* The screen of the directory that the source lies in, which is also the screen of the source; NULL: that directory is "/", or something is
+ * mounted below it. The entries of a rebuilt directory follow each other, so it is looked for once. */
+static const char *screen_above(struct nodes *t, const struct plan_inputs *in, const char *source)
+{
+	size_t len = (size_t)(path_basename(source) - source);
+	if (t->screen_above && strlen(t->screen_above) == len && memcmp(t->screen_above, source, len) == 0)
+		return t->screen;
+	base_freep(&t->screen_above);
+	base_freep(&t->screen);
+	_cleanup_free_ char *above = path_dirname(source);
+	bool is_free = above && above[1] && !is_above_mount(in, above);
+	t->screen_above = strndup(source, len);
+	t->screen = is_free ? screens_dir(in, above) : NULL;
+	return t->screen;
+}
+
 bool screens_settle(struct nodes *t, struct node *n, const struct plan_inputs *in, struct plan *p)
 {
 	struct plan_mount *m = &p->mounts[p->n_mounts - 1];
 	m->special = m->kind == PLAN_READ && n->looked && (n->type == PLAN_SOCKET || n->type == PLAN_OTHER);
 	if (in->in_place || !wants_screen(t, n, in->world))
 		return true;
-	if (is_above_mount(in, n->source))
+	const char *above = screen_above(t, in, n->source);
+	if (!above && is_above_mount(in, n->source))
 		return strs_add(&p->exposed, n->source), !p->exposed.failed;
-	m->screen = screens_dir(in, n->source);
+	m->screen = above ? strdup(above) : screens_dir(in, n->source);
 	return m->screen != NULL;
 }
 

@@ -209,8 +209,7 @@ static bool is_denied(const struct policy_env *e, const char *name)
 		if (e->letters[i] && !fits_ends(pattern, n, name, len))
 			continue;
 		size_t earlier_allows = i < p->n_env_deny_after ? p->env_deny_after[i] : 0;
-		if (glob_matches_n(pattern, n, name, len, GLOB_ANY_CASE) &&
-		    !is_allowed(p, earlier_allows, name))
+		if (glob_matches_n(pattern, n, name, len, GLOB_ANY_CASE) && !is_allowed(p, earlier_allows, name))
 			return true;
 	}
 	return false;
