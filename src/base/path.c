@@ -70,13 +70,16 @@ char *path_join(const char *dir, const char *name)
 	return out;
 }
 
+/* Most paths that are compared differ early: so no function is called for each. */
 const char *path_rest(const char *path, const char *dir)
 {
-	size_t n = strlen(dir);
+	size_t n = 0;
+	while (dir[n] && path[n] == dir[n])
+		n++;
+	if (dir[n])
+		return NULL;
 	if (n == 1 && dir[0] == '/')
 		return path + 1;
-	if (strncmp(path, dir, n) != 0)
-		return NULL;
 	if (path[n] == '\0')
 		return path + n;
 	return path[n] == '/' ? path + n + 1 : NULL;
