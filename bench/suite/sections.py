@@ -487,11 +487,25 @@ def growth_of_project(bench):
         shutil.rmtree(project)
 
 
+def growth_of_home(bench):
+    """A start with so many entries in the home. What is secret there is hidden by building the home anew, entry by entry."""
+    os.chdir(bench.project("small"))
+    things = {}
+    for entries in (0, 20, 120):
+        home = bench.project(f"home-{entries}", lambda path, entries=entries: worlds.make_home(path, entries))
+        argv = ["/usr/bin/env", f"HOME={home}", str(bench.airlock), "run", "--", "/bin/true"]
+        things[f"{entries} entries" if entries else "an empty home"] = Thing(lambda argv=argv: run(argv))
+    series, failures = interleave(things, bench.rounds(100), bench.seconds(20), is_warm=True)
+    bench.results.add_all("growth", "home", series, "an empty home")
+    bench.results.note("growth", failures)
+
+
 def growth(bench):
     """Whether the cost stays in proportion: of the scan to the changes, of a command to neither the steps before it nor the project."""
     growth_of_changes(bench)
     growth_of_depth(bench)
     growth_of_project(bench)
+    growth_of_home(bench)
 
 
 RUNS_IN_A_ROW, SLICE = 20_000, 5.0

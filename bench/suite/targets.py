@@ -51,6 +51,7 @@ TARGETS = (
     Target("scan and record of 100,000 changes, each beside one of 1,000", "growth", "after the command", "100,000 changes", 1.2),
     Target("a command 100 steps deep, beside after the first", "growth", "depth", "100 steps", 1.2),
     Target("10 changes in 1,000,000 files, beside 100 files", "growth", "project", "1,000,000 files", 1.15),
+    Target("a start with 120 entries in the home, beside an empty home", "growth", "home", "120 entries", 1.2),
     Target("sandboxes per second after 20,000 runs in a row, beside bwrap", "sustained", "end", "airlock", 1.0, is_least=True),
     Target("the same beside the first 100", "sustained", "end beside begin", "airlock", 1.0, is_least=True),
     Target("commands per second of airlock serve, 8 clients, beside bwrap", "serve", "8", "airlock serve", 1.5, is_least=True),

@@ -40,6 +40,15 @@ def make_files(project, count):
     Path(project, STAMP).touch()
 
 
+def make_home(home, entries):
+    """Files, directories and their like with a dot, as many of each."""
+    for i in range(0, entries, 4):
+        Path(home, f".dir{i}").mkdir()
+        Path(home, f"dir{i}").mkdir()
+        Path(home, f".file{i}").touch()
+        Path(home, f"file{i}").touch()
+
+
 def make_git_dir(place, project):
     """A repository beside the project, which knows all its files: for `git status` afterwards."""
     git = ["git", f"--git-dir={place}", f"--work-tree={project}"]
