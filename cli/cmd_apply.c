@@ -5,6 +5,9 @@
 #include "output.h"
 #include "waiting.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static int apply(const struct invocation *inv, const char *run, bool force, bool merge, struct airlock_error *err)
 {
 	struct airlock_changes *changes = NULL;
@@ -18,11 +21,22 @@ static int apply(const struct invocation *inv, const char *run, bool force, bool
 	return rc;
 }
 
-/* Resolves the run once: "last" must mean the same run in the question and afterwards. */
+/* Resolves the run once: "last" must mean the same run in the question and afterwards. The changes are not kept, there may be many. */
+static int resolve(const struct invocation *inv, char **ret, struct airlock_error *err)
+{
+	struct airlock_changes *changes = NULL;
+	int rc = airlock_changes_open(inv->settings, inv->operand, &changes, err);
+	if (rc < 0)
+		return rc;
+	*ret = strdup(airlock_changes_run(changes));
+	airlock_changes_free(changes);
+	return *ret ? 0 : output_fail(err, AIRLOCK_ERR_INTERNAL, NULL, "out of memory");
+}
+
 int cmd_apply(const struct invocation *inv, struct airlock_error *err)
 {
 	bool force = false, yes = false, merge = false;
-	struct airlock_changes *changes = NULL;
+	char *run = NULL;
 	int rc = arguments_flag(&inv->args, "force", &force, err);
 	if (rc >= 0)
 		rc = arguments_flag(&inv->args, "yes", &yes, err);
@@ -31,11 +45,11 @@ int cmd_apply(const struct invocation *inv, struct airlock_error *err)
 	if (rc >= 0 && force && merge)
 		rc = output_fail(err, AIRLOCK_ERR_USAGE, "--merge", "--force and --merge exclude each other");
 	if (rc >= 0)
-		rc = airlock_changes_open(inv->settings, inv->operand, &changes, err);
+		rc = resolve(inv, &run, err);
 	if (rc >= 0 && !yes)
-		rc = decide_confirm(inv->settings, airlock_changes_run(changes), decide_paths(inv), inv->json, err);
+		rc = decide_confirm(inv->settings, run, decide_paths(inv), inv->json, err);
 	if (rc >= 0)
-		rc = apply(inv, airlock_changes_run(changes), force, merge, err);
-	airlock_changes_free(changes);
+		rc = apply(inv, run, force, merge, err);
+	free(run);
 	return rc;
 }
