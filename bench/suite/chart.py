@@ -12,6 +12,7 @@ START_UP = ("bwrap", "bwrap-mounts", "airlock-warm", "airlock-direct", "airlock"
             "runsc", "srt")
 RATE = ("bwrap", "airlock-direct", "airlock", "airlock-bwrap", "crun", "firejail", "codex", "runsc", "srt")
 SIZES = (100, 10_000, 100_000)
+GROWTH = {"after the command": "one of {}", "depth": "a command after {}", "project": "10 changes in {}", "home": "home: {}"}
 
 # Plain colours, and not variables, for not everything that shows SVG knows those.
 STYLE = """\
@@ -80,6 +81,16 @@ def cycle_panel(results):
                  bars, True)
 
 
+def growth_panel(results):
+    """Each beside the smallest of its kind."""
+    bars = []
+    for measure in results.data["measures"]:
+        if measure["section"] == "growth" and measure.get("ratio"):
+            label = GROWTH[measure["column"]].format(measure["contender"])
+            bars.append(Bar(label, measure["ratio"], f"{number(measure['ratio'])} ×", measure["contender"] != measure["beside"]))
+    return Panel("Growth", "time beside the smallest of its kind; the line is no growth", bars, False, 1.0)
+
+
 def length(panel, value):
     """From 0 to 1. A logarithmic scale begins at half the smallest value."""
     largest = max(bar.value for bar in panel.bars)
@@ -106,7 +117,7 @@ def draw_panel(panel, top):
 
 def draw(results):
     """The whole picture, as text."""
-    panels = [panel for panel in (start_up_panel(results), rate_panel(results), cycle_panel(results)) if panel.bars]
+    panels = [panel for panel in (start_up_panel(results), rate_panel(results), cycle_panel(results), growth_panel(results)) if panel.bars]
     body, top = [], MARGIN
     for panel in panels:
         body.extend(draw_panel(panel, top))

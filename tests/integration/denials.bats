@@ -120,7 +120,7 @@ a_socket_of_the_host() {
 }
 
 nothing_refused() {
-	observed -c 'cat file; echo x >new; mkdir -p a/b; mv a c; rm -r c new; cat /nothing ~/nothing ~/.aws/x /tmp/x
+	observed -c 'cat file; echo x >new; mkdir -p a/b; mv a c; rm -r c new; cat /nothing ~/nothing ~/.aws/x /tmp/nothing-here
 		mkdir /usr /etc; rm -f "$HOME/no" /etc/no; python3 -I -S -c 1; ls / ~ >/dev/null; echo x >/dev/null; date >/tmp/x; true'
 	assert_status 0
 	assert_json '[]' denials
