@@ -239,7 +239,7 @@ def sample():
     for files, value in ((100, 4.0), (100_000, 4.4)):
         results.add_all("cycle", f"{files}/10", {"alone": Series({0: 1.0}), "airlock": Series({0: value}),
                                                  "git status": Series({0: files / 100})}, "alone")
-    results.add_all("growth", "depth", {"1 step": Series({0: 2.0}), "100 steps": Series({0: 2.2})}, "1 step")
+    results.add_all("growth", "depth", {"1 step": Series({0: 2.0}), "70 steps": Series({0: 2.2})}, "1 step")
     results.add("scale", "100000/10", "airlock", Series({0: 4.4}), "ms", Series({0: 4.0}), "100/10")
     results.data["targets"] = targets.judge(results)
     return results
@@ -294,7 +294,7 @@ def the_chart_is_well_formed_and_true():
     root = xml.fromstring(chart.draw(sample()))
     space = "{http://www.w3.org/2000/svg}"
     texts = [element.text for element in root.iter(f"{space}text")]
-    for wanted in ("bwrap & <co>", "1.50 ×", "500", "4.40 ms", "a command after 100 steps", "1.10 ×"):
+    for wanted in ("bwrap & <co>", "1.50 ×", "500", "4.40 ms", "a command after 70 steps", "1.10 ×"):
         if wanted not in texts:
             yield f"lacks {wanted!r}: {texts}"
     bars = [element for element in root.iter(f"{space}rect") if element.get("class") in ("ours", "other")]
