@@ -188,7 +188,8 @@ static bool same_letter(char a, char b)
 	return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == (b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b);
 }
 
-/* Of a pattern with a plain word, which letters_needed found: does the name begin and end as it does? */
+/* True if the name begins and ends as the pattern does. Only for patterns that letters_needed knows: a plain word, with or without stars
+ * around it. */
 static bool fits_ends(const char *pattern, size_t n, const char *name, size_t len)
 {
 	return len > 0 && (pattern[0] == '*' || same_letter(pattern[0], name[0])) &&

@@ -2,6 +2,7 @@
 #include "identities.h"
 
 #include "base/macros.h"
+#include "sys/id_maps.h"
 #include "sys/probe.h"
 #include "sys/probe_child.h"
 #include "sys/probe_exec.h"
@@ -12,6 +13,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 
 /* What util-linux can do here, the probes can too, and the other way round. */
@@ -187,6 +190,36 @@ static const char *try_many(const char *dir)
 static void an_overlay_of_many_layers(void **state)
 {
 	as_everyone(try_many);
+}
+
+/* In mounts of its own, where /proc is ours. Returns an exit status. */
+static int look_at_maps(void)
+{
+	static const char line[] = "0 0 1000\n";
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("test", "/proc", "tmpfs", 0, NULL) < 0 || mkdir("/proc/self", 0755) < 0)
+		return 77;
+	bool missing = sys_may_map_ids(0, 1000) == 0;
+	bool made = mkdir("/proc/self/uid_map", 0755) == 0 && put_file("/proc/self/gid_map", line, 0644) == 0;
+	bool unread = sys_may_map_ids(0, 1000) == -EISDIR;
+	made = made && rmdir("/proc/self/uid_map") == 0 && put_file("/proc/self/uid_map", line, 0644) == 0;
+	bool there = sys_may_map_ids(0, 1000) == 1, more = sys_may_map_ids(0, 1001) == 0;
+	return made && missing && unread && there && more ? 0 : 1;
+}
+
+/* Otherwise root's command would silently have fewer ids, and none of its capabilities. */
+static void a_map_of_ids_that_cannot_be_read_is_an_error(void **state)
+{
+	(void)state;
+	int status = 0;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(look_at_maps());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip(); /* only root can make such a /proc */
+	assert_int_equal(status, 0);
 }
 
 static const char *try_cgroup(const char *dir)
@@ -631,6 +664,7 @@ int main(void)
 		cmocka_unit_test(a_filter_is_named),
 		cmocka_unit_test(a_filter_that_kills_does_not_hit_the_program),
 		cmocka_unit_test(the_limit_of_namespaces_is_named),
+		cmocka_unit_test(a_map_of_ids_that_cannot_be_read_is_an_error),
 		cmocka_unit_test(places_are_recognised),
 		cmocka_unit_test(the_variables_of_flatpak_and_containers_count),
 		cmocka_unit_test(directories_are_examined),
