@@ -124,7 +124,7 @@ void ending_setup_failed(struct supervise *s)
 	base_closep(&s->out.fd);
 	base_closep(&s->err.fd);
 	s->phase = PHASE_ENDING;
-	s->first_dead = true;
+	s->setup_failed = s->first_dead = true;
 }
 
 static void settle_limit(struct supervise *s)

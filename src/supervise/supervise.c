@@ -361,11 +361,12 @@ static void look_at_first(struct supervise *s)
 		blame_session(s, "stopped");
 }
 
-/* True if a process of the session killed it. Without a shared pid namespace no process inside can. */
+/* True if a process of the session killed it before its command started; what kills it later is noticed by on_first_dead. Without a shared
+ * pid namespace no process inside can. */
 static bool was_killed_inside(const struct supervise *s, const siginfo_t *info)
 {
 	bool killed = info->si_code != CLD_EXITED || info->si_status > 128; /* as bwrap tells its child's signal */
-	return killed && s->first_fd < 0 && s->spec.shared.holder_fd && !s->setup_killed;
+	return killed && (s->first_fd < 0 || s->setup_failed) && s->spec.shared.holder_fd && !s->setup_killed;
 }
 
 static void look_at_usage(struct supervise *s, int64_t now)

@@ -53,6 +53,7 @@ struct supervise {
 	int spawned_fd, first_fd; /* pidfds */
 	bool spawned_dead, first_dead;
 	bool setup_killed;     /* by us */
+	bool setup_failed;     /* it ended before the command started */
 	bool told_to_go;       /* before it said hello */
 	bool releasing;	       /* its background processes go on: once the output so far is read, it is over */
 	bool session_ended;    /* by somebody else, while the command ran */
